@@ -1,0 +1,42 @@
+PYTHON ?= python3
+VENV ?= .venv
+BIN = $(VENV)/bin
+STAMP = $(VENV)/.ready
+PYTEST = $(BIN)/python -m pytest
+
+.PHONY: audit test check bench verify oracle format clean
+
+audit: $(STAMP)
+	$(BIN)/python examples/german_credit.py
+
+test: $(STAMP)
+	$(PYTEST) -m "not verify" -n 2
+
+check: $(STAMP)
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(STAMP)
+	$(BIN)/python benchmarks/run.py
+
+verify: $(STAMP)
+	$(PYTEST) -m verify -n 2 tests/test_verify.py
+
+oracle:
+	$(PYTHON) -m venv .venv-oracle
+	.venv-oracle/bin/python -m pip install -q -r tools/oracle/requirements.txt
+	.venv-oracle/bin/python tools/oracle/dowhy_counterfactuals.py
+
+format: $(STAMP)
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+clean:
+	rm -rf $(VENV) .venv-oracle out
+
+$(STAMP): pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt -e ".[test,check]"
+	touch $(STAMP)

@@ -1,0 +1,31 @@
+"""Must some groups of people work harder than others to turn a "no" into a "yes"?
+
+Names are resolved on first use (PEP 562), so importing this package is cheap and has no side effects.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+__version__ = "0.1.0"
+
+_NAMES: dict[str, str] = {}
+_MODULES = ("datasets", "errors")
+
+__all__ = ["__version__", *_MODULES, *_NAMES]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _NAMES:
+        value = getattr(importlib.import_module(f"equieffort.{_NAMES[name]}"), name)
+    elif name in _MODULES:
+        value = importlib.import_module(f"equieffort.{name}")
+    else:
+        raise AttributeError(f"module 'equieffort' has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,209 @@
+"""Errors and warnings: a stable code, and what, where, why it matters and how to fix it.
+
+Every problem a user can cause has a code in `CODES`. The code never changes once released, so that
+scripts can act on it; the words may improve.
+
+>>> raise GraphError("GRAPH_CYCLE", "The causal graph has a cycle: a -> b -> a.", fix="Remove one of these edges.")
+Traceback (most recent call last):
+equieffort.errors.GraphError: The causal graph has a cycle: a -> b -> a.
+  Why it matters: Counterfactuals are computed from causes to effects, and a cycle has no such order.
+  How to fix it: Remove one of these edges.
+  Code: GRAPH_CYCLE
+"""
+
+from __future__ import annotations
+
+import difflib
+import warnings
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+CODES: dict[str, str] = {
+    # data
+    "DATA_EMPTY": "An audit of nobody says nothing.",
+    "DATA_TYPE": "Only a table with named columns says which number belongs to which feature.",
+    "DATA_DUPLICATE_COLUMNS": "With two columns of one name it is undecided which of them the model sees.",
+    "DATA_MISSING_COLUMN": "A decision can only be replayed with every feature the model or the graph uses.",
+    "DATA_NO_NAMES": "Without names the columns cannot be matched to the model, the graph and the schema.",
+    "DATA_EXTRA_COLUMNS": "These columns play no part in the audit; a misspelt name would look like this.",
+    "DATA_MISSING_VALUES": "A counterfactual needs every value of the person it starts from.",
+    "DATA_NOT_FINITE": "Infinite or absurdly large values make every range, distance and cost meaningless.",
+    "DATA_NOT_NUMERIC": "Effort on a feature is measured as a difference, which text does not have.",
+    "DATA_UNSEEN_CATEGORY": "The model has never met this value, so its decision for it is not defined.",
+    "DATA_DUPLICATE_INDEX": "A label that names two people cannot say which of them is meant.",
+    "DATA_UNKNOWN_ROW": "Only a person who was audited can be looked up.",
+    "DATA_NOT_INTEGER": "An integer feature never gets a fraction, so the facts must be whole numbers too.",
+    # schema
+    "SCHEMA_ROLE": "The role decides whether a feature may be acted on.",
+    "SCHEMA_KIND": "The kind decides which values a feature can take.",
+    "SCHEMA_LIMITS": "With contradictory limits no action would be allowed and everybody would look unable to act.",
+    "SCHEMA_WEIGHT": "A weight that is not positive would make effort free or undefined.",
+    "SCHEMA_SENSITIVE_MISSING": "Groups are formed by the sensitive attribute.",
+    "SCHEMA_SENSITIVE_ACTIONABLE": "Changing a protected attribute is never recourse.",
+    "SCHEMA_SENSITIVE_CONTINUOUS": "Groups need a handful of values; almost every person would be a group of one.",
+    "SCHEMA_ONE_GROUP": "Effort is compared between groups, so at least two must be present.",
+    "SCHEMA_GROUPS": "Who is compared with whom must be said, never guessed.",
+    "SCHEMA_ONE_HOT": "Columns of one category changed apart describe a person who cannot exist.",
+    "SCHEMA_ROLE_ASSUMED": "Whether a feature may move changes who has recourse.",
+    "SCHEMA_OUT_OF_LIMITS": "These people start outside the declared limits; the limit is widened for them alone.",
+    # graph
+    "GRAPH_TYPE": "The graph says what causes what.",
+    "GRAPH_PARSE": "The graph says what causes what.",
+    "GRAPH_CYCLE": "Counterfactuals are computed from causes to effects, and a cycle has no such order.",
+    "GRAPH_UNKNOWN_NODE": "A node without data has no equation and no counterfactual.",
+    "GRAPH_ROOTS_ASSUMED": "A feature without edges neither follows nor moves any other.",
+    "GRAPH_INTO_SENSITIVE": "A protected attribute that is caused by other features is rarely meant.",
+    "GRAPH_UNOBSERVED": "A hidden common cause breaks the assumption that noises are independent.",
+    # structural causal model
+    "SCM_NOT_FITTED": "Counterfactuals need the structural equations.",
+    "SCM_MECHANISM": "Every node with causes needs an equation whose noise can be recovered.",
+    "SCM_CANNOT_ABDUCT": "Without the person's noise there is no counterfactual for this node.",
+    "SCM_COLLINEAR": "Which of these causes acts cannot be told from the data; the least-norm fit is used.",
+    "SCM_TOO_FEW_ROWS": "With as many causes as rows every equation fits perfectly and means nothing.",
+    "SCM_POOR_FIT": "Counterfactuals of a node whose equation explains almost nothing are weak evidence.",
+    "SCM_NUMERIC_CODES": "Codes of a category are names, not amounts.",
+    "SCM_DO": "An intervention needs one value for everybody, or one value a person.",
+    # classifier
+    "MODEL_NO_PREDICT": "The audit asks the model for its own decisions.",
+    "MODEL_NOT_FITTED": "The audit asks the model for its own decisions.",
+    "MODEL_LABELS": "Without knowing which decision is good for people there is no recourse.",
+    "MODEL_MULTICLASS": "With several outcomes it must be said which of them people want.",
+    "MODEL_NOT_DETERMINISTIC": "Recourse towards a decision that changes by itself means nothing.",
+    "MODEL_OUTPUT": "Each person needs exactly one decision.",
+    "MODEL_NOT_LINEAR": "Exact answers need a model and equations that the solver understands.",
+    "MODEL_FAILED": "The audit asks the model for its own decisions.",
+    # cost, problem, solver
+    "COST_ZERO_SCALE": "Changes are divided by the scale, and nothing can be divided by zero.",
+    "COST_ZERO_RANGE": "A feature with one value tells nobody apart.",
+    "COST_OUTLIER": "One extreme value stretches the range, so that everybody else's effort looks small.",
+    "COST_INVALID": "Effort must be a number that grows with the change.",
+    "PROBLEM_NOTHING_ACTIONABLE": "Without anything a person may change nobody has recourse.",
+    "PROBLEM_TOO_MANY_PATTERNS": "Every set of interventions is tried, and their number doubles with each feature.",
+    "PROBLEM_MISMATCH": "A problem built for other columns or levels cannot judge these people.",
+    "REPLAY_FAILED": "An answer that does not replay is not believed.",
+    # neighbourhoods, metrics, verdict
+    "NEIGHBOURS_QUANTILE": "The quantile is the share of all people who count as neighbours.",
+    "NEIGHBOURS_K": "A neighbourhood needs at least one person and at most everybody.",
+    "DISTANCE_INVALID": "Similarity needs a distance that is never negative or missing.",
+    "RULE_SYNTAX": "A subgroup is described by a small grammar that is parsed, never executed.",
+    "RULE_NAME": "A rule can only speak of columns of the data.",
+    "RULE_TYPE": "Only numbers can be ordered.",
+    "SUBGROUP_MASK": "The mask says for each person whether they belong.",
+    "CRITERIA_INVALID": "The verdict compares the ratio and the difference with these thresholds.",
+    "OUTCOME_ALL_UNFAVOURABLE": "A model that refuses everybody may be applied to the wrong data.",
+    "AUDIT_FILE": "Only a complete audit file of a known version can be read.",
+    "OPTIONAL_DEPENDENCY": "This needs a package that is not part of the core installation.",
+    "PARAMETER": "The argument decides what is computed.",
+}
+"""Code -> why it matters."""
+
+
+def _message(code: str, what: str, fix: str) -> str:
+    text = f"{what}\n  Why it matters: {CODES[code]}"
+    if fix:
+        text += f"\n  How to fix it: {fix}"
+    return f"{text}\n  Code: {code}"
+
+
+class EquieffortError(ValueError):
+    """Base of all errors raised on purpose; `code`, `what`, `why` and `fix` are attributes."""
+
+    def __init__(self, code: str, what: str, *, fix: str = "") -> None:
+        super().__init__(_message(code, what, fix))
+        self.code, self.what, self.why, self.fix = code, what, CODES[code], fix
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _rebuild, (type(self), self.code, self.what, self.fix)
+
+
+def _rebuild(cls: type[EquieffortError], code: str, what: str, fix: str) -> EquieffortError:
+    return cls(code, what, fix=fix)
+
+
+class DataError(EquieffortError):
+    """The table of people cannot be audited as it is."""
+
+
+class SchemaError(EquieffortError):
+    """Roles, kinds, limits or groups contradict each other or the data."""
+
+
+class GraphError(EquieffortError):
+    """The causal graph cannot be read or is not acyclic."""
+
+
+class CausalModelError(EquieffortError):
+    """A structural equation is missing or cannot be used."""
+
+
+class ModelError(EquieffortError):
+    """The classifier cannot be asked, or not understood."""
+
+
+class CostError(EquieffortError):
+    """The cost of an action is not defined."""
+
+
+class RuleError(EquieffortError):
+    """A subgroup rule or mask cannot be read."""
+
+
+class AuditFileError(EquieffortError):
+    """A saved audit cannot be read."""
+
+
+class ParameterError(EquieffortError):
+    """An argument is out of its domain."""
+
+
+class EquieffortWarning(UserWarning):
+    """Something the reader of the result should know; `code`, `what`, `why` and `fix` are attributes."""
+
+    def __init__(self, code: str, what: str, fix: str = "") -> None:
+        super().__init__(_message(code, what, fix))
+        self.code, self.what, self.why, self.fix = code, what, CODES[code], fix
+
+
+_collector: ContextVar[list[EquieffortWarning] | None] = ContextVar("equieffort_warnings", default=None)
+
+
+@contextmanager
+def collecting() -> Iterator[list[EquieffortWarning]]:
+    """Keep the warnings issued inside, so that a result can carry them; they are still issued."""
+    kept: list[EquieffortWarning] = []
+    token = _collector.set(kept)
+    try:
+        yield kept
+    finally:
+        _collector.reset(token)
+
+
+def warn(code: str, what: str, *, fix: str = "", stacklevel: int = 3) -> None:
+    """Issue an `EquieffortWarning`, and hand it to whoever is `collecting`."""
+    warning = EquieffortWarning(code, what, fix)
+    kept = _collector.get()
+    if kept is not None:
+        kept.append(warning)
+    warnings.warn(warning, stacklevel=stacklevel)
+
+
+def listed(names: Iterable[object], most: int = 8) -> str:
+    """Names in quotes, comma separated, cut after `most`.
+
+    >>> listed(["a", "b", "c"], most=2)
+    "'a', 'b' and 1 more"
+    """
+    quoted = [repr(str(name)) for name in names]
+    extra = f" and {len(quoted) - most} more" if len(quoted) > most else ""
+    return ", ".join(quoted[:most]) + extra
+
+
+def closest(name: object, among: Iterable[object]) -> str:
+    """A sentence naming the closest spelling, or the empty string.
+
+    >>> closest("amont", ["age", "amount"])
+    "Did you mean 'amount'?"
+    """
+    match = difflib.get_close_matches(str(name), [str(other) for other in among], n=1)
+    return f"Did you mean {match[0]!r}?" if match else ""
