@@ -1,1 +1,6 @@
-"""Room."""
+"""Views of a fitted classifier that solvers understand."""
+
+from equieffort.classifiers.decision import Decision
+from equieffort.classifiers.linear import LinearScore, LinearView, NotLinear, linear_view
+
+__all__ = ["Decision", "LinearScore", "LinearView", "NotLinear", "linear_view"]

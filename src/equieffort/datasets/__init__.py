@@ -1,1 +1,12 @@
-"""Room."""
+"""Data to try an audit on: bundled, or drawn from a known causal model.
+
+>>> from equieffort.datasets import german_credit
+>>> people, risk = german_credit("paper")
+>>> people.shape
+(1000, 4)
+"""
+
+from equieffort.datasets._german import german_credit
+from equieffort.datasets._paper import paper_synthetic, paper_synthetic_truth
+
+__all__ = ["german_credit", "paper_synthetic", "paper_synthetic_truth"]

@@ -1,0 +1,164 @@
+"""Decision: asks a fitted classifier for its own labels, and checks that the answers can be used.
+
+Labels come from `predict`, never from thresholding probabilities again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from equieffort.errors import DataError, ModelError, closest, listed
+from equieffort.frames import Bools, require_columns
+
+
+@dataclass(frozen=True, eq=False)
+class Decision:
+    """A classifier, the columns it sees in its order, and the label people want."""
+
+    classifier: Any
+    features: tuple[str, ...]
+    favourable: Any
+    bare: bool
+    """Whether the classifier was fitted without names and wants a plain array."""
+
+    @classmethod
+    def of(
+        cls, classifier: Any, favourable: Any, frame: pd.DataFrame, model_features: Sequence[str] | None = None
+    ) -> Decision:
+        """Check the classifier: it predicts, is fitted, knows the favourable label and answers alike twice."""
+        if not callable(getattr(classifier, "predict", None)):
+            raise ModelError(
+                "MODEL_NO_PREDICT",
+                f"{type(classifier).__name__} has no predict method.",
+                fix="Pass a fitted classifier with scikit-learn's interface.",
+            )
+        _check_fitted(classifier)
+        names = getattr(classifier, "feature_names_in_", None)
+        features = tuple(model_features if model_features is not None else names if names is not None else ())
+        if not features:
+            raise DataError(
+                "DATA_NO_NAMES",
+                f"{type(classifier).__name__} was fitted without column names.",
+                fix="Say which columns it sees, in its order: model_features=[...].",
+            )
+        require_columns(frame, features, why="The model uses a feature, but X")
+        decision = cls(classifier, tuple(map(str, features)), favourable, names is None)
+        decision._check_classes()
+        sample = frame.iloc[:200]
+        decision._check_answers(sample)
+        return decision
+
+    def _check_classes(self) -> None:
+        classes = getattr(self.classifier, "classes_", None)
+        if classes is None:
+            return
+        known = [value.item() if isinstance(value, np.generic) else value for value in np.asarray(classes)]
+        if self.favourable not in known:
+            raise ModelError(
+                "MODEL_LABELS",
+                f"The favourable label {self.favourable!r} is not among the model's classes. "
+                f"{closest(self.favourable, known)}".rstrip(),
+                fix=f"The classes are {', '.join(map(repr, known))}.",
+            )
+        if len(known) > 2:
+            raise ModelError(
+                "MODEL_MULTICLASS",
+                f"The model chooses between {len(known)} classes, {listed(known)}, and only "
+                f"{self.favourable!r} was declared favourable.",
+                fix="Train on two outcomes, or merge the classes people want and those they do not.",
+            )
+
+    def _check_answers(self, sample: pd.DataFrame) -> None:
+        labels = self.labels(sample)
+        again = self.labels(sample)
+        differs = labels != again
+        if np.any(differs):
+            row = sample.index[int(np.argmax(differs))]
+            raise ModelError(
+                "MODEL_NOT_DETERMINISTIC",
+                f"Asked twice about row {row!r}, the model answered {labels[differs][0]!r} and {again[differs][0]!r}.",
+                fix="Fix its random state, or switch off what is random when it predicts.",
+            )
+        if not hasattr(self.classifier, "classes_") and self.favourable not in set(labels.tolist()) | {True}:
+            # Without declared classes only a sample can tell; a label of another type would never match.
+            kinds = {type(label) for label in labels.tolist()}
+            if not any(isinstance(self.favourable, kind) for kind in kinds):
+                raise ModelError(
+                    "MODEL_LABELS",
+                    f"The favourable label {self.favourable!r} is of another type than the model's answers, "
+                    f"{listed(sorted(set(map(str, labels.tolist()))))}.",
+                    fix="Name the label as predict returns it.",
+                )
+
+    def model_input(self, frame: pd.DataFrame) -> Any:
+        """What the classifier is given: its own columns, in its order."""
+        own = frame if tuple(frame.columns) == self.features else frame[list(self.features)]
+        return own.to_numpy() if self.bare else own
+
+    def labels(self, frame: pd.DataFrame) -> np.ndarray[Any, Any]:
+        """The classifier's own labels, checked for shape and missing values."""
+        try:
+            answers = np.asarray(self.classifier.predict(self.model_input(frame)))
+        except Exception as error:
+            raise self._failed(error) from error
+        if answers.shape != (len(frame),):
+            raise ModelError(
+                "MODEL_OUTPUT",
+                f"The model returned labels of shape {answers.shape} for {len(frame)} people.",
+                fix="predict must return one label a row.",
+            )
+        missing = pd.isna(answers)
+        if missing.any():
+            raise ModelError(
+                "MODEL_OUTPUT",
+                f"The model returned no label (NaN) for row {frame.index[int(missing.argmax())]!r}.",
+                fix="Check what the model does with this row.",
+            )
+        return answers
+
+    def _failed(self, error: Exception) -> ModelError | DataError:
+        name, text = type(self.classifier).__name__, str(error).strip().split("\n")[0]
+        if type(error).__name__ == "NotFittedError":
+            return _not_fitted(name)
+        if "unknown categories" in text.lower() or "unseen labels" in text.lower():
+            return DataError(
+                "DATA_UNSEEN_CATEGORY",
+                f"The model met a category it does not know: {text}",
+                fix="Correct the values, drop these rows, or train the model with this category.",
+            )
+        return ModelError(
+            "MODEL_FAILED",
+            f"{name}.predict failed: {type(error).__name__}: {text}",
+            fix="Check that the model accepts these columns: " + listed(self.features, 20) + ".",
+        )
+
+    def is_favourable(self, frame: pd.DataFrame) -> Bools:
+        """Whether each person gets the label people want."""
+        return np.asarray(self.labels(frame) == self.favourable, dtype=bool)
+
+
+def _check_fitted(classifier: Any) -> None:
+    from sklearn.base import BaseEstimator
+    from sklearn.exceptions import NotFittedError
+    from sklearn.utils.validation import check_is_fitted
+
+    if isinstance(classifier, type):
+        raise ModelError(
+            "MODEL_NOT_FITTED",
+            f"{classifier.__name__} is a class, not a fitted model.",
+            fix=f"Create and fit it: {classifier.__name__}().fit(X, y).",
+        )
+    if isinstance(classifier, BaseEstimator):
+        try:
+            check_is_fitted(classifier)
+        except NotFittedError as error:
+            raise _not_fitted(type(classifier).__name__) from error
+
+
+def _not_fitted(name: str) -> ModelError:
+    return ModelError("MODEL_NOT_FITTED", f"{name} is not fitted.", fix="Call its fit method first.")

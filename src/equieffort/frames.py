@@ -1,0 +1,324 @@
+"""Where tables enter: any frame narwhals knows becomes named, checked columns, and columns become numbers.
+
+A categorical column is held as level codes 0, 1, ... in a float matrix beside the numbers, so that people can
+be handled as rows of one array. `Encoding` is the one place that knows how to go there and back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from equieffort.errors import DataError, SchemaError, closest, listed
+
+Kind = Literal["continuous", "integer", "binary", "categorical"]
+KINDS: tuple[Kind, ...] = ("continuous", "integer", "binary", "categorical")
+Floats = npt.NDArray[np.float64]
+Bools = npt.NDArray[np.bool_]
+
+ABSURD = 1e30
+"""Values beyond this are taken for a slip: their squares no longer leave room for sums in double precision."""
+
+
+def number(value: float) -> str:
+    """A number as people read it: 1,234.5 rather than 1234.500000.
+
+    >>> number(1234.5), number(0.1 + 0.2), number(25.0)
+    ('1,234.5', '0.3', '25')
+    """
+    return f"{value:,.6g}"
+
+
+def read_frame(data: Any, *, names: Sequence[str] | None = None, what: str = "X") -> pd.DataFrame:
+    """Any eager table as a pandas frame that shares memory with it where it can.
+
+    `names` are needed for a bare array. The caller's index is kept; rows and column names are checked.
+    """
+    if isinstance(data, pd.DataFrame):
+        frame = data
+    elif isinstance(data, np.ndarray):
+        frame = _from_array(data, names, what)
+    elif isinstance(data, Mapping):
+        frame = pd.DataFrame({name: np.asarray(column) for name, column in data.items()})
+    else:
+        frame = _from_narwhals(data, what)
+    if not frame.columns.is_unique:
+        twice = frame.columns[frame.columns.duplicated()].unique()
+        raise DataError(
+            "DATA_DUPLICATE_COLUMNS",
+            f"{what} has more than one column named {listed(twice)}.",
+            fix="Rename or drop the duplicates.",
+        )
+    if len(frame) == 0:
+        raise DataError("DATA_EMPTY", f"{what} has no rows.", fix="Check the file or the filter it came from.")
+    if not all(isinstance(name, str) for name in frame.columns):
+        raise DataError(
+            "DATA_NO_NAMES",
+            f"The columns of {what} are not named by text: {listed(frame.columns)}.",
+            fix='Name them, for instance X.columns = ["sex", "age"].',
+        )
+    return frame
+
+
+def _from_array(data: npt.NDArray[Any], names: Sequence[str] | None, what: str) -> pd.DataFrame:
+    if names is None:
+        raise DataError(
+            "DATA_NO_NAMES",
+            f"{what} is a bare array of shape {data.shape}.",
+            fix="Pass a table with named columns, or name the columns with model_features=[...].",
+        )
+    if data.ndim != 2 or data.shape[1] != len(names):
+        raise DataError(
+            "DATA_NO_NAMES",
+            f"{what} has shape {data.shape}, but {len(names)} names were given.",
+            fix="Give one name a column.",
+        )
+    return pd.DataFrame(data, columns=list(names), copy=False)
+
+
+def _from_narwhals(data: Any, what: str) -> pd.DataFrame:
+    import narwhals as nw
+
+    try:
+        eager = nw.from_native(data, eager_only=True)
+    except TypeError as error:
+        hint = "Call .collect() first." if hasattr(data, "collect") else "Pass a pandas, polars or pyarrow table."
+        raise DataError("DATA_TYPE", f"{what} is a {type(data).__name__}, not a table in memory.", fix=hint) from error
+    columns = {name: eager[name].to_numpy() for name in eager.columns}
+    return pd.DataFrame(columns, copy=False)
+
+
+def join_sensitive(frame: pd.DataFrame, sensitive_features: Any, names: Sequence[str]) -> pd.DataFrame:
+    """Add sensitive columns that come beside X; they join the causal data, never the classifier's input."""
+    if sensitive_features is None:
+        return frame
+    if isinstance(sensitive_features, pd.Series | np.ndarray | list | tuple) or not hasattr(
+        sensitive_features, "columns"
+    ):
+        values = np.asarray(sensitive_features)
+        beside = pd.DataFrame({names[0]: values}) if values.ndim == 1 else pd.DataFrame(values, columns=list(names))
+    else:
+        beside = read_frame(sensitive_features, what="sensitive_features")
+    if len(beside) != len(frame):
+        raise DataError(
+            "DATA_MISSING_COLUMN",
+            f"sensitive_features has {len(beside)} rows and X has {len(frame)}.",
+            fix="Give one value for each person, in the same order.",
+        )
+    return frame.assign(**{name: beside[name].to_numpy() for name in beside.columns if name not in frame.columns})
+
+
+def infer_kind(column: pd.Series) -> Kind:
+    """The kind of a column: float is continuous, int integer, bool binary, text categorical.
+
+    >>> infer_kind(pd.Series([1, 2])), infer_kind(pd.Series(["a"])), infer_kind(pd.Series([True]))
+    ('integer', 'categorical', 'binary')
+    """
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        return "categorical"
+    if pd.api.types.is_bool_dtype(column.dtype):
+        return "binary"
+    if pd.api.types.is_integer_dtype(column.dtype):
+        return "integer"
+    if pd.api.types.is_float_dtype(column.dtype):
+        return "continuous"
+    if pd.api.types.is_object_dtype(column.dtype) or pd.api.types.is_string_dtype(column.dtype):
+        inferred = pd.api.types.infer_dtype(column, skipna=True)
+        by_content: dict[str, Kind] = {"boolean": "binary", "integer": "integer", "floating": "continuous"}
+        by_content |= {"mixed-integer-float": "continuous", "decimal": "continuous"}
+        return by_content.get(inferred, "categorical")
+    raise DataError(
+        "DATA_TYPE",
+        f"Column {column.name!r} has type {column.dtype}, which is neither a number nor a category.",
+        fix="Turn it into a number (for a date, days since a day you choose) or into text.",
+    )
+
+
+def find_levels(column: pd.Series) -> tuple[Any, ...]:
+    """The levels of a category: in declared order for pandas categories, otherwise sorted."""
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        return tuple(column.cat.categories.tolist())
+    found = column.dropna().unique().tolist()
+    try:
+        return tuple(sorted(found))
+    except TypeError:
+        return tuple(sorted(found, key=str))
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column's name, kind and, for categories, its levels in the order of their codes."""
+
+    name: str
+    kind: Kind
+    levels: tuple[Any, ...] = ()
+
+    @property
+    def is_category(self) -> bool:
+        """Whether codes stand for levels rather than amounts."""
+        return self.kind in ("categorical", "binary")
+
+    @classmethod
+    def of(cls, series: pd.Series, kind: Kind | None = None) -> Column:
+        """Look at a column and say what it holds."""
+        kind = kind or infer_kind(series)
+        name = str(series.name)
+        if kind == "categorical":
+            return cls(name, kind, find_levels(series))
+        if kind == "binary":
+            return cls(name, kind, _binary_levels(series))
+        return cls(name, kind)
+
+    def encode(self, series: pd.Series) -> Floats:
+        """Values as floats: amounts as they are, categories as codes, missing as NaN."""
+        if self.is_category:
+            return self._encode_levels(series)
+        if pd.api.types.is_numeric_dtype(series.dtype) and not series.hasnans:
+            return series.to_numpy(dtype=np.float64)
+        try:
+            return pd.to_numeric(series).to_numpy(dtype=np.float64, na_value=np.nan)
+        except (ValueError, TypeError) as error:
+            bad = next(v for v in series if not _is_number(v))
+            raise DataError(
+                "DATA_NOT_NUMERIC",
+                f"Column {self.name!r} should hold numbers but holds {bad!r}.",
+                fix="Convert the column to numbers, or declare its kind as categorical.",
+            ) from error
+
+    def _encode_levels(self, series: pd.Series) -> Floats:
+        codes = pd.Index(list(self.levels)).get_indexer(pd.Index(series)).astype(np.float64)
+        absent = codes < 0
+        if absent.any():
+            missing = series.isna().to_numpy()
+            codes[missing] = np.nan
+            unseen = series[absent & ~missing]
+            if len(unseen):
+                raise DataError(
+                    "DATA_UNSEEN_CATEGORY",
+                    f"Column {self.name!r} holds {unseen.iloc[0]!r} in row {unseen.index[0]!r}, which is none of "
+                    f"its known levels: {listed(self.levels)}. {closest(unseen.iloc[0], self.levels)}".rstrip(),
+                    fix="Correct the value, drop these rows, or fit again with data that holds it.",
+                )
+        return codes
+
+    def decode(self, codes: Floats) -> npt.NDArray[Any]:
+        """From floats back to values; whole numbers of integer columns become integers again."""
+        if self.is_category:
+            values = np.empty(len(self.levels), dtype=object)
+            values[:] = self.levels
+            taken = values[codes.astype(np.intp)]
+            return taken if self.kind == "categorical" else _tightest(taken)
+        if self.kind == "integer" and np.all(codes == np.rint(codes)):
+            return codes.astype(np.int64)
+        return codes
+
+
+def _tightest(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    return np.array(values.tolist())
+
+
+def _binary_levels(series: pd.Series) -> tuple[Any, ...]:
+    levels = find_levels(series)
+    if len(levels) > 2:
+        raise SchemaError(
+            "SCHEMA_KIND",
+            f"Column {series.name!r} is declared binary but has {len(levels)} values: {listed(levels)}.",
+            fix="Declare it categorical.",
+        )
+    if pd.api.types.is_bool_dtype(series.dtype):
+        return (False, True)
+    if set(levels) <= {0, 1}:
+        return (0, 1)
+    return levels
+
+
+def _is_number(value: Any) -> bool:
+    try:
+        float(value)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+@dataclass(frozen=True)
+class Encoding:
+    """Columns in a fixed order; `encode` gives people as rows of floats, `decode` gives the values back."""
+
+    columns: tuple[Column, ...]
+
+    @classmethod
+    def of(cls, frame: pd.DataFrame, names: Iterable[str], kinds: Mapping[str, Kind] | None = None) -> Encoding:
+        """Look at the named columns of a frame."""
+        kinds = kinds or {}
+        require_columns(frame, names := list(names))
+        return cls(tuple(Column.of(frame[name], kinds.get(name)) for name in names))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Column names in order."""
+        return tuple(column.name for column in self.columns)
+
+    def position(self, name: str) -> int:
+        """Where a column stands."""
+        return self.names.index(name)
+
+    def __getitem__(self, name: str) -> Column:
+        return self.columns[self.position(name)]
+
+    def encode(self, frame: pd.DataFrame) -> Floats:
+        """The columns as one float matrix, a row a person."""
+        matrix = np.empty((len(frame), len(self.columns)))
+        for k, column in enumerate(self.columns):
+            matrix[:, k] = column.encode(frame[column.name])
+        return matrix
+
+    def decode(self, matrix: Floats, index: pd.Index | None = None) -> pd.DataFrame:
+        """The frame that encodes to this matrix."""
+        columns = {column.name: column.decode(matrix[:, k]) for k, column in enumerate(self.columns)}
+        return pd.DataFrame(columns, index=index)
+
+    def check(self, matrix: Floats, index: pd.Index, *, allow_missing: bool = False) -> None:
+        """Refuse missing, infinite and absurd values, naming row and column."""
+        for k, column in enumerate(self.columns):
+            values = matrix[:, k]
+            missing = np.isnan(values)
+            if missing.any() and not allow_missing:
+                raise DataError(
+                    "DATA_MISSING_VALUES",
+                    f"Column {column.name!r} has {int(missing.sum())} missing values, the first in row "
+                    f"{index[int(missing.argmax())]!r}.",
+                    fix='Fill them in, or pass missing="drop" (these people leave the audit) or missing="model" '
+                    "(the model decides on them; their recourse is unknown).",
+                )
+            wild = np.abs(values) > ABSURD
+            if wild.any():
+                row = int(wild.argmax())
+                raise DataError(
+                    "DATA_NOT_FINITE",
+                    f"Column {column.name!r} holds {values[row]!r} in row {index[row]!r}.",
+                    fix="Correct the value or drop the row.",
+                )
+            if column.kind == "integer" and not allow_missing and np.any(broken := values != np.rint(values)):
+                row = int(broken.argmax())
+                raise DataError(
+                    "DATA_NOT_INTEGER",
+                    f"Column {column.name!r} is an integer feature but holds {values[row]!r} in row {index[row]!r}.",
+                    fix="Round the values, or declare the feature continuous.",
+                )
+
+
+def require_columns(frame: pd.DataFrame, names: Iterable[str], why: str = "The data") -> None:
+    """Refuse a frame that lacks a column, suggesting the closest name."""
+    absent = [name for name in names if name not in frame.columns]
+    if absent:
+        hint = closest(absent[0], frame.columns)
+        raise DataError(
+            "DATA_MISSING_COLUMN",
+            f"{why} has no column {listed(absent)}. {hint}".rstrip(),
+            fix=f"The columns are {listed(frame.columns, most=20)}.",
+        )

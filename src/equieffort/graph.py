@@ -1,0 +1,229 @@
+"""CausalGraph: which feature causes which.
+
+A graph can be written as a list of edges, a dict of children, or handed over from networkx, GML, DOT or DoWhy.
+
+>>> graph = CausalGraph.of([("age", "amount"), ("amount", "duration")])
+>>> graph.parents("duration"), graph.descendants("age")
+(('amount',), ('amount', 'duration'))
+>>> CausalGraph.of({"age": ["amount"], "amount": ["duration"]}) == graph
+True
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import networkx as nx
+
+from equieffort.errors import GraphError, ParameterError, listed, warn
+
+
+@dataclass(frozen=True)
+class CausalGraph:
+    """An immutable directed acyclic graph over feature names; `nodes` are in causal order."""
+
+    nodes: tuple[str, ...]
+    edges: tuple[tuple[str, str], ...] = field(default=())
+
+    @classmethod
+    def of(cls, source: Any, nodes: Iterable[str] | None = None) -> CausalGraph:
+        """Read a graph from edges, ``{cause: [effects]}``, networkx, GML or DOT (text or path), or a DoWhy model.
+
+        `nodes` adds features that no edge mentions.
+        """
+        if isinstance(source, CausalGraph):
+            digraph = nx.DiGraph()
+            digraph.add_nodes_from(source.nodes)
+            digraph.add_edges_from(source.edges)
+        else:
+            digraph = _to_networkx(source)
+        extra = [nodes] if isinstance(nodes, str) else list(nodes or ())
+        return cls._ordered(digraph, extra)
+
+    @classmethod
+    def _ordered(cls, digraph: nx.DiGraph, extra: list[str]) -> CausalGraph:
+        names = [*digraph.nodes, *extra]
+        not_text = [name for name in names if not isinstance(name, str)]
+        if not_text:
+            raise GraphError(
+                "GRAPH_TYPE",
+                f"The nodes of a causal graph are column names; got {listed(not_text)}, which are not text.",
+                fix="Name each node as its column is named in the data.",
+            )
+        digraph.add_nodes_from(extra)
+        first_seen = {name: i for i, name in enumerate(digraph.nodes)}
+        try:
+            cycle = nx.find_cycle(digraph)
+        except nx.NetworkXNoCycle:
+            order = nx.lexicographical_topological_sort(digraph, key=first_seen.__getitem__)
+            return cls(tuple(order), tuple(sorted(digraph.edges)))
+        drawn = " -> ".join([cycle[0][0], *(edge[1] for edge in cycle)])
+        raise GraphError(
+            "GRAPH_CYCLE",
+            f"The causal graph has a cycle: {drawn}.",
+            fix="Remove or turn round one of these edges.",
+        )
+
+    @cached_property
+    def _parents(self) -> dict[str, tuple[str, ...]]:
+        causes: dict[str, list[str]] = {node: [] for node in self.nodes}
+        for cause, effect in self.edges:
+            causes[effect].append(cause)
+        return {node: tuple(sorted(found, key=self.nodes.index)) for node, found in causes.items()}
+
+    def parents(self, node: str) -> tuple[str, ...]:
+        """The direct causes of a node, in causal order."""
+        return self._parents[node]
+
+    def descendants(self, *nodes: str) -> tuple[str, ...]:
+        """All that lies downstream of the nodes (themselves excluded unless one lies below another)."""
+        found: set[str] = set()
+        for node in self.nodes:
+            if any(parent in nodes or parent in found for parent in self._parents[node]):
+                found.add(node)
+        return tuple(node for node in self.nodes if node in found)
+
+    def ancestors(self, node: str) -> tuple[str, ...]:
+        """All that lies upstream of the node."""
+        found: set[str] = set()
+        for other in reversed(self.nodes):
+            if other == node or other in found:
+                found.update(self._parents[other])
+        return tuple(other for other in self.nodes if other in found)
+
+    def to_dict(self) -> dict[str, Any]:
+        """A form that JSON can hold."""
+        return {"nodes": list(self.nodes), "edges": [list(edge) for edge in self.edges]}
+
+
+def _to_networkx(source: Any) -> nx.DiGraph:
+    if isinstance(source, nx.Graph):
+        return _from_networkx(source)
+    if isinstance(source, str | os.PathLike):
+        return _from_networkx(_read_text(source))
+    if isinstance(source, Mapping):
+        return _from_edges(_mapping_edges(source), source)
+    inner = _dowhy_graph(source)
+    if inner is not None:
+        return _from_networkx(inner)
+    if isinstance(source, Iterable):
+        return _from_edges(list(source), ())
+    raise GraphError(
+        "GRAPH_TYPE",
+        f"A causal graph cannot be read from {type(source).__name__}.",
+        fix="Pass a list of (cause, effect) pairs, a dict of children, a networkx DiGraph, GML or DOT.",
+    )
+
+
+def _mapping_edges(source: Mapping[Any, Any]) -> list[tuple[Any, Any]]:
+    edges = []
+    for cause, effects in source.items():
+        if isinstance(effects, str) or not isinstance(effects, Iterable):
+            raise GraphError(
+                "GRAPH_TYPE",
+                f"The entry {cause!r}: {effects!r} of the graph does not list effects.",
+                fix=f"Write {{{cause!r}: [effect, ...]}}: each key causes the features in its list.",
+            )
+        edges += [(cause, effect) for effect in effects]
+    return edges
+
+
+def _from_edges(edges: list[Any], nodes: Iterable[Any]) -> nx.DiGraph:
+    digraph = nx.DiGraph()
+    digraph.add_nodes_from(nodes)
+    for edge in edges:
+        if isinstance(edge, str) or not isinstance(edge, Iterable) or len(pair := tuple(edge)) != 2:
+            raise GraphError(
+                "GRAPH_TYPE",
+                f"{edge!r} is not an edge.",
+                fix='Write each edge as a pair: ("cause", "effect").',
+            )
+        digraph.add_edge(*pair)
+    return digraph
+
+
+def _from_networkx(source: nx.Graph) -> nx.DiGraph:
+    if not source.is_directed():
+        raise GraphError(
+            "GRAPH_TYPE",
+            "The graph is undirected, so it does not say which feature is the cause.",
+            fix="Use a networkx DiGraph, or `directed 1` in GML and `digraph` in DOT.",
+        )
+    digraph = nx.DiGraph()
+    digraph.add_nodes_from(source.nodes)
+    digraph.add_edges_from(source.edges())
+    hidden = [n for n, data in source.nodes(data=True) if str(data.get("observed", "yes")).lower() == "no"]
+    if hidden:
+        warn(
+            "GRAPH_UNOBSERVED",
+            f"The graph has unobserved nodes, {listed(hidden)}; they are left out.",
+            fix="Audit only if you can defend that no hidden common cause is strong.",
+        )
+        digraph.remove_nodes_from(hidden)
+    return digraph
+
+
+def _dowhy_graph(source: Any) -> nx.Graph | None:
+    """The networkx graph inside a dowhy.gcm model, a dowhy CausalModel or its CausalGraph, if it is one."""
+    for path in (("graph",), ("_graph", "_graph"), ("_graph",)):
+        inner = source
+        for name in path:
+            inner = getattr(inner, name, None)
+        if isinstance(inner, nx.Graph):
+            return inner
+    return None
+
+
+def _read_text(source: str | os.PathLike[str]) -> nx.Graph:
+    text, where = str(source), "the text"
+    if isinstance(source, os.PathLike) or ("\n" not in text and "[" not in text and "{" not in text):
+        path = Path(source)
+        if not path.is_file():
+            raise GraphError(
+                "GRAPH_PARSE",
+                f"There is no graph file at {str(path)!r}.",
+                fix="Check the path, or pass the GML or DOT text itself.",
+            )
+        text, where = path.read_text(encoding="utf-8"), str(path)
+    is_dot = "graph" in text.split("[")[0] and "{" in text.split("[")[0]
+    try:
+        if is_dot:
+            return _read_dot(text)
+        return nx.parse_gml(text, label="label")
+    except ParameterError:
+        raise
+    except Exception as error:
+        kind = "DOT" if is_dot else "GML"
+        raise GraphError(
+            "GRAPH_PARSE",
+            f"The graph in {where} is not valid {kind}: {error}",
+            fix="Check the syntax; DOT looks like `digraph { age -> amount }`.",
+        ) from error
+
+
+def _read_dot(text: str) -> nx.DiGraph:
+    try:
+        import pydot
+    except ImportError as error:
+        raise ParameterError(
+            "OPTIONAL_DEPENDENCY",
+            "Reading DOT needs the package pydot.",
+            fix="pip install 'equieffort[dot]', or pass the edges as a list.",
+        ) from error
+    graphs = pydot.graph_from_dot_data(text)
+    if not graphs:
+        raise ValueError("no graph could be parsed")
+    dot = graphs[0]
+    graph = nx.DiGraph() if dot.get_type() == "digraph" else nx.Graph()
+    for node in dot.get_nodes():
+        name = node.get_name().strip('"')
+        if name not in ("node", "edge", "graph", "\\n"):
+            graph.add_node(name, **{key: str(v).strip('"') for key, v in node.get_attributes().items()})
+    for edge in dot.get_edges():
+        graph.add_edge(str(edge.get_source()).strip('"'), str(edge.get_destination()).strip('"'))
+    return graph

@@ -1,0 +1,132 @@
+"""Who is compared with whom: the protected groups, their reference, and intersections."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from equieffort.errors import DataError, SchemaError, closest, listed
+from equieffort.schema import Schema
+
+MOST_VALUES = 20
+
+
+@dataclass(frozen=True, eq=False)
+class Groups:
+    """A group code for each person, the groups' labels, and which are protected and which is the reference."""
+
+    labels: tuple[str, ...]
+    codes: npt.NDArray[np.int16]
+    protected: tuple[int, ...]
+    reference: int
+
+    @classmethod
+    def of(cls, frame: pd.DataFrame, schema: Schema) -> Groups:
+        """Form the groups that the schema names from the sensitive columns."""
+        columns = schema.sensitive_columns
+        for name in columns:
+            if name not in frame.columns:
+                raise DataError(
+                    "SCHEMA_SENSITIVE_MISSING",
+                    f"The sensitive column {name!r} is not in the data. {closest(name, frame.columns)}".rstrip(),
+                    fix="Add it to X, or pass it beside X as sensitive_features=.",
+                )
+            _check_sensitive(frame[name])
+        single = len(columns) == 1
+        codes, keys = _codes(frame, columns)
+        labels = tuple(str(key) if single else " & ".join(map(str, key)) for key in keys)
+        if len(keys) < 2:
+            raise SchemaError(
+                "SCHEMA_ONE_GROUP",
+                f"Only one group is present in {listed(columns)}: {listed(labels)}.",
+                fix="Audit data that holds the groups to be compared.",
+            )
+        protected = [_find(value, keys, labels, columns) for value in _values(schema.protected, single)]
+        others = [k for k in range(len(keys)) if k not in protected]
+        if not others:
+            raise SchemaError(
+                "SCHEMA_GROUPS",
+                f"Every value of {listed(columns)} is declared protected: {listed(labels)}.",
+                fix="Leave at least one value as the reference.",
+            )
+        if schema.reference is not None:
+            reference = _find(schema.reference, keys, labels, columns)
+            if reference in protected:
+                raise SchemaError(
+                    "SCHEMA_GROUPS",
+                    f"{labels[reference]!r} is declared both protected and the reference.",
+                    fix="Compare each group with another one.",
+                )
+        elif len(others) > 1:
+            raise SchemaError(
+                "SCHEMA_GROUPS",
+                f"With whom is {listed(labels[k] for k in protected)} compared? {len(others)} other values "
+                f"remain: {listed(labels[k] for k in others)}.",
+                fix="Name one of them: Schema(..., reference=...).",
+            )
+        else:
+            reference = others[0]
+        return cls(labels, codes, tuple(protected), reference)
+
+    def role(self, code: int) -> str:
+        """Protected, reference or other."""
+        return "reference" if code == self.reference else "protected" if code in self.protected else "other"
+
+    @property
+    def compared(self) -> tuple[int, ...]:
+        """All groups that are compared with the reference: the protected ones first."""
+        rest = [k for k in range(len(self.labels)) if k not in self.protected and k != self.reference]
+        return (*self.protected, *rest)
+
+
+def _check_sensitive(column: pd.Series) -> None:
+    if column.isna().any():
+        row = column.index[int(column.isna().to_numpy().argmax())]
+        raise DataError(
+            "DATA_MISSING_VALUES",
+            f"The sensitive column {column.name!r} has {int(column.isna().sum())} missing values, "
+            f"the first in row {row!r}.",
+            fix='Fill them in, give them a group of their own, or pass missing="drop".',
+        )
+    if pd.api.types.is_numeric_dtype(column.dtype) and (count := column.nunique()) > MOST_VALUES:
+        raise SchemaError(
+            "SCHEMA_SENSITIVE_CONTINUOUS",
+            f"The sensitive column {column.name!r} has {count} different numbers.",
+            fix=f"Put it into bins first, for instance pd.cut(X[{column.name!r}], [0, 25, 60, 120]).astype(str).",
+        )
+
+
+def _codes(frame: pd.DataFrame, columns: tuple[str, ...]) -> tuple[npt.NDArray[np.int16], list[Any]]:
+    if len(columns) == 1:
+        codes, found = pd.factorize(frame[columns[0]], sort=True)
+        return codes.astype(np.int16), [_plain(value) for value in found]
+    values = pd.MultiIndex.from_frame(frame[list(columns)])
+    codes, found = values.factorize(sort=True)
+    return codes.astype(np.int16), [tuple(_plain(part) for part in key) for key in found]
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _values(declared: Any, single: bool) -> list[Any]:
+    if isinstance(declared, list | set | frozenset):
+        return list(declared)
+    if single and isinstance(declared, tuple):
+        return list(declared)
+    return [declared]
+
+
+def _find(value: Any, keys: list[Any], labels: tuple[str, ...], columns: tuple[str, ...]) -> int:
+    for k, key in enumerate(keys):
+        if key == (tuple(value) if isinstance(value, list) else value):
+            return k
+    raise SchemaError(
+        "SCHEMA_GROUPS",
+        f"{value!r} is not a value of {listed(columns)}. {closest(value, labels)}".rstrip(),
+        fix=f"The values are {', '.join(repr(key) for key in keys)}.",
+    )

@@ -1,0 +1,93 @@
+"""The numbers that make features comparable, fixed before solving.
+
+A scale turns the reference values of a feature into one number; a change is divided by it. `Own` is the
+exception: it divides by the person's own value.
+
+>>> Range().of("age", np.array([20.0, 30.0, 70.0])), Std().of("age", np.array([1.0, 3.0]))
+(50.0, 1.0)
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+
+from equieffort.errors import CostError, ParameterError, warn
+from equieffort.frames import Floats, number
+
+ALTERNATIVES = "Range(), Range(quantiles=(0.01, 0.99)), Std(), MAD() or Own()"
+
+
+class Scale(ABC):
+    """A way to make features comparable."""
+
+    @abstractmethod
+    def of(self, name: str, values: Floats) -> float:
+        """The scale of a feature, given its reference values."""
+
+
+def _positive(scale: Scale, name: str, value: float) -> float:
+    if not value > 0:
+        raise CostError(
+            "COST_ZERO_SCALE",
+            f"The scale {scale!r} of feature {name!r} is {number(value)}.",
+            fix=f"Choose another scale ({ALTERNATIVES}), or give reference data in which {name!r} varies.",
+        )
+    return value
+
+
+@dataclass(frozen=True)
+class Range(Scale):
+    """Largest minus smallest value, as in the paper's equation; or the range between two quantiles."""
+
+    quantiles: tuple[float, float] = (0.0, 1.0)
+
+    def __post_init__(self) -> None:
+        low, high = self.quantiles
+        if not 0 <= low < high <= 1:
+            raise ParameterError(
+                "PARAMETER", f"Range quantiles are {self.quantiles}.", fix="Give 0 <= low < high <= 1."
+            )
+
+    def of(self, name: str, values: Floats) -> float:
+        """The range of the reference values; warns when a few extreme values make up most of it."""
+        low, high = np.quantile(values, self.quantiles)
+        if self.quantiles == (0.0, 1.0):
+            inner = np.subtract(*np.quantile(values, (0.99, 0.01)))
+            if 0 < inner < (high - low) / 5:
+                warn(
+                    "COST_OUTLIER",
+                    f"Feature {name!r} ranges over {number(high - low)}, but 98 % of the values lie within "
+                    f"{number(inner)}.",
+                    fix="Use Range(quantiles=(0.01, 0.99)), or correct the extreme values.",
+                )
+        return _positive(self, name, float(high - low))
+
+
+@dataclass(frozen=True)
+class Std(Scale):
+    """The standard deviation (ddof = 0)."""
+
+    def of(self, name: str, values: Floats) -> float:
+        """The standard deviation of the reference values."""
+        return _positive(self, name, float(np.std(values)))
+
+
+@dataclass(frozen=True)
+class MAD(Scale):
+    """The median absolute deviation from the median: robust, but zero when half the values are equal."""
+
+    def of(self, name: str, values: Floats) -> float:
+        """The median absolute deviation of the reference values."""
+        return _positive(self, name, float(np.median(np.abs(values - np.median(values)))))
+
+
+@dataclass(frozen=True)
+class Own(Scale):
+    """The person's own value: a change from 20 to 22 costs 0.1."""
+
+    def of(self, name: str, values: Floats) -> float:
+        """Not one number: each person's own absolute value is used when costs are computed."""
+        return 1.0

@@ -1,0 +1,326 @@
+"""Feature and Schema: what each column is, who may change it, how far, and who is protected.
+
+>>> schema = Schema(
+...     sensitive="sex", protected="female", favourable="good",
+...     features={"age": Feature("actionable", direction="up", upper=75), "duration": "mutable"})
+>>> schema.role("sex"), schema.role("age"), schema.role("duration")
+('sensitive', 'actionable', 'mutable')
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal, get_args
+
+import numpy as np
+import pandas as pd
+
+from equieffort.errors import DataError, SchemaError, closest, listed, warn
+from equieffort.frames import KINDS, Encoding, Kind, require_columns
+from equieffort.graph import CausalGraph
+
+Role = Literal["actionable", "mutable", "immutable"]
+Direction = Literal["both", "up", "down"]
+Range = tuple[float | None, float | None]
+
+
+@dataclass(frozen=True)
+class Feature:
+    """What may happen to one feature.
+
+    Parameters
+    ----------
+    role
+        "actionable": a person may set it. "mutable": it only follows its causes. "immutable": it must not move.
+    kind
+        "continuous", "integer", "binary" or "categorical"; None infers it from the column's type.
+    direction
+        "both", "up" or "down": where an intervention may move the value.
+    lower, upper
+        The range of values an intervention may set.
+    max_increase, max_decrease
+        The same relative to the person's own value.
+    plausible
+        (low, high): the range of values in the counterfactual, however they came about; None leaves an end open.
+    weight
+        How much a unit of scaled change costs; a pair (up, down) when they differ.
+    """
+
+    role: Role
+    kind: Kind | None = field(default=None, kw_only=True)
+    direction: Direction = field(default="both", kw_only=True)
+    lower: float | None = field(default=None, kw_only=True)
+    upper: float | None = field(default=None, kw_only=True)
+    max_increase: float | None = field(default=None, kw_only=True)
+    max_decrease: float | None = field(default=None, kw_only=True)
+    plausible: Range | None = field(default=None, kw_only=True)
+    weight: float | tuple[float, float] = field(default=1.0, kw_only=True)
+
+    def __post_init__(self) -> None:
+        if self.role not in get_args(Role):
+            raise SchemaError(
+                "SCHEMA_ROLE",
+                f"{self.role!r} is not a role. {closest(self.role, get_args(Role))}".rstrip(),
+                fix='A role is "actionable", "mutable" or "immutable"; protected columns are named in the Schema.',
+            )
+        if self.kind is not None and self.kind not in KINDS:
+            raise SchemaError(
+                "SCHEMA_KIND",
+                f"{self.kind!r} is not a kind. {closest(self.kind, KINDS)}".rstrip(),
+                fix=f"A kind is one of {listed(KINDS)}.",
+            )
+        if self.direction not in get_args(Direction):
+            raise SchemaError(
+                "SCHEMA_LIMITS", f"{self.direction!r} is not a direction.", fix='Use "both", "up" or "down".'
+            )
+        self._check_limits()
+        self._check_weight()
+
+    def _check_limits(self) -> None:
+        for name in ("lower", "upper", "max_increase", "max_decrease"):
+            value = getattr(self, name)
+            if value is not None and math.isnan(value):
+                raise SchemaError("SCHEMA_LIMITS", f"{name} is NaN.", fix="Leave it out for no limit.")
+            if value is not None and name.startswith("max_") and value < 0:
+                raise SchemaError(
+                    "SCHEMA_LIMITS",
+                    f"{name} is {value}, below zero.",
+                    fix="Give the largest change as a size.",
+                )
+        _check_range("lower", self.lower, "upper", self.upper)
+        if self.plausible is not None:
+            if len(self.plausible) != 2:
+                raise SchemaError("SCHEMA_LIMITS", "plausible is not a pair.", fix="Give (low, high).")
+            _check_range("the plausible minimum", self.plausible[0], "the plausible maximum", self.plausible[1])
+        if self.role != "actionable" and self.has_limits:
+            raise SchemaError(
+                "SCHEMA_LIMITS",
+                f"A feature that is {self.role} has limits for interventions, which it never gets.",
+                fix="Use plausible=(low, high) to limit where its value may go, or make it actionable.",
+            )
+
+    def _check_weight(self) -> None:
+        for weight in self.weights:
+            if not (isinstance(weight, int | float | np.number) and math.isfinite(weight) and weight > 0):
+                raise SchemaError(
+                    "SCHEMA_WEIGHT",
+                    f"The weight {self.weight!r} is not a positive number.",
+                    fix='Give a positive weight, or make the feature "mutable" if it must not be acted on.',
+                )
+
+    @property
+    def has_limits(self) -> bool:
+        """Whether anything limits the values an intervention may set."""
+        limits = (self.lower, self.upper, self.max_increase, self.max_decrease)
+        return self.direction != "both" or any(limit is not None for limit in limits)
+
+    @property
+    def weights(self) -> tuple[float, float]:
+        """The weights (up, down)."""
+        if isinstance(self.weight, tuple | list):
+            if len(self.weight) != 2:
+                raise SchemaError("SCHEMA_WEIGHT", f"{self.weight!r} is not a pair.", fix="Give (up, down).")
+            return self.weight[0], self.weight[1]
+        return self.weight, self.weight
+
+
+def _check_range(low_name: str, low: float | None, high_name: str, high: float | None) -> None:
+    if low is not None and high is not None and not low <= high:
+        raise SchemaError(
+            "SCHEMA_LIMITS",
+            f"{low_name[:1].upper()}{low_name[1:]} is {low}, above {high_name}, {high}.",
+            fix="Swap or correct them.",
+        )
+
+
+MUTABLE = Feature("mutable")
+IMMUTABLE = Feature("immutable")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Schema:
+    """Roles of all columns, the protected groups and the favourable outcome. Nothing sensitive has a default.
+
+    Parameters
+    ----------
+    sensitive
+        The sensitive column, or several whose values together form the groups.
+    protected
+        The protected value (a tuple of values when `sensitive` is several columns), or a list of them.
+    reference
+        Whom they are compared with; needed once more than one other value remains.
+    favourable
+        The label people want.
+    also_protected
+        Further columns that no action may change.
+    features
+        Column -> `Feature`, or just its role. A feature that is not listed only follows its causes.
+    """
+
+    sensitive: str | Sequence[str]
+    protected: Any
+    reference: Any = None
+    favourable: Any
+    also_protected: Sequence[str] = ()
+    features: Mapping[str, Feature | Role] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if isinstance(self.also_protected, str):
+            object.__setattr__(self, "also_protected", (self.also_protected,))
+        features = {
+            name: feature if isinstance(feature, Feature) else Feature(feature)
+            for name, feature in self.features.items()
+        }
+        object.__setattr__(self, "features", features)
+        for name in (*self.sensitive_columns, *self.also_protected):
+            if name in features and features[name].role != "immutable":
+                raise SchemaError(
+                    "SCHEMA_SENSITIVE_ACTIONABLE",
+                    f"The protected column {name!r} is declared {features[name].role}.",
+                    fix="Leave it out of `features`: protected columns never change.",
+                )
+
+    @property
+    def sensitive_columns(self) -> tuple[str, ...]:
+        """The sensitive columns as a tuple."""
+        return (self.sensitive,) if isinstance(self.sensitive, str) else tuple(self.sensitive)
+
+    @property
+    def protected_columns(self) -> tuple[str, ...]:
+        """All columns that no action may change because they are protected."""
+        return tuple(dict.fromkeys((*self.sensitive_columns, *self.also_protected)))
+
+    def feature(self, name: str) -> Feature:
+        """What may happen to a column; protected columns are immutable, unlisted ones mutable."""
+        if name in self.protected_columns:
+            return IMMUTABLE
+        feature = self.features.get(name, MUTABLE)
+        return feature if isinstance(feature, Feature) else Feature(feature)
+
+    def role(self, name: str) -> str:
+        """The role of a column in words."""
+        return "sensitive" if name in self.protected_columns else self.feature(name).role
+
+    @property
+    def actionable(self) -> tuple[str, ...]:
+        """The actionable features, in the order they were declared."""
+        return tuple(name for name in self.features if self.feature(name).role == "actionable")
+
+    @property
+    def kinds(self) -> dict[str, Kind]:
+        """The kinds that were declared."""
+        return {name: kind for name in self.features if (kind := self.feature(name).kind) is not None}
+
+    def check(self, frame: pd.DataFrame, graph: CausalGraph, model_features: Iterable[str]) -> None:
+        """Compare the schema with the data, the graph and the model; raise or warn where they disagree."""
+        model_features = list(model_features)
+        for name in self.protected_columns:
+            if name not in frame.columns:
+                raise DataError(
+                    "SCHEMA_SENSITIVE_MISSING",
+                    f"The protected column {name!r} is not in the data. {closest(name, frame.columns)}".rstrip(),
+                    fix="Add it to X, or pass it beside X as sensitive_features=.",
+                )
+        require_columns(frame, self.features, why="The schema names a feature, but X")
+        require_columns(frame, model_features, why="The model uses a feature, but X")
+        self._check_graph(frame, graph, model_features)
+        used = {*self.features, *self.protected_columns, *graph.nodes, *model_features}
+        extra = [name for name in frame.columns if name not in used]
+        if extra:
+            warn(
+                "DATA_EXTRA_COLUMNS",
+                f"X has columns that neither the model, the graph nor the schema uses: {listed(extra)}.",
+                fix="Drop them from X to silence this.",
+            )
+        if not self.actionable:
+            raise SchemaError(
+                "PROBLEM_NOTHING_ACTIONABLE",
+                "The schema declares no actionable feature.",
+                fix='Give at least one feature the role "actionable".',
+            )
+        self._check_one_hot(frame)
+
+    def _check_graph(self, frame: pd.DataFrame, graph: CausalGraph, model_features: list[str]) -> None:
+        unknown = [node for node in graph.nodes if node not in frame.columns]
+        if unknown:
+            raise DataError(
+                "GRAPH_UNKNOWN_NODE",
+                f"The graph has nodes that are not in the data: {listed(unknown)}. "
+                f"{closest(unknown[0], frame.columns)}".rstrip(),
+                fix=f"The graph's nodes are {listed(graph.nodes, 20)}; the columns are {listed(frame.columns, 20)}.",
+            )
+        lonely = [name for name in model_features if name not in graph.nodes]
+        if lonely and graph.edges:
+            warn(
+                "GRAPH_ROOTS_ASSUMED",
+                f"No edge of the graph mentions {listed(lonely)}: taken as roots without children.",
+                fix="Name them in StructuralCausalModel(edges, nodes=[...]) to say that this is meant.",
+            )
+        for name in self.protected_columns:
+            if name in graph.nodes and graph.parents(name):
+                warn(
+                    "GRAPH_INTO_SENSITIVE",
+                    f"The graph has an edge into the protected column {name!r}, from {listed(graph.parents(name))}.",
+                    fix="Turn the edge round if it is a slip; actions that would move it are not feasible.",
+                )
+        followers = graph.descendants(*(name for name in self.actionable if name in graph.nodes))
+        assumed = [n for n in followers if n not in self.features and n not in self.protected_columns]
+        if assumed:
+            warn(
+                "SCHEMA_ROLE_ASSUMED",
+                f"No role is declared for {listed(assumed)}, which would follow an action: taken as mutable.",
+                fix='Declare them "mutable" or "immutable" in the schema.',
+            )
+
+    def _check_one_hot(self, frame: pd.DataFrame) -> None:
+        """Refuse actions on columns of one category that were encoded apart."""
+        families: dict[str, list[str]] = {}
+        for name in frame.columns:
+            for mark in ("=", "__", "_", ".", "-"):
+                if mark in name and _is_zero_one(frame[name]):
+                    families.setdefault(name.rsplit(mark, 1)[0], []).append(name)
+                    break
+        for stem, members in families.items():
+            acting = [name for name in members if name in self.actionable]
+            if len(members) < 2 or not acting:
+                continue
+            together = frame[members].to_numpy(dtype=float).sum(axis=1)
+            if together.max() == 1.0 and together.mean() > 0.5:
+                raise SchemaError(
+                    "SCHEMA_ONE_HOT",
+                    f"{listed(members)} look like one category {stem!r} spread over columns, and "
+                    f"{listed(acting)} would be changed apart.",
+                    fix=f"Keep {stem!r} as one text column and let the model's pipeline encode it (OneHotEncoder).",
+                )
+
+    def to_dict(self) -> dict[str, Any]:
+        """A form that JSON can hold."""
+        return {
+            "sensitive": list(self.sensitive_columns),
+            "protected": self.protected,
+            "reference": self.reference,
+            "favourable": self.favourable,
+            "also_protected": list(self.also_protected),
+            "features": {name: asdict(self.feature(name)) for name in self.features},
+        }
+
+
+def _is_zero_one(column: pd.Series) -> bool:
+    if pd.api.types.is_bool_dtype(column.dtype):
+        return True
+    return bool(pd.api.types.is_numeric_dtype(column.dtype) and column.isin([0, 1]).all())
+
+
+def check_kinds(schema: Schema, encoding: Encoding) -> None:
+    """Refuse limits that a category cannot have."""
+    for name in schema.actionable:
+        feature, column = schema.feature(name), encoding[name]
+        if column.is_category and (feature.has_limits or feature.plausible or len(set(feature.weights)) > 1):
+            raise SchemaError(
+                "SCHEMA_KIND",
+                f"The {column.kind} feature {name!r} has limits, a direction or two weights, "
+                "which only numbers can have.",
+                fix="Remove them, or declare the feature as integer or continuous.",
+            )

@@ -1,0 +1,305 @@
+"""StructuralCausalModel: fit, abduct, predict, counterfactual."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from equieffort.errors import CausalModelError, EquieffortWarning, ParameterError, closest, collecting, listed
+from equieffort.frames import Bools, Encoding, Floats, read_frame, require_columns
+from equieffort.graph import CausalGraph
+from equieffort.scm.diagnostics import check_rows, examine
+from equieffort.scm.mechanisms import (
+    Learner,
+    LeastSquares,
+    Mechanism,
+    Predict,
+    Regressor,
+    indicators,
+)
+
+
+class StructuralCausalModel:
+    """A causal graph and, for each node with causes, an equation with additive noise.
+
+    Parameters
+    ----------
+    edges
+        The graph: pairs (cause, effect), or anything `CausalGraph.of` reads. ``[]`` means nothing follows anything.
+    nodes
+        Features that no edge mentions.
+    mechanisms
+        Node -> `Linear`, `Function`, a learner or a scikit-learn regressor; nodes left out get `default`.
+    default
+        How the other equations are learned; `LeastSquares(intercept=False)` leaves the intercepts out.
+    categorical
+        Columns to be read as categories although they hold numbers.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from equieffort.scm import Linear
+    >>> scm = StructuralCausalModel([("X1", "X2")], mechanisms={"X2": Linear({"X1": 0.3})})
+    >>> X = pd.DataFrame({"X1": [75000.0], "X2": [25000.0]})
+    >>> scm.fit(X).counterfactual(X, do={"X1": 85000.0})
+            X1       X2
+    0  85000.0  28000.0
+    """
+
+    def __init__(
+        self,
+        edges: Any,
+        *,
+        nodes: Iterable[str] | None = None,
+        mechanisms: Mapping[str, Any] | None = None,
+        default: Learner | None = None,
+        categorical: Iterable[str] = (),
+    ) -> None:
+        self.graph = CausalGraph.of(edges, nodes)
+        self.mechanisms = dict(mechanisms or {})
+        self.default = default if default is not None else LeastSquares()
+        self.categorical = tuple(categorical)
+        for node, mechanism in self.mechanisms.items():
+            self._check_mechanism(node, mechanism)
+
+    def _check_mechanism(self, node: str, mechanism: Any) -> None:
+        if node not in self.graph.nodes or not self.graph.parents(node):
+            raise CausalModelError(
+                "SCM_MECHANISM",
+                f"An equation is given for {node!r}, which has no causes in the graph. "
+                f"{closest(node, self.graph.nodes)}".rstrip(),
+                fix="Add its edges or remove the equation.",
+            )
+        if isinstance(mechanism, Mechanism | Learner) or (hasattr(mechanism, "fit") and hasattr(mechanism, "predict")):
+            return
+        raise CausalModelError(
+            "SCM_CANNOT_ABDUCT",
+            f"Cannot abduct {node!r}: {type(mechanism).__name__} is not an additive-noise mechanism.",
+            fix="Give Linear({...}), Function(f), LeastSquares() or a scikit-learn regressor.",
+        )
+
+    def __repr__(self) -> str:
+        state = "fitted" if self.is_fitted else "not fitted"
+        return f"StructuralCausalModel({len(self.graph.nodes)} nodes, {len(self.graph.edges)} edges, {state})"
+
+    @property
+    def is_fitted(self) -> bool:
+        """Whether the equations are known."""
+        return hasattr(self, "mechanisms_")
+
+    def fit(self, X: Any) -> StructuralCausalModel:
+        """Learn the equations that were not given; returns itself.
+
+        Sets `mechanisms_` (None for a category with causes, which has no additive equation), `encoding_`,
+        `diagnostics_` (a frame, one row a learned node) and `warnings_`.
+        """
+        frame = read_frame(X)
+        require_columns(frame, self.graph.nodes, why="The graph has a node, but X")
+        encoding = Encoding.of(frame, self.graph.nodes, dict.fromkeys(self.categorical, "categorical"))
+        matrix = encoding.encode(frame)
+        encoding.check(matrix, frame.index)
+        mechanisms: dict[str, Mechanism | None] = {}
+        rows: list[dict[str, Any]] = []
+        with collecting() as kept:
+            for node in self.graph.nodes:
+                if self.graph.parents(node):
+                    mechanisms[node] = self._learn(node, encoding, matrix, rows)
+        self.mechanisms_, self.encoding_, self.warnings_ = mechanisms, encoding, tuple(kept)
+        self.diagnostics_ = pd.DataFrame(rows)
+        self._bound = {node: m.bind(node, self._causes(node)) for node, m in mechanisms.items() if m is not None}
+        self.reference_ = frame
+        return self
+
+    def _learn(self, node: str, encoding: Encoding, matrix: Floats, rows: list[dict[str, Any]]) -> Mechanism | None:
+        causes = _subset(encoding, self.graph.parents(node))
+        given = self.mechanisms.get(node, self.default)
+        if isinstance(given, Mechanism):
+            return given
+        if encoding[node].is_category:
+            if node in self.mechanisms:
+                raise CausalModelError(
+                    "SCM_CANNOT_ABDUCT",
+                    f"Cannot abduct {node!r}: a category is not a sum of its causes' effects and noise.",
+                    fix="Declare it immutable in the schema, or code it as a number.",
+                )
+            return None
+        learner = given if isinstance(given, Learner) else Regressor(given)
+        parents = matrix[:, [encoding.position(name) for name in causes.names]]
+        values = matrix[:, encoding.position(node)]
+        check_rows(node, len(indicators(causes, parents[:1])[1]), len(values))
+        mechanism = learner.learn(node, causes, parents, values)
+        rows.append(examine(node, causes, parents, values, mechanism.bind(node, causes)(parents)))
+        return mechanism
+
+    def ready(self, X: Any) -> StructuralCausalModel:
+        """Itself if fitted; a model whose equations are all given needs only to look at the columns."""
+        if self.is_fitted:
+            return self
+        caused = [node for node in self.graph.nodes if self.graph.parents(node)]
+        learned = [node for node in caused if not isinstance(self.mechanisms.get(node), Mechanism)]
+        if learned:
+            raise CausalModelError(
+                "SCM_NOT_FITTED",
+                f"The equations of {listed(learned)} are not known yet.",
+                fix="Call scm.fit(X) first.",
+            )
+        twin = StructuralCausalModel(self.graph, mechanisms=self.mechanisms, categorical=self.categorical)
+        return twin.fit(X)
+
+    def _causes(self, node: str) -> Encoding:
+        return _subset(self.encoding_, self.graph.parents(node))
+
+    def causes(self, node: str) -> Encoding:
+        """The encoding of a node's direct causes."""
+        return self._causes(node)
+
+    def equations(self) -> list[str]:
+        """The structural equations in words."""
+        return [m.equation(node) if m else f"{node}: no equation" for node, m in self.mechanisms_.items()]
+
+    def abduct(self, X: Any) -> pd.DataFrame:
+        """Each person's noise: x - f(causes); for a root, its value."""
+        model, frame, matrix = self._enter(X)
+        noise = model.encoding_.decode(matrix, frame.index)
+        for node, mechanism in model.mechanisms_.items():
+            if mechanism is None:
+                raise _cannot_abduct(node)
+            k = model.encoding_.position(node)
+            noise[node] = matrix[:, k] - model._bound[node](model._parents(node, matrix))
+        return noise
+
+    def predict(self, noise: Any, do: Mapping[str, Any] | None = None) -> pd.DataFrame:
+        """The values that follow from noises, under interventions `do` (one value, or one a person)."""
+        frame = read_frame(noise, what="noise")
+        model = self.ready(frame)
+        require_columns(frame, model.graph.nodes, why="The graph has a node, but the noise")
+        matrix = np.empty((len(frame), len(model.graph.nodes)))
+        settings = model._settings(do or {}, len(frame))
+        for k, node in enumerate(model.graph.nodes):
+            if node in settings:
+                matrix[:, k] = settings[node]
+            elif node not in model.mechanisms_:
+                matrix[:, k] = model.encoding_.columns[k].encode(frame[node])
+            elif model.mechanisms_[node] is None:
+                raise _cannot_abduct(node)
+            else:
+                matrix[:, k] = frame[node].to_numpy(dtype=np.float64) + model._bound[node](model._parents(node, matrix))
+        return model.encoding_.decode(matrix, frame.index)
+
+    def counterfactual(self, X: Any, do: Mapping[str, Any]) -> pd.DataFrame:
+        """What each person would look like under the interventions `do`: abduct, act, predict.
+
+        Parameters
+        ----------
+        X
+            Factual people.
+        do
+            Node -> a value for everybody, or one a person. Setting a node to its factual value holds it.
+
+        Returns
+        -------
+        The table X with the nodes of the graph replaced; other columns and the index are X's own.
+        """
+        model, frame, matrix = self._enter(X)
+        settings = model._settings(do, len(frame))
+        values, chosen = matrix.copy(), np.zeros(matrix.shape, dtype=bool)
+        for node, setting in settings.items():
+            k = model.encoding_.position(node)
+            values[:, k], chosen[:, k] = setting, True
+        moved, unknown = model.propagate(matrix, chosen, values)
+        if unknown:
+            raise _cannot_abduct(next(iter(unknown)))
+        return frame.assign(**dict(model.encoding_.decode(moved, frame.index).items()))
+
+    def propagate(self, matrix: Floats, chosen: Bools, values: Floats) -> tuple[Floats, dict[str, Bools]]:
+        """Counterfactuals of encoded people: x'_j = value where chosen, else x_j + f_j(causes') - f_j(causes).
+
+        Nodes without an equation keep their value; the second result says, for each of them, for whom a cause
+        moved, so that this is not known.
+        """
+        moved = matrix.copy()
+        touched: set[str] = set()
+        unknown: dict[str, npt.NDArray[np.bool_]] = {}
+        for k, node in enumerate(self.graph.nodes):
+            follows = any(parent in touched for parent in self.graph.parents(node))
+            picked = chosen[:, k]
+            if follows and self.mechanisms_[node] is None:
+                positions = [self.encoding_.position(parent) for parent in self.graph.parents(node)]
+                shifted = (moved[:, positions] != matrix[:, positions]).any(axis=1) & ~picked
+                if shifted.any():
+                    unknown[node] = shifted
+            elif follows:
+                f = self._bound[node]
+                moved[:, k] = matrix[:, k] + (f(self._parents(node, moved)) - f(self._parents(node, matrix)))
+            if picked.any():
+                moved[:, k] = np.where(picked, values[:, k], moved[:, k])
+            if follows or picked.any():
+                touched.add(node)
+        return moved, unknown
+
+    def _parents(self, node: str, matrix: Floats) -> Floats:
+        return matrix[:, [self.encoding_.position(parent) for parent in self.graph.parents(node)]]
+
+    def _enter(self, X: Any) -> tuple[StructuralCausalModel, pd.DataFrame, Floats]:
+        frame = read_frame(X)
+        model = self.ready(frame)
+        require_columns(frame, model.graph.nodes, why="The graph has a node, but X")
+        matrix = model.encoding_.encode(frame)
+        model.encoding_.check(matrix, frame.index)
+        return model, frame, matrix
+
+    def _settings(self, do: Mapping[str, Any], n: int) -> dict[str, Floats]:
+        settings = {}
+        for node, value in do.items():
+            if node not in self.graph.nodes:
+                raise CausalModelError(
+                    "SCM_DO",
+                    f"do names {node!r}, which is not in the graph. {closest(node, self.graph.nodes)}".rstrip(),
+                    fix=f"The nodes are {listed(self.graph.nodes, 20)}.",
+                )
+            series = pd.Series(np.full(n, value) if np.ndim(value) == 0 else np.asarray(value), name=node)
+            if series.shape != (n,):
+                raise ParameterError(
+                    "SCM_DO",
+                    f"do sets {node!r} with {len(series)} values for {n} people.",
+                    fix="Give one value for everybody, or one a person.",
+                )
+            settings[node] = self.encoding_[node].encode(series)
+            if not np.isfinite(settings[node]).all():
+                raise ParameterError(
+                    "SCM_DO", f"do sets {node!r} to a value that is not finite.", fix="Give finite values."
+                )
+        return settings
+
+    def __getstate__(self) -> dict[str, Any]:
+        # The people it was fitted on are not part of the model; the bound equations are made again on loading.
+        return {key: value for key, value in self.__dict__.items() if key not in ("reference_", "_bound")}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        if self.is_fitted:
+            self._bound = {n: m.bind(n, self._causes(n)) for n, m in self.mechanisms_.items() if m is not None}
+
+    # Fitted attributes, declared for readers and type checkers.
+    mechanisms_: dict[str, Mechanism | None]
+    encoding_: Encoding
+    diagnostics_: pd.DataFrame
+    warnings_: tuple[EquieffortWarning, ...]
+    reference_: pd.DataFrame
+    _bound: dict[str, Predict]
+
+
+def _subset(encoding: Encoding, names: tuple[str, ...]) -> Encoding:
+    return Encoding(tuple(encoding[name] for name in names))
+
+
+def _cannot_abduct(node: str) -> CausalModelError:
+    return CausalModelError(
+        "SCM_CANNOT_ABDUCT",
+        f"Cannot abduct {node!r}: it is a category with causes, and no additive equation moves it.",
+        fix="Hold it in `do`, declare it immutable in the schema, remove the edges into it, or code it as a number.",
+    )
