@@ -253,9 +253,7 @@ def test_a_long_rule_is_shown_around_the_mistake() -> None:
     assert len(shown) < 120
 
 
-@pytest.mark.parametrize(
-    ("text", "what"), [("", "empty"), (" \n\t", "empty"), ("a" * (MAX_LENGTH + 1), "10001")]
-)
+@pytest.mark.parametrize(("text", "what"), [("", "empty"), (" \n\t", "empty"), ("a" * (MAX_LENGTH + 1), "10001")])
 def test_empty_and_endless_rules(text: str, what: str) -> None:
     with pytest.raises(RuleError, match=what) as caught:
         parse_rule(text)
@@ -421,6 +419,12 @@ def test_large_integers_are_compared_exactly() -> None:
     assert parse_rule(f"x = {2**53 + 1}").evaluate(values).tolist() == [False, True]
 
 
+def test_a_zero_character_at_the_end_of_a_text_counts() -> None:
+    texts = {"x": np.array(["a", "a\0"], dtype=object)}
+    assert parse_rule("x = 'a\0'").evaluate(texts).tolist() == [False, True]
+    assert parse_rule("x = 'a'").evaluate(texts).tolist() == [True, False]
+
+
 def test_unmatched() -> None:
     def said(text: str) -> tuple[str, ...]:
         return parse_rule(text).unmatched(PEOPLE)
@@ -433,12 +437,8 @@ def test_unmatched() -> None:
         "city = 'rom' matches nobody. Did you mean 'Rom'?",
     )
     assert said("purpose != 'caar'") == ("purpose != 'caar' excludes nobody. Did you mean 'car'?",)
-    assert said("purpose not in ('car', 'caar')") == (
-        "purpose != 'caar' excludes nobody. Did you mean 'car'?",
-    )
-    assert said("`marital status` = 'c' or `marital status` = 'c'") == (
-        "`marital status` = 'c' matches nobody.",
-    )
+    assert said("purpose not in ('car', 'caar')") == ("purpose != 'caar' excludes nobody. Did you mean 'car'?",)
+    assert said("`marital status` = 'c' or `marital status` = 'c'") == ("`marital status` = 'c' matches nobody.",)
     assert said("purpose = 'it''s' or purpose = city or age = 99 or age between 1 and 2") == ()
     with pytest.raises(RuleError, match="unknown column"):
         said("nobody = 'x'")
@@ -552,9 +552,7 @@ def test_random_rules_against_the_oracle_and_round_trip(data: st.DataObject) -> 
     if len(text) > MAX_LENGTH:
         return
     rule = parse_rule(text)
-    columns = {
-        name: np.array(cells, dtype=object if name in TEXTS else float) for name, cells in table.items()
-    }
+    columns = {name: np.array(cells, dtype=object if name in TEXTS else float) for name, cells in table.items()}
     assert rule.evaluate(columns).tolist() == answer, text
     again = parse_rule(str(rule))
     assert again == rule
@@ -587,9 +585,7 @@ def test_any_name_and_any_value_round_trip(name: str, value: str | int | float |
         st.text(),
         st.text(alphabet="ab1.-'\"`()<>=!, \n")
         | st.lists(
-            st.sampled_from(
-                ["a", "1", "'x'", "and", "or", "not", "in", "between", "(", ")", ",", "<", "=", "`b c`"]
-            )
+            st.sampled_from(["a", "1", "'x'", "and", "or", "not", "in", "between", "(", ")", ",", "<", "=", "`b c`"])
         ).map(" ".join),
     )
 )

@@ -311,7 +311,8 @@ class _Column:
             return int(value)
         if self.kind != "unknown":
             self._check(sign, kind, str(literal))
-        return value
+        # As an object, because NumPy's own text forgets zero characters at the end.
+        return np.array(value, dtype=object) if kind == "text" else value
 
     def _check(self, sign: str, kind: str, other: str) -> None:
         if sign not in ("=", "!=") and self.kind != "number":

@@ -1,0 +1,287 @@
+"""What an action costs: weighted L1, percentile shift, or your own separable cost.
+
+A cost is a small value; `bind` fixes its numbers (scales, knots) before anything is solved. Cost is charged on the
+value that is set minus the factual value; a category that is changed costs its weight.
+
+>>> bound = WeightedL1().bind(["age"], np.array([[20.0], [70.0]]), np.array([[1.0, 2.0]]))
+>>> bound.evaluate(np.array([[30.0]]), np.array([[35.0]]))     # 5 of a range of 50, weight 1 upwards
+array([0.1])
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from equieffort.errors import CostError, ParameterError, closest, listed
+from equieffort.frames import Floats, number
+from equieffort.scales import ALTERNATIVES, Own, Range, Scale
+
+
+class BoundCost(ABC):
+    """A cost with its numbers fixed, over the numeric actionable features in order."""
+
+    @abstractmethod
+    def evaluate(self, facts: Floats, values: Floats) -> Floats:
+        """The cost of setting each person's features from their facts to the values."""
+
+    @abstractmethod
+    def to_dict(self) -> dict[str, Any]:
+        """The numbers that were fixed, in a form that JSON can hold."""
+
+
+@dataclass(frozen=True, eq=False)
+class LinearCost(BoundCost):
+    """A constant price a unit of change, upwards and downwards, perhaps relative to the person's own value."""
+
+    names: tuple[str, ...]
+    up: Floats
+    down: Floats
+    own: bool
+
+    def prices(self, facts: Floats) -> tuple[Floats, Floats]:
+        """Price of a unit up and down: one row for everybody, or one a person for relative costs."""
+        if not self.own:
+            return self.up[None, :], self.down[None, :]
+        size = np.abs(facts)
+        if (size == 0).any():
+            row, k = np.argwhere(size == 0)[0]
+            raise CostError(
+                "COST_ZERO_SCALE",
+                f"Relative to their own value a change of {self.names[k]!r} has no cost for a person "
+                f"whose {self.names[k]!r} is 0 (the first is number {row} of those to be solved).",
+                fix=f"Choose another scale: {ALTERNATIVES}.",
+            )
+        return self.up / size, self.down / size
+
+    def evaluate(self, facts: Floats, values: Floats) -> Floats:
+        """The sum over features of price times change."""
+        change = values - facts
+        up, down = self.prices(facts)
+        return (np.where(change > 0, up, down) * np.abs(change)).sum(axis=1)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Prices a unit."""
+        prices = zip(self.names, self.up.tolist(), self.down.tolist(), strict=True)
+        return {"own": self.own, "prices": {name: [up, down] for name, up, down in prices}}
+
+
+Curve = tuple[Floats, Floats]
+"""Values in rising order and the cost of each; linear between them and beyond the last by `tails`."""
+
+
+@dataclass(frozen=True, eq=False)
+class PiecewiseCost(BoundCost):
+    """For each feature and person a piecewise linear cost that is zero at the fact and grows away from it."""
+
+    names: tuple[str, ...]
+    curve: Callable[[int, float], Curve]
+    """(feature, factual value) -> knots and costs; the factual value is a knot with cost zero."""
+    tails: Floats
+    """Price a unit below the first and above the last knot, a row (down, up) a feature."""
+    about: dict[str, Any]
+
+    def evaluate(self, facts: Floats, values: Floats) -> Floats:
+        """The sum over features of the curve's height at the value."""
+        total = np.zeros(len(facts))
+        for k in range(facts.shape[1]):
+            for row in np.flatnonzero(values[:, k] != facts[:, k]).tolist():
+                total[row] += self.one(k, facts[row, k], values[row, k])
+        return total
+
+    def one(self, k: int, fact: float, value: float) -> float:
+        """The cost of one change."""
+        knots, costs = self.curve(k, fact)
+        below, above = knots[0] - value, value - knots[-1]
+        beyond = self.tails[k, 0] * max(below, 0.0) + self.tails[k, 1] * max(above, 0.0)
+        return float(np.interp(value, knots, costs) + beyond)
+
+    def to_dict(self) -> dict[str, Any]:
+        """What the curves were made from."""
+        return self.about
+
+
+class Cost(ABC):
+    """A way to measure effort."""
+
+    @abstractmethod
+    def bind(self, names: Sequence[str], reference: Floats, weights: Floats) -> BoundCost:
+        """Fix the numbers from reference values (a column a feature) and weights (up, down a feature)."""
+
+
+@dataclass(frozen=True)
+class WeightedL1(Cost):
+    """Sum of weighted absolute changes, each divided by its feature's scale (the range by default).
+
+    `scale` is one for all features, or a mapping from feature to scale. `weights` multiply those of the schema.
+    """
+
+    scale: Scale | Mapping[str, Scale] = field(default_factory=Range)
+    weights: Mapping[str, float] = field(default_factory=dict)
+
+    def bind(self, names: Sequence[str], reference: Floats, weights: Floats) -> LinearCost:
+        """Fix the scales."""
+        scales = [self._scale(name) for name in names]
+        own = [isinstance(scale, Own) for scale in scales]
+        if any(own) and not all(own):
+            raise ParameterError(
+                "PARAMETER",
+                "Own() is used for some features and another scale for the rest.",
+                fix="Use Own() for all of them, or none: a relative change and a share of the range do not add up.",
+            )
+        factor = np.array([_extra_weight(self.weights, name, names) for name in names])
+        sizes = np.array(
+            [scale.of(name, reference[:, k]) for k, (scale, name) in enumerate(zip(scales, names, strict=True))]
+        )
+        per_unit = weights * (factor / sizes)[:, None]
+        return LinearCost(tuple(names), per_unit[:, 0].copy(), per_unit[:, 1].copy(), bool(own) and all(own))
+
+    def _scale(self, name: str) -> Scale:
+        scale = self.scale.get(name, Range()) if isinstance(self.scale, Mapping) else self.scale
+        if not isinstance(scale, Scale):
+            raise ParameterError(
+                "PARAMETER", f"The scale {scale!r} of {name!r} is not a scale.", fix=f"Use {ALTERNATIVES}."
+            )
+        return scale
+
+
+def _extra_weight(weights: Mapping[str, float], name: str, names: Sequence[str]) -> float:
+    stray = [other for other in weights if other not in names]
+    if stray:
+        raise CostError(
+            "COST_INVALID",
+            f"The cost has a weight for {stray[0]!r}, which is no numeric actionable feature. "
+            f"{closest(stray[0], names)}".rstrip(),
+            fix=f"The numeric actionable features are {listed(names)}.",
+        )
+    weight = weights.get(name, 1.0)
+    if not (np.isfinite(weight) and weight > 0):
+        raise CostError("SCHEMA_WEIGHT", f"The weight of {name!r} is {weight!r}.", fix="Give a positive number.")
+    return float(weight)
+
+
+@dataclass(frozen=True)
+class Percentile(Cost):
+    """The share of the reference people that a change overtakes.
+
+    The percentile of a value is the share of reference values at or below it, linear between them; beyond the
+    observed values it goes on with the slope of one over the range, so that leaving the data is never free.
+    `knots` keeps only so many quantiles of the reference values, which makes solving faster.
+    """
+
+    knots: int | None = None
+
+    def bind(self, names: Sequence[str], reference: Floats, weights: Floats) -> PiecewiseCost:
+        """Fix the reference values."""
+        curves = [self._percentiles(name, reference[:, k]) for k, name in enumerate(names)]
+        tails = np.array([[1.0, 1.0]] * len(names)) * weights[:, ::-1]
+        tails /= np.array([[values[-1] - values[0]] for values, _ in curves])
+
+        about = {"percentiles": {n: [v.tolist(), s.tolist()] for n, (v, s) in zip(names, curves, strict=True)}}
+        return PiecewiseCost(tuple(names), _PercentileCurves(curves, weights), tails, about)
+
+    def _percentiles(self, name: str, reference: Floats) -> Curve:
+        values, counts = np.unique(reference, return_counts=True)
+        if len(values) < 2:
+            raise CostError(
+                "COST_ZERO_SCALE",
+                f"Feature {name!r} has a single reference value, {number(values[0])}.",
+                fix="Give reference data in which it varies.",
+            )
+        shares = np.cumsum(counts) / len(reference)
+        if self.knots is not None and len(values) > self.knots:
+            keep = np.unique(np.linspace(0, len(values) - 1, self.knots).round().astype(int))
+            values, shares = values[keep], shares[keep]
+        return values, shares
+
+
+@dataclass(frozen=True, eq=False)
+class _PercentileCurves:
+    """(feature, fact) -> the weighted shift of percentile at the reference values and at the fact."""
+
+    curves: list[Curve]
+    weights: Floats
+
+    def __call__(self, k: int, fact: float) -> Curve:
+        values, shares = self.curves[k]
+        span = values[-1] - values[0]
+        beyond = (min(fact - values[0], 0.0) + max(fact - values[-1], 0.0)) / span
+        own = float(np.interp(fact, values, shares)) + beyond
+        at = np.searchsorted(values, fact)
+        if at == len(values) or values[at] != fact:
+            values, shares = np.insert(values, at, fact), np.insert(shares, at, own)
+        shift = shares - own
+        return values, np.where(shift > 0, self.weights[k, 0], self.weights[k, 1]) * np.abs(shift)
+
+
+@dataclass(frozen=True)
+class Separable(Cost):
+    """Your own cost: for each feature a function f(fact, values) -> costs, added up.
+
+    f must be zero at the fact and must not fall away from it. It is read at `knots` quantiles of the reference
+    values and at the fact, and is linear between them: that piecewise linear cost is what is minimised and reported.
+    """
+
+    functions: Mapping[str, Callable[[float, Floats], Any]]
+    knots: int = 33
+
+    def bind(self, names: Sequence[str], reference: Floats, weights: Floats) -> PiecewiseCost:
+        """Fix the knots."""
+        absent = [name for name in names if name not in self.functions]
+        if absent:
+            raise CostError(
+                "COST_INVALID",
+                f"No cost function is given for {listed(absent)}.",
+                fix="Give one for each numeric actionable feature.",
+            )
+        grids = [np.unique(np.quantile(reference[:, k], np.linspace(0, 1, self.knots))) for k in range(len(names))]
+        tails = np.zeros((len(names), 2))
+        for k, name in enumerate(names):
+            low, high = grids[k][0], grids[k][-1]
+            ends = self.read(name, (low + high) / 2, np.array([low, high])) * weights[k, ::-1]
+            # Beyond the knots the average price from the middle to the end goes on.
+            tails[k] = ends / max((high - low) / 2, np.finfo(float).tiny)
+
+        about = {"separable": {name: grid.tolist() for name, grid in zip(names, grids, strict=True)}}
+        return PiecewiseCost(tuple(names), _SeparableCurves(self, tuple(names), grids, weights), tails, about)
+
+    def read(self, name: str, fact: float, values: Floats) -> Floats:
+        """Your function's answers, checked."""
+        costs = np.asarray(self.functions[name](float(fact), values), dtype=np.float64)
+        if costs.shape != values.shape or not np.isfinite(costs).all():
+            raise CostError(
+                "COST_INVALID",
+                f"The cost function of {name!r} returned shape {costs.shape} for {len(values)} values, or values "
+                "that are not finite.",
+                fix="Return one finite cost a value.",
+            )
+        return costs
+
+
+@dataclass(frozen=True, eq=False)
+class _SeparableCurves:
+    """(feature, fact) -> your cost at the knots and at the fact."""
+
+    cost: Separable
+    names: tuple[str, ...]
+    grids: list[Floats]
+    weights: Floats
+
+    def __call__(self, k: int, fact: float) -> Curve:
+        name = self.names[k]
+        values = np.union1d(self.grids[k], [fact])
+        costs = self.cost.read(name, fact, values) * np.where(values > fact, self.weights[k, 0], self.weights[k, 1])
+        at = int(np.searchsorted(values, fact))
+        rises = np.all(np.diff(costs[at:]) >= 0) and np.all(np.diff(costs[: at + 1]) <= 0)
+        if costs[at] != 0 or not rises:
+            raise CostError(
+                "COST_INVALID",
+                f"The cost function of {name!r} is {number(costs[at])} at the fact {number(fact)}, or falls as the "
+                "change grows.",
+                fix="Return 0 for no change, and never less for a larger change in the same direction.",
+            )
+        return values, costs

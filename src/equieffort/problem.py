@@ -1,0 +1,268 @@
+"""RecourseProblem: a classifier, a structural causal model, a schema and a cost, checked and fixed before solving."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from equieffort.classifiers import Decision, LinearView, NotLinear, linear_view
+from equieffort.cost import BoundCost, Cost, WeightedL1
+from equieffort.errors import CausalModelError, ParameterError, SchemaError, warn
+from equieffort.frames import Bools, Column, Encoding, Floats, join_sensitive, number, read_frame
+from equieffort.schema import Feature, Schema, check_kinds
+from equieffort.scm import StructuralCausalModel
+
+TOLERANCE = 1e-9
+"""Relative to a feature's size: how far rounding may carry a value past a plausible end."""
+
+
+@dataclass(frozen=True, eq=False)
+class RecourseProblem:
+    """Everything that decides a person's recourse; made by `RecourseProblem.of`."""
+
+    decision: Decision
+    view: LinearView | NotLinear
+    scm: StructuralCausalModel
+    schema: Schema
+    encoding: Encoding
+    """All columns that matter: first the nodes of the graph in causal order, then the others."""
+    cost: BoundCost
+    margin: float = 0.0
+    """How far past the decision boundary, in units of the score, an action must lead."""
+
+    @classmethod
+    def of(
+        cls,
+        classifier: Any,
+        X: Any,
+        *,
+        schema: Schema,
+        scm: StructuralCausalModel,
+        sensitive_features: Any = None,
+        model_features: Sequence[str] | None = None,
+        cost: Cost | None = None,
+        reference: Any = None,
+        margin: float = 0.0,
+    ) -> RecourseProblem:
+        """Check all parts against each other and fix the numbers.
+
+        `reference` is the data that scales come from; by default what the causal model was fitted on.
+        """
+        if not (margin >= 0 and np.isfinite(margin)):
+            raise ParameterError("PARAMETER", f"margin is {margin}.", fix="Give a number that is not negative.")
+        frame = join_sensitive(read_frame(X, names=model_features), sensitive_features, schema.sensitive_columns)
+        scm = scm.ready(frame)
+        names = getattr(classifier, "feature_names_in_", None)
+        seen = list(model_features if model_features is not None else names if names is not None else ())
+        schema.check(frame, scm.graph, seen)
+        decision = Decision.of(classifier, schema.favourable, frame, model_features)
+        encoding = _encoding(frame, schema, scm, decision.features)
+        check_kinds(schema, encoding)
+        _check_abductible(schema, scm)
+        view = _checked_view(decision, encoding, frame)
+        numeric = [name for name in schema.actionable if not encoding[name].is_category]
+        source = read_frame(reference, what="reference") if reference is not None else _reference(scm, frame, numeric)
+        weights = np.array([schema.feature(name).weights for name in numeric]).reshape(-1, 2)
+        chosen = cost if cost is not None else WeightedL1()
+        bound = chosen.bind(numeric, _reference_values(encoding, source, numeric), weights)
+        return cls(decision, view, scm, schema, encoding, bound, margin)
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The columns that matter."""
+        return self.encoding.names
+
+    @cached_property
+    def numeric(self) -> tuple[int, ...]:
+        """Positions of the actionable features that are numbers; `delta` columns follow this order."""
+        return tuple(self.encoding.position(n) for n in self.schema.actionable if not self.encoding[n].is_category)
+
+    @cached_property
+    def categorical(self) -> tuple[int, ...]:
+        """Positions of the actionable features that are categories."""
+        return tuple(self.encoding.position(n) for n in self.schema.actionable if self.encoding[n].is_category)
+
+    @cached_property
+    def acts(self) -> tuple[int, ...]:
+        """Positions of all actionable features: numbers first. Bit b of a set stands for acts[b]."""
+        return self.numeric + self.categorical
+
+    def feature(self, position: int) -> Feature:
+        """What the schema says of a column."""
+        return self.schema.feature(self.names[position])
+
+    @cached_property
+    def is_integer(self) -> Bools:
+        """Which numeric actionable features are integers."""
+        return np.array([self.encoding.columns[k].kind == "integer" for k in self.numeric], dtype=bool)
+
+    @cached_property
+    def change_weights(self) -> Floats:
+        """What changing each actionable category costs."""
+        return np.array([self.feature(k).weights[0] for k in self.categorical], dtype=np.float64)
+
+    def action_box(self, matrix: Floats) -> tuple[Floats, Floats]:
+        """Least and largest value that may be set, for each person and numeric actionable feature.
+
+        A fact outside its limits widens the limit to the fact: it may stay or move towards the range.
+        """
+        low = np.empty((len(matrix), len(self.numeric)))
+        high = np.empty_like(low)
+        for j, k in enumerate(self.numeric):
+            fact, feature = matrix[:, k], self.feature(k)
+            least, most = np.full(len(fact), -np.inf), np.full(len(fact), np.inf)
+            for limit in limits(feature):
+                if limit.side < 0:
+                    np.maximum(least, np.minimum(limit.at(fact), fact), out=least)
+                else:
+                    np.minimum(most, np.maximum(limit.at(fact), fact), out=most)
+            whole = self.is_integer[j]
+            low[:, j], high[:, j] = (np.ceil(least), np.floor(most)) if whole else (least, most)
+        return low, high
+
+    def plausible(self, matrix: Floats, position: int) -> tuple[Floats, Floats]:
+        """The range of a column in the counterfactual, widened to the fact; a point if it must not move."""
+        fact, feature = matrix[:, position], self.feature(position)
+        if feature.role == "immutable":
+            return fact, fact
+        low, high = feature.plausible or (None, None)
+        least = np.full(len(fact), -np.inf) if low is None else np.minimum(fact, low)
+        most = np.full(len(fact), np.inf) if high is None else np.maximum(fact, high)
+        return least, most
+
+    def outside(self, matrix: Floats) -> Bools:
+        """Who starts outside the declared limits or plausible ranges."""
+        found = np.zeros(len(matrix), dtype=bool)
+        for k, name in enumerate(self.names):
+            feature = self.schema.feature(name)
+            for low, high in ((feature.lower, feature.upper), feature.plausible or (None, None)):
+                if low is not None:
+                    found |= matrix[:, k] < low
+                if high is not None:
+                    found |= matrix[:, k] > high
+        return found
+
+    def with_margin(self, margin: float) -> RecourseProblem:
+        """The same problem asking for more distance from the boundary."""
+        return replace(self, margin=margin)
+
+
+@dataclass(frozen=True)
+class Limit:
+    """One limit on the value an intervention may set: side -1 below, +1 above; relative to the fact or not."""
+
+    text: str
+    side: int
+    value: float
+    relative: bool
+
+    def at(self, fact: Floats) -> Floats:
+        """The limit for each person."""
+        return fact + self.value if self.relative else np.full(len(fact), self.value)
+
+
+def limits(feature: Feature) -> list[Limit]:
+    """All limits of a feature, its plausible range included, since what is set is also what is seen."""
+    found = []
+    if feature.lower is not None:
+        found.append(Limit(f"lower limit {number(feature.lower)}", -1, feature.lower, False))
+    if feature.upper is not None:
+        found.append(Limit(f"upper limit {number(feature.upper)}", 1, feature.upper, False))
+    if feature.max_decrease is not None:
+        found.append(Limit(f"largest decrease {number(feature.max_decrease)}", -1, -feature.max_decrease, True))
+    if feature.max_increase is not None:
+        found.append(Limit(f"largest increase {number(feature.max_increase)}", 1, feature.max_increase, True))
+    if feature.direction == "up":
+        found.append(Limit("may only go up", -1, 0.0, True))
+    if feature.direction == "down":
+        found.append(Limit("may only go down", 1, 0.0, True))
+    low, high = feature.plausible or (None, None)
+    if low is not None:
+        found.append(Limit(f"plausible minimum {number(low)}", -1, low, False))
+    if high is not None:
+        found.append(Limit(f"plausible maximum {number(high)}", 1, high, False))
+    return found
+
+
+def _encoding(
+    frame: pd.DataFrame, schema: Schema, scm: StructuralCausalModel, model_features: Sequence[str]
+) -> Encoding:
+    columns: list[Column] = []
+    for column in scm.encoding_.columns:
+        declared = schema.kinds.get(column.name, column.kind)
+        if (declared in ("categorical", "binary")) != column.is_category:
+            raise SchemaError(
+                "SCHEMA_KIND",
+                f"{column.name!r} is {declared} in the schema but {column.kind} in the causal model.",
+                fix=f"Fit StructuralCausalModel(..., categorical=[{column.name!r}]), or change the schema.",
+            )
+        columns.append(Column(column.name, declared, column.levels))
+        _warn_numeric_codes(column, schema, scm, frame)
+    known = set(scm.graph.nodes)
+    rest = dict.fromkeys((*schema.protected_columns, *schema.features, *model_features))
+    columns += [Column.of(frame[name], schema.kinds.get(name)) for name in rest if name not in known]
+    return Encoding(tuple(columns))
+
+
+def _warn_numeric_codes(column: Column, schema: Schema, scm: StructuralCausalModel, frame: pd.DataFrame) -> None:
+    name = column.name
+    has_children = any(cause == name for cause, _ in scm.graph.edges)
+    if name in schema.protected_columns and has_children and not column.is_category:
+        count = frame[name].nunique()
+        if count > 2:
+            warn(
+                "SCM_NUMERIC_CODES",
+                f"The protected column {name!r} holds {count} numbers and enters the equations as an amount.",
+                fix=f"If they are codes, fit StructuralCausalModel(..., categorical=[{name!r}]).",
+            )
+
+
+def _check_abductible(schema: Schema, scm: StructuralCausalModel) -> None:
+    """A category that would follow an action needs an equation, unless it must not move anyway."""
+    followers = scm.graph.descendants(*(name for name in schema.actionable if name in scm.graph.nodes))
+    for node in followers:
+        if scm.mechanisms_[node] is None and schema.feature(node).role != "immutable":
+            raise CausalModelError(
+                "SCM_CANNOT_ABDUCT",
+                f"Cannot abduct {node!r}: it is a category with causes that an action can move, and no additive "
+                "equation moves it.",
+                fix="Declare it immutable, remove the edges into it, or code it as a number.",
+            )
+
+
+def _checked_view(decision: Decision, encoding: Encoding, frame: pd.DataFrame) -> LinearView | NotLinear:
+    """The linear view, believed only if it agrees with the classifier's own labels."""
+    try:
+        view = linear_view(decision, encoding)
+    except NotLinear as reason:
+        return reason
+    numbers = [view.weights, np.array([view.intercept]), *view.tables.values()]
+    if not all(np.isfinite(part).all() for part in numbers):
+        return NotLinear("text reaches its score without an encoder")
+    sample = frame.iloc[:1000]
+    matrix = encoding.encode(sample)
+    clear = ~np.isnan(matrix).any(axis=1)
+    sample, matrix = sample[clear], matrix[clear]
+    if len(sample):
+        score = view.score(matrix)
+        decided = np.abs(score) > 1e-9 * view.magnitude(matrix)
+        if np.any((score > 0)[decided] != decision.is_favourable(sample)[decided]):
+            return NotLinear("its labels do not follow the score that its coefficients give")
+    return view
+
+
+def _reference(scm: StructuralCausalModel, frame: pd.DataFrame, names: list[str]) -> pd.DataFrame:
+    fitted_on = getattr(scm, "reference_", None)
+    return fitted_on if fitted_on is not None and set(names) <= set(fitted_on.columns) else frame
+
+
+def _reference_values(encoding: Encoding, source: pd.DataFrame, names: list[str]) -> Floats:
+    values = np.empty((len(source), len(names)))
+    for k, name in enumerate(names):
+        values[:, k] = encoding[name].encode(source[name])
+    return values[~np.isnan(values).any(axis=1)] if len(names) else values

@@ -1,0 +1,441 @@
+"""solve() -> RecourseTable: every person's recourse, each action replayed before it is believed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from equieffort.classifiers import LinearView
+from equieffort.errors import DataError, ParameterError, warn
+from equieffort.frames import Bools, Floats, join_sensitive, read_frame
+from equieffort.groups import Groups
+from equieffort.problem import TOLERANCE, RecourseProblem
+from equieffort.solvers import Auto, Proposal, Solver, Status
+from equieffort.solvers.base import FOUND, LIMIT, NONE, TIE
+
+CHUNK = 65_536
+ATTEMPTS = 21
+"""Doublings of the step over the boundary: from 1e-12 of the score's scale to 1e-6."""
+
+Missing = Literal["error", "drop", "model"]
+
+
+@dataclass(frozen=True, eq=False)
+class RecourseTable:
+    """One row a person, in the order of the data: what is known of their recourse.
+
+    Only the set of interventions, the changes, cost, bound and status are stored; the rest is computed when read.
+    """
+
+    problem: RecourseProblem
+    data: pd.DataFrame
+    groups: Groups
+    solver: Solver
+    status: npt.NDArray[np.int8]
+    cost: Floats
+    bound: Floats
+    chosen: npt.NDArray[np.int64]
+    delta: Floats
+    level: npt.NDArray[np.int16]
+    notes: dict[int, str] = field(default_factory=dict)
+    """Why a row is unknown."""
+
+    def __len__(self) -> int:
+        return len(self.status)
+
+    @property
+    def index(self) -> pd.Index:
+        """The caller's labels, or positions where those are not unique."""
+        return self.data.index if self.data.index.is_unique else pd.RangeIndex(len(self.data))
+
+    @property
+    def is_unfavourable(self) -> Bools:
+        """Who was decided unfavourably."""
+        return self.status != Status.NOT_NEEDED
+
+    @property
+    def has_action(self) -> Bools:
+        """Who has an action."""
+        return (self.status == Status.OPTIMAL) | (self.status == Status.FEASIBLE)
+
+    def matrix(self, rows: Any = slice(None)) -> Floats:
+        """Factual people, encoded."""
+        return self.problem.encoding.encode(self.data.iloc[rows])
+
+    def moved(self, rows: Any = slice(None)) -> Floats:
+        """Counterfactual people, encoded; the fact itself where there is no action."""
+        matrix = self.matrix(rows)
+        chosen, values = settings(self.problem, matrix, self.chosen[rows], self.delta[rows], self.level[rows])
+        return propagate(self.problem, matrix, chosen, values)[0]
+
+    def counterfactuals(self) -> pd.DataFrame:
+        """The data as it would be after each person's action."""
+        moved = self.problem.encoding.decode(self.moved(), self.data.index)
+        return self.data.assign(**{name: moved[name] for name in moved.columns})
+
+    def reasons(self) -> list[str]:
+        """For rows without an action, what stands in the way or why nothing is known; otherwise empty."""
+        texts = [""] * len(self)
+        for row, note in self.notes.items():
+            texts[row] = note
+        rows = np.flatnonzero(self.status == Status.INFEASIBLE)
+        if len(rows):
+            found = self.solver.why_infeasible(self.problem, self.matrix(rows))
+            for row, text in zip(rows.tolist(), found, strict=True):
+                texts[row] = text
+        return texts
+
+    def frame(self) -> pd.DataFrame:
+        """The table: group, status, cost, bound, do_* (value set), delta_* (change), reason; X's index and order."""
+        problem = self.problem
+        matrix = self.matrix()
+        chosen, values = settings(problem, matrix, self.chosen, self.delta, self.level)
+        columns: dict[str, Any] = {
+            "group": np.array(self.groups.labels, dtype=object)[self.groups.codes],
+            "status": np.array([status.text for status in Status], dtype=object)[self.status],
+            "cost": self.cost,
+            "bound": self.bound,
+        }
+        acting = self.has_action
+        for k in problem.acts:
+            name, column = problem.names[k], problem.encoding.columns[k]
+            picked = chosen[:, k] & acting
+            if column.is_category:
+                levels = np.array([None, *column.levels], dtype=object)
+                columns[f"do_{name}"] = levels[np.where(picked, values[:, k] + 1, 0).astype(np.intp)]
+            else:
+                columns[f"do_{name}"] = np.where(picked, values[:, k], np.nan)
+        for j, k in enumerate(problem.numeric):
+            picked = chosen[:, k] & acting
+            columns[f"delta_{problem.names[k]}"] = np.where(picked, self.delta[:, j], np.nan)
+        columns["reason"] = self.reasons()
+        return pd.DataFrame(columns, index=self.index)
+
+
+def settings(
+    problem: RecourseProblem, matrix: Floats, chosen: npt.NDArray[np.int64], delta: Floats, level: Any
+) -> tuple[Bools, Floats]:
+    """Which columns are set for whom, and to which values: the fact plus the change, kept inside its limits."""
+    picked = np.zeros(matrix.shape, dtype=bool)
+    values = matrix.copy()
+    low, high = problem.action_box(matrix)
+    for b, k in enumerate(problem.acts):
+        picked[:, k] = (chosen >> b) & 1
+        if b < len(problem.numeric):
+            # Rounding of fact + change must not carry the value past the limit it was computed from.
+            values[:, k] = np.clip(matrix[:, k] + delta[:, b], low[:, b], high[:, b])
+        else:
+            picked[:, k] &= level[:, b - len(problem.numeric)] >= 0
+            values[:, k] = np.where(picked[:, k], level[:, b - len(problem.numeric)], matrix[:, k])
+    return picked, values
+
+
+def propagate(
+    problem: RecourseProblem, matrix: Floats, chosen: Bools, values: Floats
+) -> tuple[Floats, dict[str, Bools]]:
+    """Counterfactuals over all columns: the graph's nodes follow the equations, the others are set or stay."""
+    nodes = len(problem.scm.graph.nodes)
+    moved = np.where(chosen, values, matrix)
+    moved[:, :nodes], unknown = problem.scm.propagate(matrix[:, :nodes], chosen[:, :nodes], values[:, :nodes])
+    return moved, unknown
+
+
+def solve(
+    problem: RecourseProblem,
+    X: Any,
+    *,
+    solver: Solver | Auto | None = None,
+    sensitive_features: Any = None,
+    missing: Missing = "error",
+) -> RecourseTable:
+    """Solve every person's recourse problem.
+
+    Parameters
+    ----------
+    problem
+        What is allowed and what it costs.
+    X
+        The people; any eager table.
+    solver
+        How; by default chosen by `Auto`.
+    missing
+        What to do with missing values: "error"; "drop" leaves these people out; "model" lets the model decide on
+        them, and the recourse of those it refuses is unknown.
+    """
+    if missing not in ("error", "drop", "model"):
+        raise ParameterError("PARAMETER", f"missing={missing!r}.", fix='Use "error", "drop" or "model".')
+    frame = join_sensitive(
+        read_frame(X, names=problem.decision.features), sensitive_features, problem.schema.sensitive_columns
+    )
+    frame = _without_missing(problem, frame) if missing == "drop" else frame
+    if not frame.index.is_unique:
+        warn(
+            "DATA_DUPLICATE_INDEX",
+            f"The index of X names {int(frame.index.duplicated().sum())} people more than once; positions "
+            "are used as labels.",
+            fix="Give each person a label of their own, for instance X.reset_index(drop=True).",
+        )
+    groups = Groups.of(frame, problem.schema)
+    chosen = Auto() if solver is None else solver
+    engine = chosen.select(problem).solver if isinstance(chosen, Auto) else chosen
+    obstacle = engine.supports(problem)
+    if obstacle:
+        raise ParameterError(
+            "MODEL_NOT_LINEAR", f"{type(engine).__name__} cannot solve this: {obstacle}.", fix="Use solver=Auto()."
+        )
+    n = len(frame)
+    table = RecourseTable(
+        problem, frame, groups, engine,
+        np.zeros(n, dtype=np.int8), np.full(n, np.nan), np.full(n, np.nan), np.zeros(n, dtype=np.int64),
+        np.zeros((n, len(problem.numeric))), np.full((n, len(problem.categorical)), -1, dtype=np.int16),
+    )  # fmt: skip
+    outside = np.zeros(len(groups.labels), dtype=np.int64)
+    for start in range(0, n, CHUNK):
+        part = slice(start, min(start + CHUNK, n))
+        out = _Chunk(problem, engine, frame.iloc[part]).run(table, start, missing)
+        outside += np.bincount(groups.codes[part][out], minlength=len(outside))
+    _warn_about(table, outside)
+    return table
+
+
+def _without_missing(problem: RecourseProblem, frame: pd.DataFrame) -> pd.DataFrame:
+    needed = dict.fromkeys((*problem.names, *problem.schema.sensitive_columns))
+    gone = frame[list(needed)].isna().any(axis=1).to_numpy()
+    if not gone.any():
+        return frame
+    sensitive = frame.loc[gone, list(problem.schema.sensitive_columns)].astype(str).agg(" & ".join, axis=1)
+    counts = ", ".join(f"{label}: {count}" for label, count in sensitive.value_counts().sort_index().items())
+    warn(
+        "DATA_MISSING_VALUES",
+        f"{int(gone.sum())} of {len(frame)} people have missing values and leave the audit ({counts}).",
+        fix="Compare their share between the groups: leaving them out may hide a difference.",
+    )
+    if gone.all():
+        raise DataError("DATA_EMPTY", "Every row has a missing value.", fix="Fill them in.")
+    return frame[~gone]
+
+
+def _warn_about(table: RecourseTable, outside: npt.NDArray[np.int64]) -> None:
+    if outside.sum():
+        counts = ", ".join(f"{label}: {n}" for label, n in zip(table.groups.labels, outside.tolist(), strict=True))
+        warn(
+            "SCHEMA_OUT_OF_LIMITS",
+            f"{int(outside.sum())} people have values outside the declared limits ({counts}).",
+            fix="Check the limits; for these people the limit is their own value.",
+        )
+    if not (table.status == Status.NOT_NEEDED).any():
+        warn(
+            "OUTCOME_ALL_UNFAVOURABLE",
+            f"All {len(table)} people are decided unfavourably.",
+            fix="Check that `favourable` names the right label and that these are the model's own columns.",
+        )
+    unknown = int((table.status == Status.UNKNOWN).sum())
+    if unknown:
+        first = next(iter(table.notes.values()), "")
+        warn(
+            "REPLAY_FAILED",
+            f"The recourse of {unknown} people is unknown; the first because: {first}",
+            fix="Read `reason` in recourse.frame(); rho and Phi are given as intervals.",
+        )
+
+
+@dataclass(eq=False)
+class _Chunk:
+    """People solved together, so that memory stays bounded."""
+
+    problem: RecourseProblem
+    solver: Solver
+    frame: pd.DataFrame
+
+    def run(self, table: RecourseTable, start: int, missing: Missing) -> npt.NDArray[np.intp]:
+        """Fill the table's rows for this chunk; returns who is outside the declared limits."""
+        problem = self.problem
+        everyone = problem.encoding.encode(self.frame)
+        problem.encoding.check(everyone, self.frame.index, allow_missing=missing == "model")
+        favourable = problem.decision.is_favourable(self.frame)
+        lacking = np.isnan(everyone).any(axis=1)
+        self.rows = np.flatnonzero(~favourable & ~lacking)
+        self.matrix = everyone[self.rows]
+        for row in np.flatnonzero(~favourable & lacking).tolist():
+            table.status[start + row] = Status.UNKNOWN
+            table.bound[start + row] = 0.0
+            table.notes[start + row] = "A missing value: no counterfactual can be computed."
+        if len(self.rows):
+            self._solve(table, start)
+        return np.flatnonzero(problem.outside(everyone))
+
+    def _solve(self, table: RecourseTable, start: int) -> None:
+        proposal = self.solver.propose(self.problem, self.matrix)
+        status = np.full(len(self.rows), Status.INFEASIBLE, dtype=np.int8)
+        pending = np.flatnonzero(proposal.code == FOUND)
+        trial = proposal
+        for attempt in range(ATTEMPTS):
+            faults = self._replay(pending, trial, proposal)
+            believed = faults == ""
+            status[pending[believed]] = self._judge(proposal, pending[believed])
+            for row, fault in zip(pending[~believed].tolist(), faults[~believed].tolist(), strict=True):
+                if fault != LABEL:
+                    self._unknown(table, start, status, row, f"The action did not replay: {fault}.")
+            pending = pending[faults == LABEL]
+            if len(pending) == 0:
+                break
+            trial = self.solver.propose(self.problem, self.matrix[pending], attempt=attempt + 1)
+            status[pending[trial.code == TIE]] = FURTHER
+            pending, trial = pending[trial.code == FOUND], _take(trial, trial.code == FOUND)
+        for row in pending.tolist():
+            self._unknown(table, start, status, row, "The model's label does not follow its score near the boundary.")
+        for row in np.flatnonzero(proposal.code == LIMIT).tolist():
+            self._unknown(table, start, status, row, "The solver gave up before it found or excluded an action.")
+        further = np.flatnonzero((proposal.code == TIE) | (status == FURTHER) | (status == Status.FEASIBLE))
+        for row in further.tolist():
+            status[row] = self._settle(row, proposal, Status(min(status[row], Status.UNKNOWN)))
+        proposal.bound[status == Status.INFEASIBLE] = np.inf
+        self._write(table, start, status, proposal)
+
+    def _judge(self, proposal: Proposal, rows: npt.NDArray[np.intp]) -> npt.NDArray[np.int8]:
+        cost, bound = proposal.cost[rows], proposal.bound[rows]
+        proven = cost - bound <= np.maximum(self.solver.gap, 1e-9 * cost)
+        return np.where(proven, Status.OPTIMAL, Status.FEASIBLE).astype(np.int8)
+
+    def _settle(self, row: int, proposal: Proposal, status: Status) -> Status:
+        """A best score equal to the threshold: the model's own label decides, pattern by pattern."""
+        one = np.array([row])
+        bound, had_action = np.inf, status == Status.FEASIBLE
+        for pattern in range(self.solver.patterns(self.problem)):
+            trial = self.solver.propose(self.problem, self.matrix[one], only=pattern)
+            code = trial.code[0]
+            if code == NONE:
+                continue
+            if code != TIE:
+                bound = min(bound, trial.bound[0])
+                continue
+            kept = _take(proposal, one)
+            fault = self._replay(one, trial, proposal)[0]
+            if fault == "" and had_action and kept.cost[0] <= proposal.cost[row]:
+                _put(proposal, one, kept)
+            elif fault == "":
+                had_action = True
+            else:
+                _put(proposal, one, kept)
+                if fault != LABEL:
+                    bound = min(bound, trial.bound[0])
+            if fault == "":
+                bound = min(bound, trial.bound[0])
+        proposal.bound[row] = bound
+        if had_action:
+            return Status(int(self._judge(proposal, one)[0]))
+        return Status.INFEASIBLE if bound == np.inf else Status.UNKNOWN
+
+    def _replay(self, rows: npt.NDArray[np.intp], trial: Proposal, proposal: Proposal) -> npt.NDArray[np.object_]:
+        """Replay the trial's actions in plain numpy, apart from the solver; what holds goes into the proposal.
+
+        Returns for each row the empty string, or what is wrong.
+        """
+        problem = self.problem
+        if len(rows) == 0:
+            return np.empty(0, dtype=object)
+        if trial is proposal:
+            trial = _take(proposal, rows) if len(rows) < len(proposal.code) else proposal
+        matrix = self.matrix[rows] if len(rows) < len(self.matrix) else self.matrix
+        picked, values = settings(problem, matrix, trial.chosen, trial.delta, trial.level)
+        moved, unknown = propagate(problem, matrix, picked, values)
+        faults = np.full(len(rows), "", dtype=object)
+        for j, k in enumerate(problem.numeric):
+            off = np.abs(matrix[:, k] + trial.delta[:, j] - values[:, k]) > TOLERANCE * (1 + np.abs(values[:, k]))
+            if problem.is_integer[j]:
+                off |= values[:, k] != np.rint(values[:, k])
+            faults[off & picked[:, k]] = f"the value of {problem.names[k]!r} is not allowed"
+        for k in range(matrix.shape[1]):
+            feature = problem.feature(k)
+            if feature.role == "immutable" or feature.plausible is not None:
+                low, high = problem.plausible(matrix, k)
+                give = TOLERANCE * (1 + np.abs(matrix[:, k]))
+                off = (moved[:, k] < low - give) | (moved[:, k] > high + give)
+                faults[off] = f"{problem.names[k]!r} leaves its plausible range"
+        for node, whom in unknown.items():
+            faults[whom] = f"{node!r} would follow, and no equation says how"
+        cost = self._cost(matrix, picked, values)
+        near = np.abs(cost - trial.cost) <= 1e-6 * (1 + np.abs(cost))
+        faults[~near] = "its cost comes out differently"
+        fine = np.flatnonzero(faults == "")
+        flips = self._flips(rows[fine], moved[fine], matrix[fine])
+        faults[fine[~flips]] = LABEL
+        good = faults == ""
+        trial.cost[good] = cost[good]
+        trial.chosen[good] = self._needed(matrix, moved, picked, values, trial.chosen)[good]
+        _put(proposal, rows[good], _take(trial, good))
+        return faults
+
+    def _flips(self, rows: npt.NDArray[np.intp], moved: Floats, matrix: Floats) -> Bools:
+        """The classifier's own answer to the counterfactual people."""
+        problem = self.problem
+        if len(rows) == 0:
+            return np.zeros(0, dtype=bool)
+        after = self.frame[list(problem.decision.features)].iloc[self.rows[rows]]
+        changed = {}
+        for name in problem.decision.features:
+            k = problem.encoding.position(name)
+            if not np.array_equal(moved[:, k], matrix[:, k]):
+                changed[name] = problem.encoding.columns[k].decode(moved[:, k])
+        answer = problem.decision.is_favourable(after.assign(**changed) if changed else after)
+        if problem.margin > 0 and isinstance(problem.view, LinearView):
+            answer &= problem.view.score(moved) >= problem.margin - 1e-9 * problem.view.magnitude(moved)
+        return answer
+
+    def _cost(self, matrix: Floats, picked: Bools, values: Floats) -> Floats:
+        problem = self.problem
+        numeric = list(problem.numeric)
+        facts = matrix[:, numeric]
+        cost = problem.cost.evaluate(facts, np.where(picked[:, numeric], values[:, numeric], facts))
+        for b, k in enumerate(problem.categorical):
+            cost = cost + problem.change_weights[b] * (picked[:, k] & (values[:, k] != matrix[:, k]))
+        return cost
+
+    def _needed(self, matrix: Floats, moved: Floats, picked: Bools, values: Floats, chosen: Any) -> Any:
+        """The set without features that are kept at their fact although nothing would have moved them."""
+        problem, kept = self.problem, chosen.copy()
+        nodes = set(problem.scm.graph.nodes)
+        for b, k in enumerate(problem.acts):
+            still = picked[:, k] & (values[:, k] == matrix[:, k])
+            if problem.names[k] in nodes:
+                for parent in problem.scm.graph.parents(problem.names[k]):
+                    p = problem.encoding.position(parent)
+                    still &= moved[:, p] == matrix[:, p]
+            kept[still] &= ~(1 << b)
+        return kept
+
+    def _unknown(self, table: RecourseTable, start: int, status: Any, row: int, note: str) -> None:
+        status[row] = Status.UNKNOWN
+        table.notes[start + int(self.rows[row])] = note
+
+    def _write(self, table: RecourseTable, start: int, status: npt.NDArray[np.int8], proposal: Proposal) -> None:
+        acting = (status == Status.OPTIMAL) | (status == Status.FEASIBLE)
+        rows = start + self.rows
+        table.status[rows] = status
+        table.bound[rows] = np.where(acting, np.minimum(proposal.bound, proposal.cost), proposal.bound)
+        table.cost[rows[acting]] = proposal.cost[acting]
+        table.chosen[rows[acting]] = proposal.chosen[acting]
+        table.delta[rows[acting]] = proposal.delta[acting]
+        table.level[rows[acting]] = proposal.level[acting]
+
+
+LABEL = "label"
+"""The fault of an action that is right in all but the model's own label: a larger step may do."""
+FURTHER = 9
+"""Internal: only a tie is left, to be settled."""
+
+
+def _take(proposal: Proposal, rows: Any) -> Proposal:
+    return Proposal(
+        proposal.code[rows], proposal.cost[rows], proposal.bound[rows], proposal.chosen[rows], proposal.delta[rows],
+        proposal.level[rows],
+    )  # fmt: skip
+
+
+def _put(proposal: Proposal, rows: Any, source: Proposal) -> None:
+    proposal.cost[rows], proposal.chosen[rows] = source.cost, source.chosen
+    proposal.delta[rows], proposal.level[rows] = source.delta, source.level

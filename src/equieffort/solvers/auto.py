@@ -1,0 +1,43 @@
+"""Auto: the choice of a solver, with its reason."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from equieffort.errors import ModelError
+from equieffort.problem import RecourseProblem
+from equieffort.solvers.base import Solver
+from equieffort.solvers.linear import LinearExact
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The solver that was chosen, and why."""
+
+    solver: Solver
+    reason: str
+
+
+@dataclass(frozen=True)
+class Auto:
+    """Chooses the solver that certifies most.
+
+    | classifier | structural equations below an action | solver |
+    | --- | --- | --- |
+    | linear score | linear | `LinearExact` |
+    | anything else | anything else | none yet: refused with the reason |
+    """
+
+    def select(self, problem: RecourseProblem) -> Choice:
+        """The solver for a problem and the reason; raises when no solver can certify an answer."""
+        linear = LinearExact()
+        obstacle = linear.supports(problem)
+        if not obstacle:
+            return Choice(linear, "The score is linear and so is every equation an action can reach.")
+        raise ModelError(
+            "MODEL_NOT_LINEAR",
+            f"No exact solver fits this problem: {obstacle}.",
+            fix="Use a linear classifier (LogisticRegression, LinearSVC, ...) behind scaling and one-hot encoding, "
+            "and linear equations below actionable features; a number that the model one-hot encodes must be "
+            'declared kind="categorical".',
+        )

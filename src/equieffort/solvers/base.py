@@ -1,0 +1,91 @@
+"""What a solver is: it proposes actions for encoded people, and says what it has proven."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from enum import IntEnum
+
+import numpy as np
+import numpy.typing as npt
+
+from equieffort.frames import Floats
+from equieffort.problem import RecourseProblem
+
+
+class Status(IntEnum):
+    """What is known of a person's recourse."""
+
+    NOT_NEEDED = 0
+    """The decision is favourable already."""
+    OPTIMAL = 1
+    """An action, and a proof that none is cheaper."""
+    FEASIBLE = 2
+    """An action, and a lower bound on what any action costs."""
+    INFEASIBLE = 3
+    """Proven: no allowed action leads to the favourable decision."""
+    UNKNOWN = 4
+    """Nothing found and nothing proven."""
+
+    @property
+    def text(self) -> str:
+        """Lower-case name, as in tables."""
+        return self.name.lower()
+
+
+FOUND, TIE, NONE, LIMIT = 1, 2, 3, 4
+"""Codes of a proposal: an action; an action whose best score is the threshold up to rounding, so that only the
+model's own label can decide; proof that there is none; given up."""
+
+
+@dataclass(eq=False)
+class Proposal:
+    """For each person what the solver proposes; rows are filled in place."""
+
+    code: npt.NDArray[np.int8]
+    cost: Floats
+    bound: Floats
+    chosen: npt.NDArray[np.int64]
+    """The set of intervened features: bit b stands for problem.acts[b]."""
+    delta: Floats
+    """Change of each numeric actionable feature that is set."""
+    level: npt.NDArray[np.int16]
+    """Level that each actionable category is set to; -1 where it is left."""
+
+    @classmethod
+    def empty(cls, problem: RecourseProblem, n: int) -> Proposal:
+        """Nobody has anything yet: proven to have none, until a pattern finds something."""
+        return cls(
+            np.full(n, NONE, dtype=np.int8),
+            np.full(n, np.inf),
+            np.full(n, np.inf),
+            np.zeros(n, dtype=np.int64),
+            np.zeros((n, len(problem.numeric))),
+            np.full((n, len(problem.categorical)), -1, dtype=np.int16),
+        )
+
+
+class Solver(ABC):
+    """Proposes the cheapest action for each person; `solve` replays it before it is believed."""
+
+    gap: float
+    """How far above the bound a cost may lie and still be called optimal."""
+
+    @abstractmethod
+    def supports(self, problem: RecourseProblem) -> str:
+        """Empty if the solver can be used, otherwise the reason why not."""
+
+    @abstractmethod
+    def propose(
+        self, problem: RecourseProblem, matrix: Floats, *, attempt: int = 0, only: int | None = None
+    ) -> Proposal:
+        """Actions for encoded people. Each further attempt steps twice as far over the boundary; `only` restricts
+        the search to one pattern."""
+
+    @abstractmethod
+    def patterns(self, problem: RecourseProblem) -> int:
+        """How many patterns `only` can name."""
+
+    @abstractmethod
+    def why_infeasible(self, problem: RecourseProblem, matrix: Floats) -> list[str]:
+        """For each person (without recourse) what stands in the way."""

@@ -1,0 +1,276 @@
+"""LinearExact: the cheapest action in a linear world, proven.
+
+For every pattern of interventions the gain in score is linear in the changes, so one fill in the order of gain a
+price solves everybody at once. Columns that move by propagation and must stay in a range tighten the fill's limits
+when one action moves them, and become rows of a small program when several do. The least over patterns is exact.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from equieffort.classifiers import LinearView, NotLinear
+from equieffort.cost import LinearCost, PiecewiseCost
+from equieffort.frames import Bools, Floats
+from equieffort.problem import TOLERANCE, RecourseProblem
+from equieffort.solvers.base import FOUND, LIMIT, NONE, TIE, Proposal, Solver
+from equieffort.solvers.patterns import Pattern, Row, make_patterns
+from equieffort.solvers.programs import Program, Segment, Side
+
+STEP = 1e-12
+"""First step over the boundary, and the width of a tie, relative to the numbers summed into the score."""
+
+_made: WeakKeyDictionary[RecourseProblem, list[Pattern]] = WeakKeyDictionary()
+
+
+@dataclass(frozen=True)
+class LinearExact(Solver):
+    """Exact recourse for a linear structural causal model and a linear score."""
+
+    gap: float = field(default=1e-9)
+
+    def supports(self, problem: RecourseProblem) -> str:
+        """Empty if score and equations are linear, otherwise which is not."""
+        if isinstance(problem.view, NotLinear):
+            return f"the classifier has no linear score: {problem.view.reason}"
+        try:
+            _patterns(problem)
+        except NotLinear as reason:
+            return reason.reason
+        return ""
+
+    def patterns(self, problem: RecourseProblem) -> int:
+        """How many patterns of interventions there are."""
+        return len(_patterns(problem))
+
+    def propose(
+        self, problem: RecourseProblem, matrix: Floats, *, attempt: int = 0, only: int | None = None
+    ) -> Proposal:
+        """The cheapest action of each encoded person, over all patterns or only one."""
+        proposal = Proposal.empty(problem, len(matrix))
+        people = _People.of(problem, matrix, attempt)
+        everyone = _patterns(problem)
+        for pattern in everyone if only is None else [everyone[only]]:
+            _try_pattern(problem, people, pattern, proposal)
+        return proposal
+
+    def why_infeasible(self, problem: RecourseProblem, matrix: Floats) -> list[str]:
+        """Which limits stop the action that comes closest."""
+        from equieffort.solvers.reasons import why_infeasible
+
+        return why_infeasible(problem, _patterns(problem), matrix)
+
+
+def _patterns(problem: RecourseProblem) -> list[Pattern]:
+    if problem not in _made:
+        _made[problem] = make_patterns(problem)
+    return _made[problem]
+
+
+@dataclass(frozen=True, eq=False)
+class _People:
+    """What is the same for every pattern."""
+
+    matrix: Floats
+    facts: Floats
+    low: Floats
+    high: Floats
+    need: Floats
+    tolerance: Floats
+    attempt: int
+    closed: bool
+
+    @classmethod
+    def of(cls, problem: RecourseProblem, matrix: Floats, attempt: int) -> _People:
+        view = problem.view
+        assert isinstance(view, LinearView)
+        facts = matrix[:, list(problem.numeric)]
+        low, high = problem.action_box(matrix)
+        need = problem.margin - view.score(matrix)
+        closed = view.closed or problem.margin > 0
+        return cls(matrix, facts, low, high, need, STEP * view.magnitude(matrix), attempt, closed)
+
+    def slack(self, any_whole: bool) -> Floats:
+        """How far past the need to go. Whole numbers are first tried at the need itself, rounding forgiven."""
+        if any_whole:
+            return -self.tolerance if self.attempt == 0 else self.tolerance * 2.0 ** (self.attempt - 1)
+        if self.closed:
+            return np.zeros_like(self.tolerance) if self.attempt == 0 else self.tolerance * 2.0 ** (self.attempt - 1)
+        return self.tolerance * 2.0**self.attempt
+
+
+def level_shift(problem: RecourseProblem, pattern: Pattern, matrix: Floats, values: Any) -> Floats:
+    """Sum over the changed categories of value at the new level minus value at the fact's level."""
+    total = np.zeros(len(matrix))
+    for b, (c, level) in enumerate(zip(problem.categorical, pattern.levels, strict=True)):
+        table = values(b, c)
+        if level >= 0 and table is not None:
+            total += table[level] - table[matrix[:, c].astype(np.intp)]
+    return total
+
+
+def row_range(problem: RecourseProblem, pattern: Pattern, row: Row, matrix: Floats) -> tuple[Floats, Floats]:
+    """Least and largest change that numeric actions may still make to a row's column."""
+    fact = matrix[:, row.position]
+    low, high = (fact, fact) if row.fixed else problem.plausible(matrix, row.position)
+    start = fact + level_shift(problem, pattern, matrix, lambda b, c: row.shifts.get(c))
+    return low - start, high - start
+
+
+def _try_pattern(problem: RecourseProblem, people: _People, pattern: Pattern, proposal: Proposal) -> None:
+    """Solve one pattern for everybody and keep it where it is better."""
+    from equieffort.solvers.kernels import fill_batch
+
+    n, cost = len(people.matrix), problem.cost
+    need, price = people.need, np.zeros(n)
+    usable = np.ones(n, dtype=bool)
+    if problem.categorical:
+        need = need - level_shift(problem, pattern, people.matrix, lambda b, c: pattern.level_gain[b])
+        for b, (c, level) in enumerate(zip(problem.categorical, pattern.levels, strict=True)):
+            if level >= 0:
+                price += problem.change_weights[b]
+                usable &= people.matrix[:, c] != level
+    is_set = np.array(pattern.is_set, dtype=bool)
+    whole = problem.is_integer & is_set
+    low = np.where(is_set, people.low - people.facts, 0.0)
+    high = np.where(is_set, people.high - people.facts, 0.0)
+    hard = np.zeros(n, dtype=bool)
+    shared: list[tuple[Row, Floats, Floats]] = []
+    for row in pattern.rows:
+        least, most = row_range(problem, pattern, row, people.matrix)
+        give = TOLERANCE * (1.0 + np.abs(people.matrix[:, row.position]))
+        if not row.movers:
+            usable &= (least <= give) & (most >= -give)
+        elif len(row.movers) == 1:
+            _fold(row, least, most, low, high, whole)
+        else:
+            shared.append((row, least, most))
+            hard |= (least > 0) | (most < 0)
+    hard |= ((low > 0) | (high < 0)).any(axis=1)
+    usable &= (low <= high).all(axis=1)
+    if isinstance(cost, LinearCost):
+        up, down = cost.prices(people.facts)
+    else:
+        up = down = np.ones((1, len(problem.numeric)))
+        hard[:] = True
+    out_cost, out_bound, delta = np.empty(n), np.empty(n), np.zeros((n, len(problem.numeric)))
+    code = np.empty(n, dtype=np.int8)
+    slack = people.slack(bool(whole.any()))
+    fill_batch(
+        need, slack, people.tolerance, pattern.gain, up, down, np.minimum(low, 0.0) if hard.any() else low,
+        np.maximum(high, 0.0) if hard.any() else high, whole, bool(whole.any()), out_cost, out_bound, delta, code,
+    )  # fmt: skip
+    for row, least, most in shared:
+        moved = delta @ row.effect
+        give = TOLERANCE * (1.0 + np.abs(people.matrix[:, row.position]))
+        hard |= (moved < least - give) | (moved > most + give)
+    code[~usable] = NONE
+    # The fill forgets shared rows, so it bounds from below: what is dearer already need not be looked at again.
+    cheaper = out_bound + price < proposal.cost if isinstance(cost, LinearCost) else True
+    for i in np.flatnonzero(hard & usable & (code != NONE) & cheaper).tolist():
+        program = _program(problem, people, pattern, i, low[i], high[i], shared, float(need[i] + max(slack[i], 0.0)))
+        code[i], out_cost[i], out_bound[i], delta[i] = program.solve(need[i], slack[i], people.tolerance[i])
+    _keep(problem, pattern, proposal, code, out_cost + price, out_bound + price, delta)
+
+
+def _fold(row: Row, least: Floats, most: Floats, low: Floats, high: Floats, whole: Bools) -> None:
+    """One action alone moves this column: its range is a limit of that action."""
+    j = row.movers[0]
+    ends = (least / row.effect[j], most / row.effect[j])
+    under, over = ends if row.effect[j] > 0 else ends[::-1]
+    if whole[j]:
+        under, over = np.ceil(under - TOLERANCE), np.floor(over + TOLERANCE)
+    low[:, j] = np.maximum(low[:, j], under)
+    high[:, j] = np.minimum(high[:, j], over)
+
+
+def _program(
+    problem: RecourseProblem,
+    people: _People,
+    pattern: Pattern,
+    i: int,
+    low: Floats,
+    high: Floats,
+    shared: list[tuple[Row, Floats, Floats]],
+    need: float,
+) -> Program:
+    """Person i under a pattern as a program over segments of change."""
+    cost, sides, rows = problem.cost, [], []
+    row_low = [least[i] for _, least, _ in shared]
+    row_high = [most[i] for _, _, most in shared]
+    rows = [row.effect for row, _, _ in shared]
+    for j in range(len(problem.numeric)):
+        if not pattern.is_set[j]:
+            continue
+        for sign, room in ((1.0, high[j]), (-1.0, -low[j])):
+            if room <= 0:
+                continue
+            if not shared and sign * pattern.gain[j] > 0 and np.isinf(room):
+                # Alone it never has to go further than this, and segments in order need an end.
+                room = np.ceil(max(need, 0.0) / abs(pattern.gain[j]) * (1 + 1e-9)) + 1.0
+            if isinstance(cost, LinearCost):
+                up, down = cost.prices(people.facts[i : i + 1])
+                segments = [(float(room), float((up if sign > 0 else down)[0, j]))]
+            else:
+                assert isinstance(cost, PiecewiseCost)
+                segments = _segments(cost, j, float(people.facts[i, j]), sign, float(room))
+            sides.append(Side(j, sign, segments))
+        if low[j] > 0 or high[j] < 0:
+            rows.append(np.eye(len(problem.numeric))[j])
+            row_low.append(low[j])
+            row_high.append(high[j])
+    return Program(
+        sides,
+        pattern.gain,
+        problem.is_integer & np.array(pattern.is_set, dtype=bool),
+        np.array(rows).reshape(-1, len(problem.numeric)),
+        np.array(row_low),
+        np.array(row_high),
+    )
+
+
+def _segments(cost: PiecewiseCost, j: int, fact: float, sign: float, room: float) -> list[Segment]:
+    """The price of moving away from the fact in one direction, up to the room there is."""
+    knots, costs = cost.curve(j, fact)
+    at = int(np.searchsorted(knots, fact))
+    path = slice(at, None) if sign > 0 else slice(at, None, -1)
+    distance, height = np.abs(knots[path] - fact), costs[path]
+    segments: list[Segment] = []
+    for width, rise in zip(np.diff(distance), np.diff(height), strict=True):
+        take = min(float(width), room)
+        if take <= 0:
+            break
+        segments.append((take, float(rise / width)))
+        room -= take
+    if room > 0:
+        segments.append((room, float(cost.tails[j, 1 if sign > 0 else 0])))
+    return segments
+
+
+def _keep(
+    problem: RecourseProblem,
+    pattern: Pattern,
+    proposal: Proposal,
+    code: Any,
+    cost: Floats,
+    bound: Floats,
+    delta: Floats,
+) -> None:
+    """Merge one pattern's answers: the least cost wins, the least bound stands, and nothing given up is forgotten."""
+    open_ = code != NONE
+    proposal.bound = np.where(open_, np.minimum(proposal.bound, bound), proposal.bound)
+    given_up = (code == LIMIT) & (proposal.code == NONE)
+    proposal.code[given_up] = LIMIT
+    # A tie may fail, so any sure action is kept before it; `solve` looks at ties that would be cheaper.
+    better = (code == FOUND) & ((proposal.code != FOUND) | (cost < proposal.cost))
+    better |= (code == TIE) & (proposal.code != FOUND) & ((proposal.code != TIE) | (cost < proposal.cost))
+    proposal.code[better] = code[better]
+    proposal.cost[better] = cost[better]
+    proposal.delta[better] = delta[better]
+    proposal.chosen[better] = pattern.chosen
+    if problem.categorical:
+        proposal.level[better] = pattern.levels

@@ -1,0 +1,190 @@
+"""One person, one pattern, as a linear or mixed-integer program (scipy's HiGHS).
+
+Used where the fill does not apply: several actions move one limited column, or the price of a change is not constant.
+The answer is polished in floating point before it is returned, since solvers work to tolerances of their own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from equieffort.frames import Bools, Floats
+from equieffort.solvers.base import FOUND, LIMIT, NONE, TIE
+
+Segment = tuple[float, float]
+"""Width and price a unit."""
+
+
+@dataclass(frozen=True, eq=False)
+class Side:
+    """A feature moved one way: segments in order of distance from the fact."""
+
+    feature: int
+    sign: float
+    segments: list[Segment]
+
+    @property
+    def is_convex(self) -> bool:
+        """Whether prices never fall, so that segments fill in order by themselves."""
+        return all(a[1] <= b[1] for a, b in zip(self.segments, self.segments[1:], strict=False))
+
+
+@dataclass(frozen=True, eq=False)
+class Program:
+    """Least cost of sides, subject to gain >= need, ranges of rows, and whole numbers."""
+
+    sides: list[Side]
+    gain: Floats
+    whole: Bools
+    rows: Floats
+    row_low: Floats
+    row_high: Floats
+
+    def solve(self, need: float, slack: float, tolerance: float) -> tuple[int, float, float, Floats]:
+        """(code, cost, bound, delta) as `fill_batch` gives them."""
+        nothing = np.zeros(len(self.gain))
+        reach, at = self._largest_gain()
+        if at is None and reach == -np.inf:
+            return NONE, np.inf, np.inf, nothing
+        if reach < need - tolerance:
+            return NONE, np.inf, np.inf, nothing
+        bound, first = self._least_cost(min(need, reach) - (tolerance if self.whole.any() else 0.0))
+        if first is None:
+            return LIMIT, np.inf, 0.0, nothing
+        if slack < 0:
+            return FOUND, self._cost(first), bound, first
+        wanted, code = (need + slack, FOUND) if reach >= need + slack else (reach, TIE)
+        _, found = self._least_cost(wanted) if wanted != need else (bound, first)
+        if found is None:
+            found, code = (at, TIE) if at is not None else (first, TIE)
+        return code, self._cost(found), bound, found
+
+    def _cost(self, delta: Floats) -> float:
+        total = 0.0
+        for side in self.sides:
+            left = max(side.sign * delta[side.feature], 0.0)
+            for width, price in side.segments:
+                part = min(left, width)
+                total += part * price
+                left -= part
+                if left <= 0:
+                    break
+        return total
+
+    def _columns(self) -> tuple[Floats, Floats, Floats]:
+        """For every segment: which feature it moves (signed, a row a feature), its width and its price."""
+        segments = [(side, width, price) for side in self.sides for width, price in side.segments]
+        moves = np.zeros((len(self.gain), len(segments)))
+        for c, (side, _, _) in enumerate(segments):
+            moves[side.feature, c] = side.sign
+        widths, prices = np.array([w for _, w, _ in segments]), np.array([p for _, _, p in segments])
+        return moves, widths, prices
+
+    def _largest_gain(self) -> tuple[float, Floats | None]:
+        """The largest gain within rows and limits (prices do not matter); -inf when the rows allow nothing."""
+        moves, widths, _ = self._columns()
+        status, _, solution = self._run(-(self.gain @ moves), moves, widths, None, order=False)
+        if status == "unbounded":
+            return np.inf, None
+        if status == "infeasible":
+            return -np.inf, None
+        if solution is None:
+            return np.inf, None
+        delta = self._settle(moves @ solution)
+        return float(self.gain @ delta), delta
+
+    def _least_cost(self, need: float) -> tuple[float, Floats | None]:
+        moves, widths, prices = self._columns()
+        status, value, solution = self._run(prices, moves, widths, need, order=True)
+        if solution is None or status != "optimal":
+            return 0.0, None
+        return value, self._settle(moves @ solution)
+
+    def _settle(self, delta: Floats) -> Floats:
+        return np.where(self.whole, np.rint(delta), delta)
+
+    def _run(
+        self, objective: Floats, moves: Floats, widths: Floats, need: float | None, *, order: bool
+    ) -> tuple[str, float, Floats | None]:
+        """Minimise over segments; binaries keep segments of falling price in order."""
+        from scipy.optimize import Bounds, LinearConstraint, milp
+
+        breaks = self._breaks(widths) if order else []
+        count, extra, wholes = len(widths), len(breaks), np.flatnonzero(self.whole)
+        matrix = [self.rows @ moves]
+        low, high = [self.row_low], [self.row_high]
+        if need is not None:
+            # Dividing by the need makes the solver's absolute tolerance a relative one.
+            size = max(abs(need), np.abs(self.gain @ moves).max(initial=0.0), 1e-300)
+            matrix.append((self.gain @ moves)[None, :] / size)
+            low.append(np.array([need / size]))
+            high.append(np.array([np.inf]))
+        block = np.zeros((sum(map(len, matrix)), count + extra + len(wholes)))
+        block[:, :count] = np.vstack(matrix)
+        lows, highs = np.concatenate(low), np.concatenate(high)
+        if extra == 0 and len(wholes) == 0:
+            return _linprog(objective, block, lows, highs, widths)
+        links, link_low, link_high = [block], [lows], [highs]
+        for b, (first, second) in enumerate(breaks):
+            link = np.zeros((2, block.shape[1]))
+            link[0, [first, count + b]] = 1.0, -widths[first]
+            link[1, [second, count + b]] = 1.0, -widths[second]
+            links.append(link)
+            link_low.append(np.array([0.0, -np.inf]))
+            link_high.append(np.array([np.inf, 0.0]))
+        for w, j in enumerate(wholes):
+            link = np.zeros((1, block.shape[1]))
+            link[0, :count], link[0, count + extra + w] = moves[j], -1.0
+            links.append(link)
+            link_low.append(np.zeros(1))
+            link_high.append(np.zeros(1))
+        bounds = Bounds(
+            np.concatenate([np.zeros(count + extra), np.full(len(wholes), -np.inf)]),
+            np.concatenate([widths, np.ones(extra), np.full(len(wholes), np.inf)]),
+        )
+        # The solver's absolute gap is 1e-6: a large objective makes it small beside the cost.
+        blow = 1e4 / max(np.abs(objective).max(initial=0.0), 1e-300)
+        result = milp(
+            np.concatenate([objective * blow, np.zeros(extra + len(wholes))]),
+            integrality=np.concatenate([np.zeros(count), np.ones(extra + len(wholes))]),
+            bounds=bounds,
+            constraints=LinearConstraint(np.vstack(links), np.concatenate(link_low), np.concatenate(link_high)),
+            options={"mip_rel_gap": 0.0},
+        )
+        status = {0: "optimal", 2: "infeasible", 3: "unbounded"}.get(result.status, "other")
+        if result.x is None:
+            return status, 0.0, None
+        bound = result.mip_dual_bound if result.mip_dual_bound is not None else result.fun
+        return status, float(bound) / blow, np.asarray(result.x[:count], dtype=np.float64)
+
+    def _breaks(self, widths: Floats) -> list[tuple[int, int]]:
+        found, start = [], 0
+        for side in self.sides:
+            if not side.is_convex:
+                found += [(start + s, start + s + 1) for s in range(len(side.segments) - 1)]
+            start += len(side.segments)
+        return found
+
+
+def _linprog(
+    objective: Floats, block: Floats, lows: Floats, highs: Floats, widths: Floats
+) -> tuple[str, float, Floats | None]:
+    from scipy.optimize import linprog
+
+    upper, lower = np.isfinite(highs), np.isfinite(lows)
+    a_ub = np.vstack([block[upper], -block[lower]])
+    b_ub = np.concatenate([highs[upper], -lows[lower]])
+    result = linprog(
+        objective,
+        A_ub=a_ub if len(a_ub) else None,
+        b_ub=b_ub if len(b_ub) else None,
+        bounds=np.column_stack([np.zeros(len(widths)), widths]),
+        method="highs-ds",
+        options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
+    )
+    status = {0: "optimal", 2: "infeasible", 3: "unbounded"}.get(result.status, "other")
+    if result.x is None:
+        return status, 0.0, None
+    return status, float(result.fun), np.asarray(result.x, dtype=np.float64)
