@@ -26,8 +26,12 @@ class BoundCost(ABC):
     """A cost with its numbers fixed, over the numeric actionable features in order."""
 
     @abstractmethod
+    def parts(self, facts: Floats, values: Floats) -> Floats:
+        """What each feature costs, set from its fact to the value: a row a person."""
+
     def evaluate(self, facts: Floats, values: Floats) -> Floats:
         """The cost of setting each person's features from their facts to the values."""
+        return self.parts(facts, values).sum(axis=1)
 
     @abstractmethod
     def to_dict(self) -> dict[str, Any]:
@@ -58,11 +62,11 @@ class LinearCost(BoundCost):
             )
         return self.up / size, self.down / size
 
-    def evaluate(self, facts: Floats, values: Floats) -> Floats:
-        """The sum over features of price times change."""
+    def parts(self, facts: Floats, values: Floats) -> Floats:
+        """Price times change."""
         change = values - facts
         up, down = self.prices(facts)
-        return (np.where(change > 0, up, down) * np.abs(change)).sum(axis=1)
+        return np.where(change > 0, up, down) * np.abs(change)
 
     def to_dict(self) -> dict[str, Any]:
         """Prices a unit."""
@@ -85,13 +89,12 @@ class PiecewiseCost(BoundCost):
     """Price a unit below the first and above the last knot, a row (down, up) a feature."""
     about: dict[str, Any]
 
-    def evaluate(self, facts: Floats, values: Floats) -> Floats:
-        """The sum over features of the curve's height at the value."""
-        total = np.zeros(len(facts))
-        for k in range(facts.shape[1]):
-            for row in np.flatnonzero(values[:, k] != facts[:, k]).tolist():
-                total[row] += self.one(k, facts[row, k], values[row, k])
-        return total
+    def parts(self, facts: Floats, values: Floats) -> Floats:
+        """The curve's height at the value."""
+        parts = np.zeros(facts.shape)
+        for row, k in np.argwhere(values != facts).tolist():
+            parts[row, k] = self.one(k, facts[row, k], values[row, k])
+        return parts
 
     def one(self, k: int, fact: float, value: float) -> float:
         """The cost of one change."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -16,132 +16,13 @@ from equieffort.groups import Groups
 from equieffort.problem import TOLERANCE, RecourseProblem
 from equieffort.solvers import Auto, Proposal, Solver, Status
 from equieffort.solvers.base import FOUND, LIMIT, NONE, TIE
+from equieffort.table import Live, RecourseTable, action_costs, propagate, settings
 
 CHUNK = 65_536
 ATTEMPTS = 21
 """Doublings of the step over the boundary: from 1e-12 of the score's scale to 1e-6."""
 
 Missing = Literal["error", "drop", "model"]
-
-
-@dataclass(frozen=True, eq=False)
-class RecourseTable:
-    """One row a person, in the order of the data: what is known of their recourse.
-
-    Only the set of interventions, the changes, cost, bound and status are stored; the rest is computed when read.
-    """
-
-    problem: RecourseProblem
-    data: pd.DataFrame
-    groups: Groups
-    solver: Solver
-    status: npt.NDArray[np.int8]
-    cost: Floats
-    bound: Floats
-    chosen: npt.NDArray[np.int64]
-    delta: Floats
-    level: npt.NDArray[np.int16]
-    notes: dict[int, str] = field(default_factory=dict)
-    """Why a row is unknown."""
-
-    def __len__(self) -> int:
-        return len(self.status)
-
-    @property
-    def index(self) -> pd.Index:
-        """The caller's labels, or positions where those are not unique."""
-        return self.data.index if self.data.index.is_unique else pd.RangeIndex(len(self.data))
-
-    @property
-    def is_unfavourable(self) -> Bools:
-        """Who was decided unfavourably."""
-        return self.status != Status.NOT_NEEDED
-
-    @property
-    def has_action(self) -> Bools:
-        """Who has an action."""
-        return (self.status == Status.OPTIMAL) | (self.status == Status.FEASIBLE)
-
-    def matrix(self, rows: Any = slice(None)) -> Floats:
-        """Factual people, encoded."""
-        return self.problem.encoding.encode(self.data.iloc[rows])
-
-    def moved(self, rows: Any = slice(None)) -> Floats:
-        """Counterfactual people, encoded; the fact itself where there is no action."""
-        matrix = self.matrix(rows)
-        chosen, values = settings(self.problem, matrix, self.chosen[rows], self.delta[rows], self.level[rows])
-        return propagate(self.problem, matrix, chosen, values)[0]
-
-    def counterfactuals(self) -> pd.DataFrame:
-        """The data as it would be after each person's action."""
-        moved = self.problem.encoding.decode(self.moved(), self.data.index)
-        return self.data.assign(**{name: moved[name] for name in moved.columns})
-
-    def reasons(self) -> list[str]:
-        """For rows without an action, what stands in the way or why nothing is known; otherwise empty."""
-        texts = [""] * len(self)
-        for row, note in self.notes.items():
-            texts[row] = note
-        rows = np.flatnonzero(self.status == Status.INFEASIBLE)
-        if len(rows):
-            found = self.solver.why_infeasible(self.problem, self.matrix(rows))
-            for row, text in zip(rows.tolist(), found, strict=True):
-                texts[row] = text
-        return texts
-
-    def frame(self) -> pd.DataFrame:
-        """The table: group, status, cost, bound, do_* (value set), delta_* (change), reason; X's index and order."""
-        problem = self.problem
-        matrix = self.matrix()
-        chosen, values = settings(problem, matrix, self.chosen, self.delta, self.level)
-        columns: dict[str, Any] = {
-            "group": np.array(self.groups.labels, dtype=object)[self.groups.codes],
-            "status": np.array([status.text for status in Status], dtype=object)[self.status],
-            "cost": self.cost,
-            "bound": self.bound,
-        }
-        acting = self.has_action
-        for k in problem.acts:
-            name, column = problem.names[k], problem.encoding.columns[k]
-            picked = chosen[:, k] & acting
-            if column.is_category:
-                levels = np.array([None, *column.levels], dtype=object)
-                columns[f"do_{name}"] = levels[np.where(picked, values[:, k] + 1, 0).astype(np.intp)]
-            else:
-                columns[f"do_{name}"] = np.where(picked, values[:, k], np.nan)
-        for j, k in enumerate(problem.numeric):
-            picked = chosen[:, k] & acting
-            columns[f"delta_{problem.names[k]}"] = np.where(picked, self.delta[:, j], np.nan)
-        columns["reason"] = self.reasons()
-        return pd.DataFrame(columns, index=self.index)
-
-
-def settings(
-    problem: RecourseProblem, matrix: Floats, chosen: npt.NDArray[np.int64], delta: Floats, level: Any
-) -> tuple[Bools, Floats]:
-    """Which columns are set for whom, and to which values: the fact plus the change, kept inside its limits."""
-    picked = np.zeros(matrix.shape, dtype=bool)
-    values = matrix.copy()
-    low, high = problem.action_box(matrix)
-    for b, k in enumerate(problem.acts):
-        picked[:, k] = (chosen >> b) & 1
-        if b < len(problem.numeric):
-            # Rounding of fact + change must not carry the value past the limit it was computed from.
-            values[:, k] = np.clip(matrix[:, k] + delta[:, b], low[:, b], high[:, b])
-        else:
-            picked[:, k] &= level[:, b - len(problem.numeric)] >= 0
-            values[:, k] = np.where(picked[:, k], level[:, b - len(problem.numeric)], matrix[:, k])
-    return picked, values
-
-
-def propagate(
-    problem: RecourseProblem, matrix: Floats, chosen: Bools, values: Floats
-) -> tuple[Floats, dict[str, Bools]]:
-    """Counterfactuals over all columns: the graph's nodes follow the equations, the others are set or stay."""
-    nodes = len(problem.scm.graph.nodes)
-    moved = np.where(chosen, values, matrix)
-    moved[:, :nodes], unknown = problem.scm.propagate(matrix[:, :nodes], chosen[:, :nodes], values[:, :nodes])
-    return moved, unknown
 
 
 def solve(
@@ -188,11 +69,7 @@ def solve(
             "MODEL_NOT_LINEAR", f"{type(engine).__name__} cannot solve this: {obstacle}.", fix="Use solver=Auto()."
         )
     n = len(frame)
-    table = RecourseTable(
-        problem, frame, groups, engine,
-        np.zeros(n, dtype=np.int8), np.full(n, np.nan), np.full(n, np.nan), np.zeros(n, dtype=np.int64),
-        np.zeros((n, len(problem.numeric))), np.full((n, len(problem.categorical)), -1, dtype=np.int16),
-    )  # fmt: skip
+    table = RecourseTable.blank(Live(problem, engine, frame), groups)
     outside = np.zeros(len(groups.labels), dtype=np.int64)
     for start in range(0, n, CHUNK):
         part = slice(start, min(start + CHUNK, n))
@@ -358,7 +235,7 @@ class _Chunk:
                 faults[off] = f"{problem.names[k]!r} leaves its plausible range"
         for node, whom in unknown.items():
             faults[whom] = f"{node!r} would follow, and no equation says how"
-        cost = self._cost(matrix, picked, values)
+        cost = action_costs(problem, matrix, picked, values).sum(axis=1)
         near = np.abs(cost - trial.cost) <= 1e-6 * (1 + np.abs(cost))
         faults[~near] = "its cost comes out differently"
         fine = np.flatnonzero(faults == "")
@@ -385,15 +262,6 @@ class _Chunk:
         if problem.margin > 0 and isinstance(problem.view, LinearView):
             answer &= problem.view.score(moved) >= problem.margin - 1e-9 * problem.view.magnitude(moved)
         return answer
-
-    def _cost(self, matrix: Floats, picked: Bools, values: Floats) -> Floats:
-        problem = self.problem
-        numeric = list(problem.numeric)
-        facts = matrix[:, numeric]
-        cost = problem.cost.evaluate(facts, np.where(picked[:, numeric], values[:, numeric], facts))
-        for b, k in enumerate(problem.categorical):
-            cost = cost + problem.change_weights[b] * (picked[:, k] & (values[:, k] != matrix[:, k]))
-        return cost
 
     def _needed(self, matrix: Floats, moved: Floats, picked: Bools, values: Floats, chosen: Any) -> Any:
         """The set without features that are kept at their fact although nothing would have moved them."""

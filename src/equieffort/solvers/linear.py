@@ -173,7 +173,9 @@ def _try_pattern(problem: RecourseProblem, people: _People, pattern: Pattern, pr
     cheaper = out_bound + price < proposal.cost if isinstance(cost, LinearCost) else True
     for i in np.flatnonzero(hard & usable & (code != NONE) & cheaper).tolist():
         program = _program(problem, people, pattern, i, low[i], high[i], shared, float(need[i] + max(slack[i], 0.0)))
-        code[i], out_cost[i], out_bound[i], delta[i] = program.solve(need[i], slack[i], people.tolerance[i])
+        code[i], out_cost[i], out_bound[i], delta[i] = program.solve(
+            need[i], slack[i], people.tolerance[i], proposal.cost[i] - price[i]
+        )
     _keep(problem, pattern, proposal, code, out_cost + price, out_bound + price, delta)
 
 
@@ -209,9 +211,14 @@ def _program(
         for sign, room in ((1.0, high[j]), (-1.0, -low[j])):
             if room <= 0:
                 continue
-            if not shared and sign * pattern.gain[j] > 0 and np.isinf(room):
-                # Alone it never has to go further than this, and segments in order need an end.
-                room = np.ceil(max(need, 0.0) / abs(pattern.gain[j]) * (1 + 1e-9)) + 1.0
+            if not shared:
+                # With one constraint a move the wrong way never helps, nor one further than would do alone.
+                gain = sign * pattern.gain[j]
+                forced = low[j] > 0 or high[j] < 0
+                if gain <= 0 and not forced:
+                    continue
+                if gain > 0 and not forced:
+                    room = min(room, np.ceil(max(need, 0.0) / gain * (1 + 1e-9)) + 1.0)
             if isinstance(cost, LinearCost):
                 up, down = cost.prices(people.facts[i : i + 1])
                 segments = [(float(room), float((up if sign > 0 else down)[0, j]))]

@@ -42,9 +42,18 @@ class Program:
     row_low: Floats
     row_high: Floats
 
-    def solve(self, need: float, slack: float, tolerance: float) -> tuple[int, float, float, Floats]:
-        """(code, cost, bound, delta) as `fill_batch` gives them."""
+    def solve(
+        self, need: float, slack: float, tolerance: float, cutoff: float = np.inf
+    ) -> tuple[int, float, float, Floats]:
+        """(code, cost, bound, delta) as `fill_batch` gives them; NONE also when nothing is cheaper than `cutoff`."""
         nothing = np.zeros(len(self.gain))
+        if len(self.rows) == 0:
+            easier, delta = self._envelope(need + slack)
+            if easier >= cutoff:
+                return NONE, np.inf, np.inf, nothing
+            if delta is not None and self._cost(delta) <= easier * (1 + 1e-12):
+                below = self._envelope(need - (tolerance if self.whole.any() else 0.0))[0]
+                return FOUND, self._cost(delta), below, delta
         reach, at = self._largest_gain()
         if at is None and reach == -np.inf:
             return NONE, np.inf, np.inf, nothing
@@ -73,6 +82,29 @@ class Program:
                     break
         return total
 
+    def _envelope(self, need: float) -> tuple[float, Floats | None]:
+        """Least cost when each side's cost is replaced by the largest convex one below it: a bound from below.
+
+        The change that attains it is returned if it keeps whole numbers whole.
+        """
+        pieces = []
+        for side in self.sides:
+            gain = side.sign * self.gain[side.feature]
+            if gain > 0:
+                pieces += [(price / gain, width, gain, side) for width, price in _convex(side.segments)]
+        pieces.sort(key=lambda piece: piece[0])
+        delta, total = np.zeros(len(self.gain)), 0.0
+        for rate, width, gain, side in pieces:
+            if need <= 0:
+                break
+            take = min(width, need / gain)
+            delta[side.feature] += side.sign * take
+            total += take * gain * rate
+            need = need - take * gain if take == width else 0.0
+        if need > 0:
+            return total, None
+        return total, delta if np.all(delta[self.whole] == np.rint(delta[self.whole])) else None
+
     def _columns(self) -> tuple[Floats, Floats, Floats]:
         """For every segment: which feature it moves (signed, a row a feature), its width and its price."""
         segments = [(side, width, price) for side in self.sides for width, price in side.segments]
@@ -85,6 +117,10 @@ class Program:
     def _largest_gain(self) -> tuple[float, Floats | None]:
         """The largest gain within rows and limits (prices do not matter); -inf when the rows allow nothing."""
         moves, widths, _ = self._columns()
+        if len(self.rows) == 0:
+            useful = (self.gain @ moves) > 0
+            delta = moves[:, useful] @ widths[useful]
+            return float(self.gain @ delta), delta if np.isfinite(delta).all() else None
         status, _, solution = self._run(-(self.gain @ moves), moves, widths, None, order=False)
         if status == "unbounded":
             return np.inf, None
@@ -166,6 +202,18 @@ class Program:
                 found += [(start + s, start + s + 1) for s in range(len(side.segments) - 1)]
             start += len(side.segments)
         return found
+
+
+def _convex(segments: list[Segment]) -> list[Segment]:
+    """Segments of the lower convex envelope: neighbours whose prices fall are merged."""
+    kept: list[Segment] = []
+    for width, price in segments:
+        while kept and kept[-1][1] >= price:
+            before, earlier = kept.pop()
+            price = (before * earlier + width * price) / (before + width) if np.isfinite(width) else price
+            width += before
+        kept.append((width, price))
+    return kept
 
 
 def _linprog(

@@ -1,0 +1,162 @@
+"""How alike two people are: the paper's normalised Manhattan distance with overlap for categories, Euclidean, or yours.
+
+d(x, x') sums over features: |x_k - x'_k| / range_k for numbers, and for categories 0 if equal, 1 otherwise. Protected
+columns are left out unless asked for, since similar people should differ in nothing else.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from equieffort.errors import ParameterError, closest, listed, warn
+from equieffort.frames import Bools, Encoding, Floats
+from equieffort.scales import Range, Scale
+from equieffort.schema import Schema
+
+
+class Distance(ABC):
+    """A distance between people."""
+
+    @abstractmethod
+    def bind(self, data: pd.DataFrame, encoding: Encoding, schema: Schema) -> BoundDistance:
+        """Fix features and scales for the people in `data`."""
+
+
+class BoundDistance(ABC):
+    """A distance over a fixed table of people."""
+
+    @abstractmethod
+    def to_all(self, rows: slice) -> Floats:
+        """Distances from some people to everybody: a row a person."""
+
+
+@dataclass(frozen=True, eq=False)
+class MixedDistance(BoundDistance):
+    """Scaled differences of numbers and overlap of categories, summed (power 1) or as a Euclidean length (power 2)."""
+
+    values: Floats
+    """People as rows: the columns that are compared."""
+    scales: Floats
+    is_category: Bools
+    power: int
+    names: tuple[str, ...]
+
+    def to_all(self, rows: slice) -> Floats:
+        """Distances from some people to everybody."""
+        total = np.zeros((len(self.values[rows]), len(self.values)))
+        for k in range(self.values.shape[1]):
+            centre = self.values[rows, k][:, None]
+            if self.is_category[k]:
+                total += centre != self.values[None, :, k]
+            else:
+                part = np.abs(centre - self.values[None, :, k]) / self.scales[k]
+                total += part if self.power == 1 else part * part
+        return total if self.power == 1 else np.sqrt(total)
+
+
+@dataclass(frozen=True)
+class Manhattan(Distance):
+    """The paper's distance: normalised L1, overlap for categories.
+
+    `features` restricts the columns; by default all that the model, the graph or the schema uses, without the
+    protected ones.
+    """
+
+    features: Sequence[str] | None = None
+    scale: Scale = field(default_factory=Range)
+    include_protected: bool = False
+
+    def bind(self, data: pd.DataFrame, encoding: Encoding, schema: Schema) -> MixedDistance:
+        """Fix features and scales."""
+        return _bind(self, 1, data, encoding, schema)
+
+
+@dataclass(frozen=True)
+class Euclidean(Distance):
+    """Normalised L2; a category that differs counts as a full range."""
+
+    features: Sequence[str] | None = None
+    scale: Scale = field(default_factory=Range)
+    include_protected: bool = False
+
+    def bind(self, data: pd.DataFrame, encoding: Encoding, schema: Schema) -> MixedDistance:
+        """Fix features and scales."""
+        return _bind(self, 2, data, encoding, schema)
+
+
+@dataclass(frozen=True)
+class OwnDistance(Distance):
+    """Your own: f(centres, everybody) -> a matrix, a row a centre; both are frames of all columns that matter."""
+
+    f: Callable[[pd.DataFrame, pd.DataFrame], Any]
+
+    def bind(self, data: pd.DataFrame, encoding: Encoding, schema: Schema) -> BoundDistance:
+        """Fix the people."""
+        return _OwnBound(self.f, data[[name for name in encoding.names if name not in schema.protected_columns]])
+
+
+@dataclass(frozen=True, eq=False)
+class _OwnBound(BoundDistance):
+    f: Callable[[pd.DataFrame, pd.DataFrame], Any]
+    data: pd.DataFrame
+
+    def to_all(self, rows: slice) -> Floats:
+        centres = self.data.iloc[rows]
+        found = np.asarray(self.f(centres, self.data), dtype=np.float64)
+        if found.shape != (len(centres), len(self.data)) or not (found >= 0).all():
+            raise ParameterError(
+                "DISTANCE_INVALID",
+                f"The distance returned shape {found.shape} for {len(centres)} centres and {len(self.data)} people, "
+                "or values that are negative or missing.",
+                fix="Return a matrix of distances, a row a centre, none negative.",
+            )
+        return found
+
+
+def _bind(
+    distance: Manhattan | Euclidean,
+    power: int,
+    data: pd.DataFrame,
+    encoding: Encoding,
+    schema: Schema,
+) -> MixedDistance:
+    names = list(distance.features) if distance.features is not None else list(encoding.names)
+    unknown = [name for name in names if name not in encoding.names]
+    if unknown:
+        raise ParameterError(
+            "DATA_MISSING_COLUMN",
+            f"The distance uses {unknown[0]!r}, which is not among the columns that matter. "
+            f"{closest(unknown[0], encoding.names)}".rstrip(),
+            fix=f"They are {listed(encoding.names, 20)}.",
+        )
+    if not distance.include_protected:
+        names = [name for name in names if name not in schema.protected_columns]
+    kept, scales, constant = [], [], []
+    for name in names:
+        column = encoding[name]
+        values = column.encode(data[name])
+        if np.ptp(values) == 0:
+            constant.append(name)
+            continue
+        kept.append((name, values, column.is_category))
+        scales.append(1.0 if column.is_category else distance.scale.of(name, values))
+    if constant:
+        warn(
+            "COST_ZERO_RANGE",
+            f"{listed(constant)} has a single value and is left out of the distance.",
+            fix="Drop it, or name the features that the distance should use.",
+        )
+    matrix = np.column_stack([values for _, values, _ in kept]) if kept else np.zeros((len(data), 0))
+    return MixedDistance(
+        matrix,
+        np.array(scales, dtype=np.float64),
+        np.array([flag for _, _, flag in kept], dtype=bool),
+        power,
+        tuple(name for name, _, _ in kept),
+    )

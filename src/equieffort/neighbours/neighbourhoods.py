@@ -1,0 +1,79 @@
+"""Everyone, Nearest, NearestK: how the people like a given one are chosen.
+
+Ties count as inside: a neighbourhood holds everybody at most as far away as its threshold, so it can be larger than
+asked for. The actual sizes are always reported.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from equieffort.distances import Distance, Manhattan
+from equieffort.errors import ParameterError
+from equieffort.frames import Bools, Floats
+
+
+class Neighbourhood(ABC):
+    """A way to choose the people like a given one."""
+
+    @abstractmethod
+    def members(self, distances: Floats) -> Bools:
+        """Who belongs, given the distances from the centre to everybody (itself included)."""
+
+
+@dataclass(frozen=True)
+class Everyone(Neighbourhood):
+    """Everybody is a neighbour: the system level."""
+
+    def members(self, distances: Floats) -> Bools:
+        """All."""
+        return np.ones(len(distances), dtype=bool)
+
+
+@dataclass(frozen=True)
+class Nearest(Neighbourhood):
+    """Everybody within the given quantile of the distances to all people, the centre included (numpy's linear
+    quantile, ``<=``)."""
+
+    quantile: float
+    distance: Distance = field(default_factory=Manhattan)
+
+    def __post_init__(self) -> None:
+        check_quantile(self.quantile)
+
+    def members(self, distances: Floats) -> Bools:
+        """Those at most as far as the quantile."""
+        return distances <= np.quantile(distances, self.quantile)
+
+
+@dataclass(frozen=True)
+class NearestK(Neighbourhood):
+    """The k nearest people, the centre included, and whoever is as near as the last of them."""
+
+    k: int
+    distance: Distance = field(default_factory=Manhattan)
+
+    def __post_init__(self) -> None:
+        if isinstance(self.k, bool) or not isinstance(self.k, int | np.integer) or self.k < 1:
+            raise ParameterError("NEIGHBOURS_K", f"k is {self.k!r}.", fix="Give a whole number of at least 1.")
+
+    def members(self, distances: Floats) -> Bools:
+        """Those at most as far as the k-th."""
+        if self.k > len(distances):
+            raise ParameterError(
+                "NEIGHBOURS_K", f"k is {self.k}, but there are only {len(distances)} people.", fix="Choose fewer."
+            )
+        return distances <= np.partition(distances, self.k - 1)[self.k - 1]
+
+
+def check_quantile(quantile: float) -> None:
+    """Refuse a quantile that is not a share of people."""
+    if not (isinstance(quantile, int | float | np.number) and 0 < quantile <= 1):
+        raise ParameterError(
+            "NEIGHBOURS_QUANTILE",
+            f"The quantile is {quantile!r}.",
+            fix="Give a number above 0 and at most 1; 1 is everybody.",
+        )

@@ -1,0 +1,181 @@
+"""Statistics that add: sums of costs held exactly, so that merging does not depend on how the work was split.
+
+A double is a whole number times a power of two, so sums of doubles can be held as whole numbers without rounding, and
+rounded once when they are read.
+
+>>> exact_sum(np.array([1e16, 1.0, -1e16])).value
+1.0
+>>> (exact_sum(np.array([0.1])) + exact_sum(np.array([0.2, 0.3]))).value
+0.6
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import reduce
+
+import numpy as np
+import numpy.typing as npt
+
+from equieffort.frames import Floats
+from equieffort.solvers import Status
+
+LIMB = 32
+
+
+@dataclass(frozen=True)
+class ExactSum:
+    """units * 2**exponent, exactly."""
+
+    units: int = 0
+    exponent: int = 0
+
+    def __add__(self, other: ExactSum) -> ExactSum:
+        if self.units == 0 or other.units == 0:
+            return other if self.units == 0 else self
+        exponent = min(self.exponent, other.exponent)
+        units = (self.units << (self.exponent - exponent)) + (other.units << (other.exponent - exponent))
+        return ExactSum(units, exponent)
+
+    def over(self, n: int) -> float:
+        """The sum divided by n, rounded once."""
+        if self.exponent >= 0:
+            return (self.units << self.exponent) / n
+        return self.units / (n << -self.exponent)
+
+    @property
+    def value(self) -> float:
+        """The sum, rounded once."""
+        return self.over(1)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, ExactSum):
+            return NotImplemented
+        difference = self + ExactSum(-other.units, other.exponent)
+        return difference.units == 0
+
+    def __hash__(self) -> int:
+        return hash(self.value)
+
+
+def limbs(values: Floats) -> tuple[npt.NDArray[np.int64], int]:
+    """Doubles as rows of 32-bit digits in int64, with the exponent of the lowest: digits add up without rounding.
+
+    Up to 2**30 rows can be added before a digit overflows.
+    """
+    mantissa, exponent = np.frexp(values)
+    whole = (mantissa * 2.0**53).astype(np.int64)
+    used = whole != 0
+    lowest = int((exponent[used] - 53).min()) if used.any() else 0
+    shift = np.where(used, exponent - 53 - lowest, 0)
+    count = int(shift.max(initial=0)) // LIMB + 3
+    digits = np.zeros((len(values), count), dtype=np.int64)
+    sign, size = np.sign(whole), np.abs(whole).astype(np.uint64)
+    place, rest = shift // LIMB, (shift % LIMB).astype(np.uint64)
+    mask = np.uint64(2**LIMB - 1)
+    low = (size & mask) << rest
+    high = (size >> np.uint64(LIMB)) << rest
+    rows = np.arange(len(values))
+    for offset, part in ((0, low & mask), (1, (low >> np.uint64(LIMB)) + (high & mask)), (2, high >> np.uint64(LIMB))):
+        digits[rows, place + offset] += sign * part.astype(np.int64)
+    return digits, lowest
+
+
+def exact_sum(values: Floats) -> ExactSum:
+    """The sum of finite doubles without rounding."""
+    if len(values) == 0:
+        return ExactSum()
+    digits, lowest = limbs(values)
+    units = reduce(lambda total, digit: (total << LIMB) + int(digit), digits.sum(axis=0)[::-1].tolist(), 0)
+    return ExactSum(units, lowest) if units else ExactSum()
+
+
+@dataclass(frozen=True)
+class EffortStats:
+    """What a set of people adds up to: counts, and exact sums over those with an action.
+
+    `square` sums the squares of the costs, each rounded to a double first.
+    """
+
+    n: int = 0
+    counts: tuple[int, ...] = (0,) * len(Status)
+    cost: ExactSum = field(default_factory=ExactSum)
+    square: ExactSum = field(default_factory=ExactSum)
+    bound: ExactSum = field(default_factory=ExactSum)
+    least_unknown: float = np.inf
+    """The least bound among the people whose recourse is unknown."""
+
+    @classmethod
+    def of(cls, status: npt.NDArray[np.int8], cost: Floats, bound: Floats) -> EffortStats:
+        """Add up a set of people."""
+        acting = (status == Status.OPTIMAL) | (status == Status.FEASIBLE)
+        unknown = status == Status.UNKNOWN
+        costs = cost[acting]
+        # What is optimal has no gap worth carrying: its bound is its cost.
+        bounds = np.where(status[acting] == Status.OPTIMAL, costs, bound[acting])
+        return cls(
+            len(status),
+            tuple(np.bincount(status, minlength=len(Status)).tolist()),
+            exact_sum(costs),
+            exact_sum(costs * costs),
+            exact_sum(bounds),
+            float(bound[unknown].min(initial=np.inf)),
+        )
+
+    def __add__(self, other: EffortStats) -> EffortStats:
+        return EffortStats(
+            self.n + other.n,
+            tuple(a + b for a, b in zip(self.counts, other.counts, strict=True)),
+            self.cost + other.cost,
+            self.square + other.square,
+            self.bound + other.bound,
+            min(self.least_unknown, other.least_unknown),
+        )
+
+    def count(self, status: Status) -> int:
+        """How many people have a status."""
+        return self.counts[status]
+
+    @property
+    def n_unfavourable(self) -> int:
+        """How many were decided unfavourably."""
+        return self.n - self.count(Status.NOT_NEEDED)
+
+    @property
+    def n_acting(self) -> int:
+        """How many have an action."""
+        return self.count(Status.OPTIMAL) + self.count(Status.FEASIBLE)
+
+    @property
+    def n_unknown(self) -> int:
+        """For how many nothing is known."""
+        return self.count(Status.UNKNOWN)
+
+    @property
+    def phi(self) -> float:
+        """Average minimal effort: the mean cost of those with an action; NaN if there is none."""
+        return self.cost.over(self.n_acting) if self.n_acting else float("nan")
+
+    @property
+    def rho(self) -> float:
+        """Ratio of possible recourse: the share of the unfavourably decided who have an action."""
+        return self.n_acting / self.n_unfavourable if self.n_unfavourable else float("nan")
+
+    @property
+    def phi_interval(self) -> tuple[float, float]:
+        """Where the average minimal effort certainly lies, given what is unknown."""
+        f, u = self.n_acting, self.n_unknown
+        if f == 0:
+            return (self.least_unknown, float("inf")) if u else (float("nan"), float("nan"))
+        low = self.bound.over(f)
+        if u:
+            low = min(low, (self.bound.value + u * self.least_unknown) / (f + u))
+        return low, self.phi if u == 0 else float("inf")
+
+    @property
+    def rho_interval(self) -> tuple[float, float]:
+        """Where the ratio of possible recourse certainly lies."""
+        n = self.n_unfavourable
+        if n == 0:
+            return float("nan"), float("nan")
+        return self.n_acting / n, (self.n_acting + self.n_unknown) / n

@@ -1,0 +1,285 @@
+"""RecourseTable: one row a person; everything above produces it, everything below only reads it."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from equieffort.frames import Bools, Encoding, Floats
+from equieffort.groups import Groups
+from equieffort.problem import RecourseProblem
+from equieffort.schema import Schema
+from equieffort.solvers import Solver, Status
+
+Rows = Any
+"""Whatever selects rows of an array."""
+
+
+class Detail(ABC):
+    """What a table can be asked beyond what it stores: computed from the problem, or read from a file."""
+
+    schema: Schema
+    encoding: Encoding
+    data: pd.DataFrame
+    """The audited people, with the caller's index."""
+
+    @abstractmethod
+    def facts(self, rows: Rows) -> Floats:
+        """Factual people, encoded."""
+
+    @abstractmethod
+    def chosen(self, table: RecourseTable, rows: Rows) -> tuple[Bools, Floats]:
+        """Which columns are set for whom, and the values they are set to."""
+
+    @abstractmethod
+    def moved(self, table: RecourseTable, rows: Rows) -> Floats:
+        """Counterfactual people, encoded; the facts where there is no action."""
+
+    @abstractmethod
+    def costs(self, table: RecourseTable, rows: Rows) -> Floats:
+        """What each actionable feature contributes to the cost."""
+
+    @abstractmethod
+    def reasons(self, table: RecourseTable) -> list[str]:
+        """For rows without an action what stands in the way, or why nothing is known; otherwise empty."""
+
+
+@dataclass(frozen=True, eq=False)
+class RecourseTable:
+    """What is known of each person's recourse, in the order of the data.
+
+    Only the set of interventions, the changes, cost, bound and status are stored; the rest is computed when read.
+    """
+
+    detail: Detail
+    groups: Groups
+    status: npt.NDArray[np.int8]
+    cost: Floats
+    bound: Floats
+    chosen: npt.NDArray[np.int64]
+    """The set of interventions: bit b stands for acts[b]."""
+    delta: Floats
+    """Change of each numeric actionable feature."""
+    level: npt.NDArray[np.int16]
+    """Level each actionable category is set to, or -1."""
+    notes: dict[int, str] = field(default_factory=dict)
+    """Why a row is unknown."""
+
+    @classmethod
+    def blank(cls, detail: Detail, groups: Groups) -> RecourseTable:
+        """Nobody needs anything yet."""
+        n = len(groups.codes)
+        numeric, categorical = split_actions(detail.schema, detail.encoding)
+        return cls(
+            detail, groups,
+            np.zeros(n, dtype=np.int8), np.full(n, np.nan), np.full(n, np.nan), np.zeros(n, dtype=np.int64),
+            np.zeros((n, len(numeric))), np.full((n, len(categorical)), -1, dtype=np.int16),
+        )  # fmt: skip
+
+    def __len__(self) -> int:
+        return len(self.status)
+
+    @property
+    def data(self) -> pd.DataFrame:
+        """The audited people."""
+        return self.detail.data
+
+    @property
+    def index(self) -> pd.Index:
+        """The caller's labels, or positions where those are not unique."""
+        return self.data.index if self.data.index.is_unique else pd.RangeIndex(len(self.data))
+
+    @property
+    def acts(self) -> tuple[int, ...]:
+        """Positions of the actionable features in the encoding: numbers first, then categories."""
+        numeric, categorical = split_actions(self.detail.schema, self.detail.encoding)
+        return numeric + categorical
+
+    @property
+    def is_unfavourable(self) -> Bools:
+        """Who was decided unfavourably."""
+        return self.status != Status.NOT_NEEDED
+
+    @property
+    def has_action(self) -> Bools:
+        """Who has an action."""
+        return (self.status == Status.OPTIMAL) | (self.status == Status.FEASIBLE)
+
+    def counterfactuals(self) -> pd.DataFrame:
+        """The data as it would be after each person's action; the facts where there is none."""
+        encoding = self.detail.encoding
+        facts, moved = self.detail.facts(slice(None)), self.detail.moved(self, slice(None))
+        changed = {
+            column.name: column.decode(moved[:, k])
+            for k, column in enumerate(encoding.columns)
+            if not np.array_equal(facts[:, k], moved[:, k], equal_nan=True)
+        }
+        return self.data.assign(**changed)
+
+    def reasons(self) -> list[str]:
+        """For rows without an action what stands in the way, or why nothing is known; otherwise empty."""
+        return self.detail.reasons(self)
+
+    def frame(self) -> pd.DataFrame:
+        """The table: group, status, cost, bound, do_* (value set), delta_* (change), reason; X's index and order.
+
+        A row without an action has no cost (NaN). The bound of an infeasible row is infinite.
+        """
+        chosen, values = self.detail.chosen(self, slice(None))
+        columns: dict[str, Any] = {
+            "group": np.array(self.groups.labels, dtype=object)[self.groups.codes],
+            "status": np.array([status.text for status in Status], dtype=object)[self.status],
+            "cost": self.cost,
+            "bound": self.bound,
+        }
+        acting = self.has_action
+        for b, k in enumerate(self.acts):
+            column, picked = self.detail.encoding.columns[k], chosen[:, b] & acting
+            if column.is_category:
+                levels = np.array([None, *column.levels], dtype=object)
+                columns[f"do_{column.name}"] = levels[np.where(picked, values[:, b] + 1, 0).astype(np.intp)]
+            else:
+                columns[f"do_{column.name}"] = np.where(picked, values[:, b], np.nan)
+        for j in range(self.delta.shape[1]):
+            name = self.detail.encoding.columns[self.acts[j]].name
+            columns[f"delta_{name}"] = np.where(chosen[:, j] & acting, self.delta[:, j], np.nan)
+        columns["reason"] = self.reasons()
+        return pd.DataFrame(columns, index=self.index)
+
+
+def split_actions(schema: Schema, encoding: Encoding) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Positions of the numeric and of the categorical actionable features."""
+    numeric = tuple(encoding.position(n) for n in schema.actionable if not encoding[n].is_category)
+    return numeric, tuple(encoding.position(n) for n in schema.actionable if encoding[n].is_category)
+
+
+@dataclass(frozen=True, eq=False)
+class Live(Detail):
+    """Computed from the problem when asked."""
+
+    problem: RecourseProblem
+    solver: Solver
+    data: pd.DataFrame
+
+    @property
+    def schema(self) -> Schema:  # type: ignore[override]
+        """The problem's schema."""
+        return self.problem.schema
+
+    @property
+    def encoding(self) -> Encoding:  # type: ignore[override]
+        """The problem's encoding."""
+        return self.problem.encoding
+
+    def facts(self, rows: Rows) -> Floats:
+        """Factual people, encoded."""
+        return self.problem.encoding.encode(self.data.iloc[rows])
+
+    def chosen(self, table: RecourseTable, rows: Rows) -> tuple[Bools, Floats]:
+        """Which actionable features are set for whom, and to which values."""
+        acts = list(self.problem.acts)
+        picked, values = self._settings(table, rows, self.facts(rows))
+        return picked[:, acts], values[:, acts]
+
+    def moved(self, table: RecourseTable, rows: Rows) -> Floats:
+        """Counterfactual people by the structural equations."""
+        facts = self.facts(rows)
+        return propagate(self.problem, facts, *self._settings(table, rows, facts))[0]
+
+    def costs(self, table: RecourseTable, rows: Rows) -> Floats:
+        """What each actionable feature contributes to the cost."""
+        facts = self.facts(rows)
+        return action_costs(self.problem, facts, *self._settings(table, rows, facts))
+
+    def reasons(self, table: RecourseTable) -> list[str]:
+        """Asked of the solver for infeasible rows; noted when solving for unknown ones."""
+        texts = [""] * len(table)
+        for row, note in table.notes.items():
+            texts[row] = note
+        rows = np.flatnonzero(table.status == Status.INFEASIBLE)
+        if len(rows):
+            found = self.solver.why_infeasible(self.problem, self.facts(rows))
+            for row, text in zip(rows.tolist(), found, strict=True):
+                texts[row] = text
+        return texts
+
+    def _settings(self, table: RecourseTable, rows: Rows, facts: Floats) -> tuple[Bools, Floats]:
+        return settings(self.problem, facts, table.chosen[rows], table.delta[rows], table.level[rows])
+
+
+@dataclass(frozen=True, eq=False)
+class Saved(Detail):
+    """Read from a file: everything a reader may ask was computed when it was saved."""
+
+    schema: Schema
+    encoding: Encoding
+    data: pd.DataFrame
+    arrays: dict[str, npt.NDArray[Any]]
+    texts: list[str]
+
+    def facts(self, rows: Rows) -> Floats:
+        """Factual people, encoded."""
+        return self.arrays["facts"][rows]
+
+    def chosen(self, table: RecourseTable, rows: Rows) -> tuple[Bools, Floats]:
+        """Which actionable features are set for whom, and to which values."""
+        bits = np.arange(len(table.acts))
+        picked = (table.chosen[rows][:, None] >> bits) & 1
+        return picked.astype(bool), self.arrays["values"][rows]
+
+    def moved(self, table: RecourseTable, rows: Rows) -> Floats:
+        """Counterfactual people, encoded."""
+        return self.arrays["moved"][rows]
+
+    def costs(self, table: RecourseTable, rows: Rows) -> Floats:
+        """What each actionable feature contributes to the cost."""
+        return self.arrays["costs"][rows]
+
+    def reasons(self, table: RecourseTable) -> list[str]:
+        """As they were when saved."""
+        return self.texts
+
+
+def settings(
+    problem: RecourseProblem, facts: Floats, chosen: npt.NDArray[np.int64], delta: Floats, level: npt.NDArray[np.int16]
+) -> tuple[Bools, Floats]:
+    """Which columns are set for whom, and to which values: the fact plus the change, kept inside its limits."""
+    picked = np.zeros(facts.shape, dtype=bool)
+    values = facts.copy()
+    low, high = problem.action_box(facts)
+    for b, k in enumerate(problem.acts):
+        picked[:, k] = (chosen >> b) & 1
+        if b < len(problem.numeric):
+            # Rounding of fact + change must not carry the value past the limit it was computed from.
+            values[:, k] = np.clip(facts[:, k] + delta[:, b], low[:, b], high[:, b])
+        else:
+            picked[:, k] &= level[:, b - len(problem.numeric)] >= 0
+            values[:, k] = np.where(picked[:, k], level[:, b - len(problem.numeric)], facts[:, k])
+    return picked, values
+
+
+def propagate(
+    problem: RecourseProblem, facts: Floats, picked: Bools, values: Floats
+) -> tuple[Floats, dict[str, Bools]]:
+    """Counterfactuals over all columns: the graph's nodes follow the equations, the others are set or stay."""
+    nodes = len(problem.scm.graph.nodes)
+    moved = np.where(picked, values, facts)
+    moved[:, :nodes], unknown = problem.scm.propagate(facts[:, :nodes], picked[:, :nodes], values[:, :nodes])
+    return moved, unknown
+
+
+def action_costs(problem: RecourseProblem, facts: Floats, picked: Bools, values: Floats) -> Floats:
+    """What each actionable feature contributes to the cost, recomputed from the values that are set."""
+    numeric = list(problem.numeric)
+    before = facts[:, numeric]
+    costs = np.zeros((len(facts), len(problem.acts)))
+    costs[:, : len(numeric)] = problem.cost.parts(before, np.where(picked[:, numeric], values[:, numeric], before))
+    for b, k in enumerate(problem.categorical):
+        changed = picked[:, k] & (values[:, k] != facts[:, k])
+        costs[:, len(numeric) + b] = problem.change_weights[b] * changed
+    return costs
