@@ -10,7 +10,45 @@ from typing import Any
 
 __version__ = "0.1.0"
 
-_NAMES: dict[str, str] = {}
+_NAMES: dict[str, str] = {
+    "Audit": "_audit",
+    "Auto": "solvers",
+    "CausalGraph": "graph",
+    "Criteria": "verdict",
+    "Euclidean": "distances",
+    "Everyone": "neighbours",
+    "Feature": "schema",
+    "Function": "scm",
+    "LeastSquares": "scm",
+    "Linear": "scm",
+    "LinearExact": "solvers",
+    "LinearScore": "classifiers",
+    "Literal": "verdict",
+    "MAD": "scales",
+    "Manhattan": "distances",
+    "Nearest": "neighbours",
+    "NearestK": "neighbours",
+    "Own": "scales",
+    "OwnDistance": "distances",
+    "PAPER_QUANTILES": "metrics",
+    "Percentile": "cost",
+    "Range": "scales",
+    "RecourseProblem": "problem",
+    "RecourseTable": "table",
+    "Regressor": "scm",
+    "Schema": "schema",
+    "Separable": "cost",
+    "Status": "solvers",
+    "Std": "scales",
+    "StructuralCausalModel": "scm",
+    "TwoSided": "verdict",
+    "Verdict": "verdict",
+    "WeightedL1": "cost",
+    "audit": "_audit",
+    "load": "files",
+    "parse_rule": "rules",
+    "solve": "recourse",
+}
 _MODULES = ("datasets", "errors")
 
 __all__ = ["__version__", *_MODULES, *_NAMES]

@@ -209,9 +209,9 @@ class Column:
     def decode(self, codes: Floats) -> npt.NDArray[Any]:
         """From floats back to values; whole numbers of integer columns become integers again."""
         if self.is_category:
-            values = np.empty(len(self.levels), dtype=object)
-            values[:] = self.levels
-            taken = values[codes.astype(np.intp)]
+            values = np.empty(len(self.levels) + 1, dtype=object)
+            values[:-1] = self.levels
+            taken = values[np.where(np.isnan(codes), -1, codes).astype(np.intp)]
             return taken if self.kind == "categorical" else _tightest(taken)
         if self.kind == "integer" and np.all(codes == np.rint(codes)):
             return codes.astype(np.int64)

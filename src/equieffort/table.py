@@ -45,8 +45,8 @@ class Detail(ABC):
         """What each actionable feature contributes to the cost."""
 
     @abstractmethod
-    def reasons(self, table: RecourseTable) -> list[str]:
-        """For rows without an action what stands in the way, or why nothing is known; otherwise empty."""
+    def reason(self, table: RecourseTable, row: int) -> str:
+        """For a row without an action what stands in the way, or why nothing is known; otherwise empty."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,7 +123,10 @@ class RecourseTable:
 
     def reasons(self) -> list[str]:
         """For rows without an action what stands in the way, or why nothing is known; otherwise empty."""
-        return self.detail.reasons(self)
+        return [
+            self.detail.reason(self, row) if status >= Status.INFEASIBLE else ""
+            for row, status in enumerate(self.status.tolist())
+        ]
 
     def frame(self) -> pd.DataFrame:
         """The table: group, status, cost, bound, do_* (value set), delta_* (change), reason; X's index and order.
@@ -196,17 +199,11 @@ class Live(Detail):
         facts = self.facts(rows)
         return action_costs(self.problem, facts, *self._settings(table, rows, facts))
 
-    def reasons(self, table: RecourseTable) -> list[str]:
+    def reason(self, table: RecourseTable, row: int) -> str:
         """Asked of the solver for infeasible rows; noted when solving for unknown ones."""
-        texts = [""] * len(table)
-        for row, note in table.notes.items():
-            texts[row] = note
-        rows = np.flatnonzero(table.status == Status.INFEASIBLE)
-        if len(rows):
-            found = self.solver.why_infeasible(self.problem, self.facts(rows))
-            for row, text in zip(rows.tolist(), found, strict=True):
-                texts[row] = text
-        return texts
+        if table.status[row] == Status.INFEASIBLE:
+            return self.solver.why_infeasible(self.problem, self.facts([row]))
+        return table.notes.get(row, "")
 
     def _settings(self, table: RecourseTable, rows: Rows, facts: Floats) -> tuple[Bools, Floats]:
         return settings(self.problem, facts, table.chosen[rows], table.delta[rows], table.level[rows])
@@ -220,7 +217,7 @@ class Saved(Detail):
     encoding: Encoding
     data: pd.DataFrame
     arrays: dict[str, npt.NDArray[Any]]
-    texts: list[str]
+    texts: dict[int, str]
 
     def facts(self, rows: Rows) -> Floats:
         """Factual people, encoded."""
@@ -240,9 +237,9 @@ class Saved(Detail):
         """What each actionable feature contributes to the cost."""
         return self.arrays["costs"][rows]
 
-    def reasons(self, table: RecourseTable) -> list[str]:
-        """As they were when saved."""
-        return self.texts
+    def reason(self, table: RecourseTable, row: int) -> str:
+        """As it was when saved."""
+        return self.texts.get(row, "")
 
 
 def settings(

@@ -1,1 +1,26 @@
-"""Room."""
+"""Pure functions of the recourse table and its statistics."""
+
+from equieffort.metrics.curve import PAPER_QUANTILES, acr_curve, individual_ratios, neighbourhood_sweep
+from equieffort.metrics.effort import (
+    Comparison,
+    average_cost_ratio,
+    by_group,
+    comparisons,
+    exact_discrepancy,
+    group_stats,
+    recourse_discrepancy,
+)
+
+__all__ = [
+    "PAPER_QUANTILES",
+    "Comparison",
+    "acr_curve",
+    "average_cost_ratio",
+    "by_group",
+    "comparisons",
+    "exact_discrepancy",
+    "group_stats",
+    "individual_ratios",
+    "neighbourhood_sweep",
+    "recourse_discrepancy",
+]

@@ -87,5 +87,5 @@ class Solver(ABC):
         """How many patterns `only` can name."""
 
     @abstractmethod
-    def why_infeasible(self, problem: RecourseProblem, matrix: Floats) -> list[str]:
-        """For each person (without recourse) what stands in the way."""
+    def why_infeasible(self, problem: RecourseProblem, person: Floats) -> str:
+        """What stands in the way of one encoded person (a matrix of one row) who has no recourse."""

@@ -58,11 +58,11 @@ class LinearExact(Solver):
             _try_pattern(problem, people, pattern, proposal)
         return proposal
 
-    def why_infeasible(self, problem: RecourseProblem, matrix: Floats) -> list[str]:
+    def why_infeasible(self, problem: RecourseProblem, person: Floats) -> str:
         """Which limits stop the action that comes closest."""
         from equieffort.solvers.reasons import why_infeasible
 
-        return why_infeasible(problem, _patterns(problem), matrix)
+        return why_infeasible(problem, _patterns(problem), person)
 
 
 def _patterns(problem: RecourseProblem) -> list[Pattern]:

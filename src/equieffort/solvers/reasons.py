@@ -11,12 +11,8 @@ from equieffort.solvers.linear import level_shift, row_range
 from equieffort.solvers.patterns import Pattern
 
 
-def why_infeasible(problem: RecourseProblem, patterns: list[Pattern], matrix: Floats) -> list[str]:
-    """A sentence for each person: how close the best pattern comes, and what stops it."""
-    return [_why(problem, patterns, matrix[i : i + 1]) for i in range(len(matrix))]
-
-
-def _why(problem: RecourseProblem, patterns: list[Pattern], person: Floats) -> str:
+def why_infeasible(problem: RecourseProblem, patterns: list[Pattern], person: Floats) -> str:
+    """A sentence: how close the best pattern comes, and what stops it."""
     view = problem.view
     assert isinstance(view, LinearView)
     ranked = [(_reach(problem, pattern, person), pattern) for pattern in patterns]
@@ -32,9 +28,9 @@ def _why(problem: RecourseProblem, patterns: list[Pattern], person: Floats) -> s
     shared = [problem.names[row.position] for row in best.rows if len(row.movers) > 1]
     if shared:
         stops.append("what may become of " + ", ".join(shared))
-    gain = f"The best allowed actions raise the score from {number(start)} by at most {number(reach)}"
-    wanted = f", short of {number(problem.margin)}" if problem.margin else ", short of 0"
-    return f"{gain}{wanted}: {'; '.join(stops)}." if stops else f"{gain}{wanted}."
+    needed = f"The decision needs {number(problem.margin - start)} more score"
+    most = f"the best allowed actions give at most {number(reach)}"
+    return f"{needed}; {most}: {'; '.join(stops)}." if stops else f"{needed}; {most}."
 
 
 def _room(problem: RecourseProblem, pattern: Pattern, person: Floats) -> list[tuple[int, float, str]]:

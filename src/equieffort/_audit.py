@@ -1,0 +1,290 @@
+"""audit() wires the line from data to verdict; Audit is its versioned, saved result."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from html import escape
+from os import PathLike
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from equieffort import __version__
+from equieffort.cost import Cost
+from equieffort.distances import BoundDistance, Distance, Manhattan
+from equieffort.errors import DataError, EquieffortWarning, ParameterError, RuleError, collecting
+from equieffort.explain import Explanation, explain
+from equieffort.frames import Bools
+from equieffort.metrics import PAPER_QUANTILES, acr_curve, by_group, comparisons, group_stats, neighbourhood_sweep
+from equieffort.neighbours import Everyone, Nearest, NearestK, Neighbourhood
+from equieffort.problem import RecourseProblem
+from equieffort.recourse import Missing, solve
+from equieffort.rules import parse_rule
+from equieffort.schema import Schema
+from equieffort.scm import StructuralCausalModel
+from equieffort.solvers import Auto, Solver
+from equieffort.table import RecourseTable
+from equieffort.verdict import Assessment, Criteria, Verdict, decide
+
+if TYPE_CHECKING:
+    from equieffort.plots import AuditPlots
+
+
+@dataclass(frozen=True, eq=False)
+class Audit:
+    """The result of an audit: one recourse table and its readings at three levels."""
+
+    recourse: RecourseTable
+    criteria: Criteria
+    neighbourhood: Neighbourhood
+    warnings: tuple[EquieffortWarning, ...] = ()
+    about: dict[str, Any] = field(default_factory=dict)
+    """Versions, the causal graph and equations, their fit, the cost's numbers and the solver with its reason."""
+    _distances: dict[Distance, BoundDistance] = field(default_factory=dict, repr=False)
+
+    # -- three levels -----------------------------------------------------------------------------------------------
+
+    @cached_property
+    def system(self) -> Assessment:
+        """Algorithm 1 for everybody."""
+        return self._assess("system", "Everybody", None)
+
+    @property
+    def verdict(self) -> Verdict:
+        """The verdict at system level."""
+        return self.system.verdict
+
+    @property
+    def by_group(self) -> pd.DataFrame:
+        """One row a group at system level: counts, Phi, rho, ACR, RD."""
+        return self.system.by_group
+
+    def subgroup(self, which: str | Any) -> Assessment:
+        """Algorithm 1 for a subgroup: a rule such as ``"age < 25 and purpose = 'car'"``, or a boolean mask."""
+        if isinstance(which, str):
+            rule = parse_rule(which)
+            data = self.recourse.data
+            columns = {str(name): data[name].to_numpy() for name in data.columns}
+            return self._assess("subgroup", f"People with {rule}", rule.evaluate(columns))
+        mask = np.asarray(which)
+        if mask.dtype != bool or mask.shape != (len(self.recourse),):
+            raise RuleError(
+                "SUBGROUP_MASK",
+                f"The mask has type {mask.dtype} and shape {mask.shape} for {len(self.recourse)} people.",
+                fix="Give one True or False a person, or a rule as text.",
+            )
+        return self._assess("subgroup", f"A subgroup of {int(mask.sum())} people", mask)
+
+    def individual(
+        self,
+        label: Any = None,
+        *,
+        quantile: float | None = None,
+        neighbourhood: Neighbourhood | None = None,
+        position: int | None = None,
+    ) -> Assessment:
+        """Algorithm 1 for one person: their own group against the other among the people like them.
+
+        The person is named by index label, or by `position`. `quantile` is short for `Nearest(quantile)` with the
+        audit's distance.
+        """
+        row = self._row(label, position)
+        chosen = neighbourhood if neighbourhood is not None else self.neighbourhood
+        if quantile is not None:
+            chosen = Nearest(quantile, self._distance_of(chosen))
+        members = self.neighbours(row, chosen)
+        return self._assess("individual", f"The {int(members.sum())} people nearest to {self._name(row)}", members, row)
+
+    def neighbours(self, row: int, neighbourhood: Neighbourhood) -> Bools:
+        """Who is in the neighbourhood of the person at a position."""
+        if isinstance(neighbourhood, Everyone):
+            return np.ones(len(self.recourse), dtype=bool)
+        distance = self.distance(self._distance_of(neighbourhood))
+        return neighbourhood.members(distance.to_all(slice(row, row + 1))[0])
+
+    def curve(
+        self,
+        quantiles: Sequence[float] = PAPER_QUANTILES,
+        *,
+        distance: Distance | None = None,
+        include_favourable: bool = False,
+    ) -> pd.DataFrame:
+        """ACR, efforts, sizes and own-group share against the quantile, averaged over unfavourable centres.
+
+        One row a group, opponent and quantile, with mean, 95 % band, median and the count of undefined individuals.
+        """
+        bound = self.distance(distance if distance is not None else self._distance_of(self.neighbourhood))
+        centres = np.arange(len(self.recourse)) if include_favourable else None
+        return acr_curve(self.recourse, neighbourhood_sweep(self.recourse, bound, quantiles, centres))
+
+    # -- readers ----------------------------------------------------------------------------------------------------
+
+    def explain(self, label: Any = None, *, position: int | None = None) -> Explanation:
+        """What one person can do, in words and numbers."""
+        return explain(self.recourse, self._row(label, position))
+
+    @property
+    def plot(self) -> AuditPlots:
+        """Pictures of the audit (needs the extra `plot`)."""
+        from equieffort.plots import AuditPlots
+
+        return AuditPlots(self)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the audit into one file that `load` reads without the model or the data."""
+        from equieffort.files import save
+
+        save(self, path)
+
+    @staticmethod
+    def load(path: str | PathLike[str]) -> Audit:
+        """Read an audit that `save` wrote."""
+        from equieffort.files import load
+
+        return load(path)
+
+    def __str__(self) -> str:
+        table = self.by_group.to_string(index=False, float_format=lambda value: f"{value:.4g}", na_rep="-")
+        return f"{self.verdict}\n\n{table}"
+
+    def _repr_html_(self) -> str:
+        sentences = "".join(f"<li>{escape(finding.sentence)}</li>" for finding in self.verdict.findings)
+        notes = "".join(f"<li>{escape(warning.what)} <code>{warning.code}</code></li>" for warning in self.warnings)
+        shown = ["group", "role", "n", "n_unfavourable", "phi", "rho", "against", "acr", "rd"]
+        table = self.by_group[shown].to_html(index=False, float_format=lambda v: f"{v:.4g}", na_rep="", escape=True)
+        return (
+            f"<section><h3>Effort is {escape(self.verdict.outcome)}</h3><ul>{sentences}</ul>{table}"
+            + (f"<details><summary>{len(self.warnings)} warnings</summary><ul>{notes}</ul></details>" if notes else "")
+            + "</section>"
+        )
+
+    # -- parts ------------------------------------------------------------------------------------------------------
+
+    def distance(self, distance: Distance) -> BoundDistance:
+        """The distance over the audited people; bound once."""
+        if distance not in self._distances:
+            detail = self.recourse.detail
+            self._distances[distance] = distance.bind(detail.data, detail.encoding, detail.schema)
+        return self._distances[distance]
+
+    @staticmethod
+    def _distance_of(neighbourhood: Neighbourhood) -> Distance:
+        return neighbourhood.distance if isinstance(neighbourhood, Nearest | NearestK) else Manhattan()
+
+    def _assess(
+        self, level: Any, about: str, members: npt.NDArray[np.bool_] | None, row: int | None = None
+    ) -> Assessment:
+        groups = self.recourse.groups
+        stats = group_stats(self.recourse, members)
+        compared = comparisons(groups, stats, None if row is None else int(groups.codes[row]))
+        verdict = decide(compared, self.criteria, individual=row is not None)
+        return Assessment(level, about, by_group(groups, stats, compared), compared, verdict)
+
+    def _row(self, label: Any, position: int | None) -> int:
+        if (label is None) == (position is None):
+            raise ParameterError("DATA_UNKNOWN_ROW", "Name one person.", fix="Give an index label, or position=.")
+        if position is not None:
+            if not -len(self.recourse) <= position < len(self.recourse):
+                raise DataError(
+                    "DATA_UNKNOWN_ROW",
+                    f"There is no person at position {position}; there are {len(self.recourse)}.",
+                    fix=f"Give a position from 0 to {len(self.recourse) - 1}.",
+                )
+            return position % len(self.recourse)
+        try:
+            return int(self.recourse.index.get_loc(label))
+        except (KeyError, TypeError) as error:
+            first = ", ".join(repr(known) for known in self.recourse.index[:5].tolist())
+            raise DataError(
+                "DATA_UNKNOWN_ROW",
+                f"No person has the index label {label!r}.",
+                fix=f"The first labels are {first}; use position= for a position.",
+            ) from error
+
+    def _name(self, row: int) -> str:
+        return repr(self.recourse.index[row])
+
+
+def audit(
+    classifier: Any,
+    X: Any,
+    *,
+    schema: Schema,
+    scm: StructuralCausalModel,
+    sensitive_features: Any = None,
+    model_features: Sequence[str] | None = None,
+    cost: Cost | None = None,
+    solver: Solver | Auto | None = None,
+    neighbourhood: Neighbourhood | None = None,
+    criteria: Criteria | None = None,
+    reference: Any = None,
+    missing: Missing = "error",
+    margin: float = 0.0,
+) -> Audit:
+    """Must some groups work harder than others to turn a "no" into a "yes"?
+
+    Parameters
+    ----------
+    classifier
+        A fitted classifier; it gets exactly its `feature_names_in_`, in that order.
+    X
+        The people: a pandas, polars or pyarrow table. Columns the classifier does not see are allowed.
+    schema
+        Roles, limits, the protected groups and the favourable label.
+    scm
+        The structural causal model; fitted, or with all equations given.
+    sensitive_features
+        The sensitive column(s), if they are not in X.
+    model_features
+        The classifier's columns in its order, when it was fitted without names.
+    cost
+        `WeightedL1()` by default.
+    solver
+        Chosen by `Auto()` by default.
+    neighbourhood
+        What `individual` uses by default: `Everyone()`, `Nearest(quantile)`, `NearestK(k)`.
+    criteria
+        The thresholds of the verdict.
+    reference
+        The data that cost scales come from; by default what the causal model was fitted on.
+    missing
+        "error", "drop" or "model".
+    margin
+        Extra distance from the boundary that an action must reach, in units of the score.
+
+    Returns
+    -------
+    An `Audit`: `verdict`, `by_group`, `individual`, `subgroup`, `curve`, `recourse`, `explain`, `save`.
+    """
+    with collecting() as kept:
+        problem = RecourseProblem.of(
+            classifier, X, schema=schema, scm=scm, sensitive_features=sensitive_features,
+            model_features=model_features, cost=cost, reference=reference, margin=margin,
+        )  # fmt: skip
+        chosen = Auto() if solver is None else solver
+        choice = chosen.select(problem) if isinstance(chosen, Auto) else None
+        engine = choice.solver if choice else chosen
+        table = solve(problem, X, solver=engine, sensitive_features=sensitive_features, missing=missing)
+    fitted = problem.scm
+    about = {
+        "version": __version__,
+        "classifier": type(classifier).__name__,
+        "solver": repr(engine),
+        "solver_reason": choice.reason if choice else "Chosen by the caller.",
+        "graph": fitted.graph.to_dict(),
+        "equations": fitted.equations(),
+        "fit": fitted.diagnostics_.to_dict("records"),
+        "cost": {"kind": repr(cost) if cost is not None else "WeightedL1", **problem.cost.to_dict()},
+        "margin": margin,
+    }
+    return Audit(
+        table,
+        criteria if criteria is not None else Criteria(),
+        neighbourhood if neighbourhood is not None else Everyone(),
+        (*fitted.warnings_, *kept),
+        about,
+    )

@@ -1,0 +1,279 @@
+"""Criteria -> Verdict: equal, unequal or inconclusive, with coded reasons and a sentence for everybody.
+
+Intervals here are the certified ones: where the ratio and the difference certainly lie given rows that are not solved
+to the end. Chance is not yet part of them, so a verdict says that it is a point estimate.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from fractions import Fraction
+from math import isfinite, isnan
+from typing import Any
+from typing import Literal as OneOf
+
+import pandas as pd
+
+from equieffort.errors import ParameterError
+from equieffort.frames import number
+from equieffort.metrics import Comparison, exact_discrepancy
+
+Outcome = OneOf["equal", "unequal", "inconclusive"]
+
+REASONS = {
+    "ACR_WITHIN": "The ratio of average efforts lies within the threshold.",
+    "ACR_BEYOND": "The ratio of average efforts lies beyond the threshold.",
+    "RD_WITHIN": "The difference in possible recourse lies within the threshold.",
+    "RD_BEYOND": "The difference in possible recourse reaches the threshold.",
+    "UNDEFINED": "The ratio of average efforts cannot be computed.",
+    "NOTHING": "Nobody was decided unfavourably, so there is nothing to reverse.",
+    "TOO_FEW": "A group has fewer unfavourably decided people than the criteria ask for.",
+    "UNCERTIFIED": "Rows that are not solved to the end could overturn the result.",
+}
+"""Code -> what it means."""
+
+ROUNDING = 1e-12
+
+
+class Rule(ABC):
+    """How a ratio of efforts is compared with tau."""
+
+    @abstractmethod
+    def ends(self, tau: float) -> tuple[float, float]:
+        """The range of ratios that count as equal."""
+
+
+@dataclass(frozen=True)
+class TwoSided(Rule):
+    """Equal when neither group needs more than tau times the other's effort."""
+
+    def ends(self, tau: float) -> tuple[float, float]:
+        """[1 / tau, tau]."""
+        return 1 / tau, tau
+
+
+@dataclass(frozen=True)
+class Literal(Rule):
+    """The paper's line 19 as printed: equal when the ratio is at most tau, however small it is."""
+
+    def ends(self, tau: float) -> tuple[float, float]:
+        """[0, tau]."""
+        return 0.0, tau
+
+
+@dataclass(frozen=True)
+class Criteria:
+    """What counts as equal effort.
+
+    Parameters
+    ----------
+    tau
+        The largest ratio of average efforts that counts as equal (equal to tau still does).
+    epsilon
+        The smallest difference in possible recourse that counts as unequal.
+    rule
+        `TwoSided()`, or `Literal()` for the paper's one-sided test.
+    min_people
+        Groups with fewer unfavourably decided people get no verdict (system and subgroup level).
+    certified
+        Judge only what no unsolved row can overturn; False judges the estimate and says so.
+    """
+
+    tau: float = 1.25
+    epsilon: float = 0.05
+    rule: Rule = field(default_factory=TwoSided)
+    min_people: int = 10
+    certified: bool = True
+
+    def __post_init__(self) -> None:
+        if not (isfinite(self.tau) and self.tau >= 1):
+            raise ParameterError("CRITERIA_INVALID", f"tau is {self.tau}.", fix="Give a ratio of at least 1.")
+        if not 0 < self.epsilon <= 1:
+            raise ParameterError("CRITERIA_INVALID", f"epsilon is {self.epsilon}.", fix="Give a share in (0, 1].")
+        if self.min_people < 1:
+            raise ParameterError("CRITERIA_INVALID", f"min_people is {self.min_people}.", fix="Give at least 1.")
+
+    def to_dict(self) -> dict[str, Any]:
+        """A form that JSON can hold."""
+        return {
+            "tau": self.tau,
+            "epsilon": self.epsilon,
+            "rule": "two-sided" if isinstance(self.rule, TwoSided) else "literal",
+            "min_people": self.min_people,
+            "certified": self.certified,
+        }
+
+    @classmethod
+    def from_dict(cls, saved: dict[str, Any]) -> Criteria:
+        """From the saved form."""
+        rule = TwoSided() if saved["rule"] == "two-sided" else Literal()
+        return cls(saved["tau"], saved["epsilon"], rule, saved["min_people"], saved["certified"])
+
+
+@dataclass(frozen=True)
+class Finding:
+    """The outcome of one comparison, with its coded reasons."""
+
+    comparison: Comparison
+    outcome: Outcome
+    codes: tuple[str, ...]
+    sentence: str
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The outcome over all comparisons of protected groups; printing it gives the sentences."""
+
+    outcome: Outcome
+    findings: tuple[Finding, ...]
+    criteria: Criteria
+
+    @property
+    def codes(self) -> tuple[str, ...]:
+        """All reasons, in order, without repetition."""
+        return tuple(dict.fromkeys(code for finding in self.findings for code in finding.codes))
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """The reasons in words."""
+        return tuple(REASONS[code] for code in self.codes)
+
+    def __str__(self) -> str:
+        return "\n".join([f"{self.outcome.upper()}: {self._headline()}", *(f.sentence for f in self.findings)])
+
+    def _headline(self) -> str:
+        headline = {
+            "equal": "effort is equal within the thresholds.",
+            "unequal": "some group must work harder than another to turn the decision.",
+            "inconclusive": "the data do not decide whether effort is equal.",
+        }[self.outcome]
+        base = "Point estimate, chance not considered" if self.criteria.certified else "Estimate, not certified"
+        return f"{headline} ({base}; tau = {number(self.criteria.tau)}, epsilon = {number(self.criteria.epsilon)})"
+
+
+def judge(comparison: Comparison, criteria: Criteria, *, min_people: int | None = None) -> Finding:
+    """Judge one comparison."""
+    mine, theirs = comparison.mine, comparison.theirs
+    least = criteria.min_people if min_people is None else min_people
+    if mine.n_unfavourable + theirs.n_unfavourable == 0:
+        return _finding(comparison, criteria, "inconclusive", "NOTHING")
+    if not mine.n_unfavourable or not theirs.n_unfavourable:
+        return _finding(comparison, criteria, "inconclusive", "UNDEFINED")
+    if min(mine.n_unfavourable, theirs.n_unfavourable) < least:
+        return _finding(comparison, criteria, "inconclusive", "TOO_FEW")
+    rd = _judge_rd(comparison, criteria)
+    acr = _judge_acr(comparison, criteria)
+    if "unequal" in (rd, acr):
+        codes = [code for code, part in (("RD_BEYOND", rd), ("ACR_BEYOND", acr)) if part == "unequal"]
+        return _finding(comparison, criteria, "unequal", *codes)
+    if rd == acr == "equal":
+        return _finding(comparison, criteria, "equal", "ACR_WITHIN", "RD_WITHIN")
+    code = "UNDEFINED" if acr == "undefined" else "UNCERTIFIED"
+    return _finding(comparison, criteria, "inconclusive", code)
+
+
+def _judge_rd(comparison: Comparison, criteria: Criteria) -> str:
+    # The threshold is meant as written: 0.05 is one twentieth, not the double next to it.
+    epsilon = Fraction(str(criteria.epsilon))
+    wide = 1 if criteria.certified else 0
+    low = exact_discrepancy(comparison.mine, comparison.theirs, extreme=-wide)
+    high = exact_discrepancy(comparison.mine, comparison.theirs, extreme=wide)
+    if low is None or high is None:
+        return "undefined"
+    if low >= epsilon or high <= -epsilon:
+        return "unequal"
+    return "equal" if -epsilon < low and high < epsilon else "uncertified"
+
+
+def _judge_acr(comparison: Comparison, criteria: Criteria) -> str:
+    low, high = comparison.acr_interval if criteria.certified else (comparison.acr, comparison.acr)
+    if isnan(comparison.acr) and (not criteria.certified or isnan(low) or isnan(high)):
+        return "undefined"
+    floor, ceiling = criteria.rule.ends(criteria.tau)
+    floor, ceiling = floor * (1 - ROUNDING), ceiling * (1 + ROUNDING)
+    if low > ceiling or high < floor:
+        return "unequal"
+    return "equal" if floor <= low and high <= ceiling else "uncertified"
+
+
+def _finding(comparison: Comparison, criteria: Criteria, outcome: Outcome, *codes: str) -> Finding:
+    return Finding(comparison, outcome, codes, _sentence(comparison, criteria, outcome, codes))
+
+
+def _sentence(comparison: Comparison, criteria: Criteria, outcome: Outcome, codes: tuple[str, ...]) -> str:
+    """One or two sentences a non-expert understands."""
+    a, b = comparison.group, comparison.against
+    mine, theirs = comparison.mine, comparison.theirs
+    if codes == ("NOTHING",):
+        return f"Nobody in {a!r} or {b!r} was decided unfavourably: nothing to recourse."
+    if not mine.n_unfavourable or not theirs.n_unfavourable:
+        who = a if not mine.n_unfavourable else b
+        return f"Nobody in {who!r} was decided unfavourably, so the efforts of {a!r} and {b!r} cannot be compared."
+    if codes == ("TOO_FEW",):
+        return (
+            f"Only {mine.n_unfavourable} people in {a!r} and {theirs.n_unfavourable} in {b!r} were decided "
+            "unfavourably: too few to judge."
+        )
+    parts = [_effort_words(comparison), _chance_words(comparison)]
+    why = []
+    if "ACR_BEYOND" in codes:
+        why.append(f"the ratio of efforts lies beyond {number(criteria.tau)}")
+    if "RD_BEYOND" in codes:
+        points = f"{abs(comparison.rd) * 100:.3g} percentage points"
+        why.append(f"the shares with an action differ by {points} (threshold {number(criteria.epsilon * 100)})")
+    ending = {
+        "unequal": f"Effort is unequal: {' and '.join(why)}.",
+        "equal": "Effort is equal within the thresholds.",
+        "inconclusive": " ".join(REASONS[code] for code in codes),
+    }[outcome]
+    return f"{' '.join(parts)} {ending}"
+
+
+def _effort_words(comparison: Comparison) -> str:
+    a, b, acr = comparison.group, comparison.against, comparison.acr
+    if isnan(acr):
+        if not comparison.mine.n_acting or not comparison.theirs.n_acting:
+            who = a if not comparison.mine.n_acting else b
+            return f"Nobody in {who!r} has an action that would turn the decision, so average efforts do not compare."
+        return f"The average effort in {b!r} is zero (in {a!r} {number(comparison.mine.phi)}), so no ratio is defined."
+    return (
+        f"On average {a!r} must spend {number(round(acr, 3))} times the effort of {b!r} to turn an unfavourable "
+        f"decision ({comparison.mine.phi:.3g} against {comparison.theirs.phi:.3g}, "
+        f"{comparison.mine.n_acting} and {comparison.theirs.n_acting} people)."
+    )
+
+
+def _chance_words(comparison: Comparison) -> str:
+    mine, theirs = comparison.mine, comparison.theirs
+    return (
+        f"An action exists for {mine.n_acting} of {mine.n_unfavourable} in {comparison.group!r} ({mine.rho:.1%}) and "
+        f"for {theirs.n_acting} of {theirs.n_unfavourable} in {comparison.against!r} ({theirs.rho:.1%})."
+    )
+
+
+def decide(compared: tuple[Comparison, ...], criteria: Criteria, *, individual: bool = False) -> Verdict:
+    """The verdict over comparisons: unequal if any protected group's is, equal if all are."""
+    counted = [c for c in compared if c.role != "other" or individual]
+    findings = tuple(judge(c, criteria, min_people=1 if individual else None) for c in counted)
+    outcomes = [finding.outcome for finding in findings]
+    outcome: Outcome = "inconclusive"
+    if "unequal" in outcomes:
+        outcome = "unequal"
+    elif outcomes and all(found == "equal" for found in outcomes):
+        outcome = "equal"
+    return Verdict(outcome, findings, criteria)
+
+
+@dataclass(frozen=True)
+class Assessment:
+    """One level of Algorithm 1: an individual's neighbourhood, a subgroup, or the whole system."""
+
+    level: OneOf["system", "subgroup", "individual"]
+    about: str
+    by_group: pd.DataFrame
+    comparisons: tuple[Comparison, ...]
+    verdict: Verdict
+
+    def __str__(self) -> str:
+        return f"{self.about}\n{self.verdict}"
