@@ -61,8 +61,8 @@ class RecourseTable:
     status: npt.NDArray[np.int8]
     cost: Floats
     bound: Floats
-    chosen: npt.NDArray[np.int64]
-    """The set of interventions: bit b stands for acts[b]."""
+    chosen: npt.NDArray[np.signedinteger[Any]]
+    """The set of interventions: bit b stands for acts[b]; the smallest type that holds them."""
     delta: Floats
     """Change of each numeric actionable feature."""
     level: npt.NDArray[np.int16]
@@ -75,9 +75,10 @@ class RecourseTable:
         """Nobody needs anything yet."""
         n = len(groups.codes)
         numeric, categorical = split_actions(detail.schema, detail.encoding)
+        bits = np.min_scalar_type(-(1 << (len(numeric) + len(categorical))))
         return cls(
             detail, groups,
-            np.zeros(n, dtype=np.int8), np.full(n, np.nan), np.full(n, np.nan), np.zeros(n, dtype=np.int64),
+            np.zeros(n, dtype=np.int8), np.full(n, np.nan), np.full(n, np.nan), np.zeros(n, dtype=bits),
             np.zeros((n, len(numeric))), np.full((n, len(categorical)), -1, dtype=np.int16),
         )  # fmt: skip
 
@@ -243,7 +244,11 @@ class Saved(Detail):
 
 
 def settings(
-    problem: RecourseProblem, facts: Floats, chosen: npt.NDArray[np.int64], delta: Floats, level: npt.NDArray[np.int16]
+    problem: RecourseProblem,
+    facts: Floats,
+    chosen: npt.NDArray[np.signedinteger[Any]],
+    delta: Floats,
+    level: npt.NDArray[np.int16],
 ) -> tuple[Bools, Floats]:
     """Which columns are set for whom, and to which values: the fact plus the change, kept inside its limits."""
     picked = np.zeros(facts.shape, dtype=bool)

@@ -7,6 +7,7 @@
 """
 
 from equieffort.datasets._german import german_credit
+from equieffort.datasets._karimi import TwoVariables, karimi_two_variables
 from equieffort.datasets._paper import paper_synthetic, paper_synthetic_truth
 
-__all__ = ["german_credit", "paper_synthetic", "paper_synthetic_truth"]
+__all__ = ["TwoVariables", "german_credit", "karimi_two_variables", "paper_synthetic", "paper_synthetic_truth"]
