@@ -66,14 +66,13 @@ class Case:
     favourable: Any
     named: bool = True
     """Whether the graph names the columns that no edge mentions."""
-    graph: dict[str, dict[str, Weight]] = field(default_factory=dict)
 
     @property
     def actionable(self) -> list[str]:
         return [name for name, role in self.roles.items() if role == "actionable"]
 
     def is_category(self, name: str) -> bool:
-        return not pd.api.types.is_numeric_dtype(self.people[name]) or pd.api.types.is_bool_dtype(self.people[name])
+        return is_category(self.people[name])
 
     def is_whole(self, name: str) -> bool:
         return pd.api.types.is_integer_dtype(self.people[name])
@@ -88,6 +87,14 @@ class Case:
 
     def score_of(self, person: dict[str, Any]) -> float:
         return sum(term(weight, person[name]) for name, weight in self.score.items()) - self.threshold
+
+
+def is_text(column: pd.Series) -> bool:
+    return not pd.api.types.is_numeric_dtype(column)
+
+
+def is_category(column: pd.Series) -> bool:
+    return is_text(column) or pd.api.types.is_bool_dtype(column)
 
 
 def term(weight: Weight, value: Any) -> float:
@@ -212,7 +219,7 @@ def moves(case: Case, person: dict[str, Any], chosen: tuple[str, ...], levels: d
     x'_j = x_j + change_j for j in `chosen`, otherwise x_j + f_j(causes') - f_j(causes).
     """
     found: dict[str, Any] = {}
-    for name in case.people.columns if not case.causes else case.causes:
+    for name in case.causes:
         if case.is_category(name):
             continue
         if name in chosen:
@@ -318,29 +325,34 @@ def vertex_oracle(case: Case, person: dict[str, Any]) -> float:
     """
     best = INF
     for way in ways(case, person):
+        if not way.names:
+            best = min(best, way.price)
+            continue
         units, matrix, low, high = _scaled(case, way)
-        for change in _corners(case, way, units, matrix, low, high):
-            costs = [curve(change[:, j] * units[j]) for j, curve in enumerate(way.curves)]
-            best = min(best, way.price + np.sum(costs, axis=0).min(initial=INF)) if costs else min(best, way.price)
+        change = _corners(case, way, units, matrix, low, high)
+        value = change @ matrix.T
+        give = 1e-9 * (1 + np.abs(value))
+        change = change[((value >= low - give) & (value <= high + give)).all(axis=1)] * units
+        costs = np.sum([curve(change[:, j]) for j, curve in enumerate(way.curves)], axis=0)
+        best = min(best, way.price + costs.min(initial=INF))
     return float(best)
 
 
 def _corners(
     case: Case, way: Way, units: np.ndarray, matrix: np.ndarray, low: np.ndarray, high: np.ndarray
-) -> Iterator[np.ndarray]:
-    """All candidate changes that keep the constraints, for each choice of planes that meet in a corner."""
-    if not way.names:
-        yield np.zeros((1, 0))
-        return
+) -> np.ndarray:
+    """Where as many planes meet as there are continuous features, for all whole numbers: a row a corner."""
     is_whole = np.array([case.is_whole(name) for name in way.names])
     ranges = []
     for j in np.flatnonzero(is_whole):
         alone = np.flatnonzero((matrix[:, j] != 0) & (np.count_nonzero(matrix, axis=1) == 1))
         ends = np.sort(np.array([low[alone], high[alone]]) / matrix[alone, j], axis=0)
-        least, most = ends[0].max(), ends[1].min()
-        ranges.append(np.arange(np.ceil(least - 1e-9), np.floor(most + 1e-9) + 1))
-    grid = np.array(list(itertools.product(*ranges))).reshape(-1, int(is_whole.sum()))
+        ranges.append(np.arange(np.ceil(ends[0].max() - 1e-9), np.floor(ends[1].min() + 1e-9) + 1))
+    combined = list(itertools.product(*ranges))
+    grid = np.array(combined, dtype=float).reshape(len(combined), len(ranges))
     free = np.flatnonzero(~is_whole)
+    if len(free) == 0:
+        return grid
     normals, heights = [], []
     for i, j in enumerate(free):
         for point in way.curves[j].points:
@@ -352,17 +364,14 @@ def _corners(
                 size = np.abs(row[free]).max()
                 normals.append(row[free] / size)
                 heights.append((end - grid @ row[is_whole]) / size)
-    for planes in itertools.combinations(range(len(normals)), len(free)):
-        change = np.empty((len(grid), len(way.names)))
-        change[:, is_whole] = grid
-        if planes:
-            square = np.array([normals[p] for p in planes])
-            if abs(np.linalg.det(square)) < 1e-9:
-                continue
-            change[:, free] = np.linalg.solve(square, np.array([heights[p] for p in planes])).T
-        value = change @ matrix.T
-        give = 1e-9 * (1 + np.abs(value))
-        yield change[((value >= low - give) & (value <= high + give)).all(axis=1)]
+    planes = np.array(list(itertools.combinations(range(len(normals)), len(free))))
+    square = np.array(normals)[planes]
+    meet = np.abs(np.linalg.det(square)) > 1e-9
+    points = np.linalg.solve(square[meet], np.array(heights)[planes[meet]])
+    change = np.empty((len(points), len(grid), len(way.names)))
+    change[:, :, is_whole] = grid
+    change[:, :, free] = points.transpose(0, 2, 1)
+    return change.reshape(-1, len(way.names))
 
 
 def strip_oracle(case: Case, person: dict[str, Any]) -> float:
@@ -391,3 +400,398 @@ def strip_oracle(case: Case, person: dict[str, Any]) -> float:
             cost = way.curves[last](second[fine]) + (way.curves[0](done[fine]) if last else 0.0)
             best = min(best, way.price + cost.min())
     return float(best)
+
+
+# Random cases
+
+FAMILIES = ("continuous", "integer", "wide integer", "categorical", "mixed", "piecewise")
+ORACLES = {
+    "continuous": linprog_oracle,
+    "integer": vertex_oracle,
+    "wide integer": strip_oracle,
+    "categorical": linprog_oracle,
+    "mixed": vertex_oracle,
+    "piecewise": vertex_oracle,
+}
+
+
+def random_case(rng: np.random.Generator, family: str = "continuous") -> Case:
+    """A random world in which ties have probability zero."""
+    names = [f"x{i}" for i in range(rng.integers(3, 7))]
+    wholes = _wholes(rng, family, names)
+    categories = [f"c{i}" for i in range(rng.integers(1, 3))] if family in ("categorical", "mixed") else []
+    units = {name: 1.0 for name in names}
+    if rng.random() < 0.3:
+        units = {name: 1.0 if name in wholes else 10 ** rng.uniform(-2, 4) for name in names}
+    if family == "wide integer":
+        units |= dict.fromkeys(wholes, 10 ** rng.uniform(1, 3))
+    n = int(rng.integers(5, 21 if family in ("continuous", "wide integer") else 13))
+    people = _roots(rng, n, categories)
+    causes = _causes(rng, people, names, units)
+    for name in names:
+        column = rng.normal(rng.normal(), 1.0, n) * units[name]
+        for cause, weight in causes[name].items():
+            column = column + [term(weight, value) for value in people[cause]]
+        people[name] = np.rint(3 * column).astype(np.int64) if name in wholes else column
+        if name in wholes:
+            # Relative costs need facts other than zero, and no scale may be zero.
+            people.loc[people[name] == 0, name] = 1
+            people.loc[people.index[:3], name] = np.array([2, 4, 7])
+    roles = _roles(rng, family, names, wholes, categories)
+    score: dict[str, Weight] = {}
+    for name in names:
+        if rng.random() < (0.95 if roles[name] == "actionable" else 0.6) or name == names[-1]:
+            score[name] = rng.uniform(0.2, 2.0) * rng.choice([-1, 1]) / units[name]
+    if rng.random() < 0.3 and not is_text(people["s"]):
+        score["s"] = rng.normal()
+    for name in categories:
+        score[name] = {level: rng.normal() if level else 0.0 for level in sorted(set(people[name]))}
+    case = Case(
+        people=people[list(rng.permutation(people.columns))],
+        causes=causes,
+        score=score,
+        threshold=0.0,
+        closed=bool(rng.random() < 0.5),
+        roles=roles,
+        limits=_limits(rng, family, people, roles, wholes),
+        weights={name: _weights(rng, name in categories) for name, role in roles.items() if role == "actionable"},
+        **_costs(rng, family, people, roles, names),
+        reference=_other_people(rng, people) if rng.random() < 0.3 else None,
+        sensitive="s",
+        margin=0.0,
+        classifier=None,
+        favourable=None,
+        named=bool(rng.random() < 0.5),
+    )
+    return with_classifier(rng, _with_threshold(rng, case))
+
+
+def _wholes(rng: np.random.Generator, family: str, names: list[str]) -> list[str]:
+    share = {"integer": 0.6, "wide integer": 1.0, "mixed": 0.5, "piecewise": 0.15}.get(family, 0.0)
+    return [name for name in names if rng.random() < share]
+
+
+def _roots(rng: np.random.Generator, n: int, categories: list[str]) -> pd.DataFrame:
+    """The sensitive column and the categories; every level occurs."""
+    codes = np.concatenate([[0, 1], rng.integers(0, 2, n - 2)])
+    columns: dict[str, Any] = {"s": np.array(["f", "m"], dtype=object)[codes] if rng.random() < 0.5 else codes}
+    for name in categories:
+        levels = ["a", "b", "c", "d"][: rng.integers(2, 5)]
+        drawn = np.concatenate([levels, rng.choice(levels, n - len(levels))]).astype(object)
+        columns[name] = drawn == "a" if rng.random() < 0.25 else drawn
+    return pd.DataFrame(columns)
+
+
+def _causes(rng: np.random.Generator, people: pd.DataFrame, names: list[str], units: Any) -> dict[str, Any]:
+    """A random graph in causal order; rarely the sensitive column, or a category, has causes too."""
+    density = rng.uniform(0.1, 0.8)
+    causes: dict[str, Any] = {name: {} for name in (*people.columns, *names)}
+    for k, name in enumerate(names):
+        for root in people.columns:
+            if rng.random() < 0.3:
+                levels = sorted(set(people[root]))[1:] if is_category(people[root]) else []
+                each = {level: rng.normal() * units[name] for level in levels}
+                causes[name][root] = each or rng.normal() * units[name]
+        for cause in names[:k]:
+            if rng.random() < density:
+                size = rng.uniform(0.2, 1.5) * rng.choice([-1, 1])
+                causes[name][cause] = size * units[name] / units[cause]
+    if not is_text(people["s"]) and rng.random() < 0.05:
+        late = rng.choice(names[1:])
+        if not any("s" in causes[name] for name in names):
+            causes["s"] = {late: rng.normal() / units[late]}
+            causes = {name: causes[name] for name in (*[c for c in causes if c != "s"], "s")}
+    return causes
+
+
+def _roles(
+    rng: np.random.Generator, family: str, names: list[str], wholes: list[str], categories: list[str]
+) -> dict[str, str]:
+    most = {"continuous": 4, "integer": 3, "wide integer": 2, "categorical": 3, "mixed": 2, "piecewise": 2}[family]
+    count = int(rng.integers(0 if categories else 1, most + 1))
+    if family == "piecewise" and rng.random() < 0.1:
+        count = 3
+    pool = wholes if family == "wide integer" else names
+    acting = {str(name) for name in rng.permutation(pool)[:count]} | set(categories)
+    still = rng.choice([0.0, 0.15, 0.4])
+    roles = {}
+    for name in rng.permutation([*names, *categories]).tolist():
+        rest = "immutable" if rng.random() < still else "mutable"
+        roles[name] = "actionable" if name in acting else rest
+    return roles
+
+
+def _limits(
+    rng: np.random.Generator, family: str, people: pd.DataFrame, roles: dict[str, str], wholes: list[str]
+) -> dict[str, dict[str, Any]]:
+    """Each limit with some probability, sometimes so tight that people cannot act or start outside."""
+    often = rng.choice([0.1, 0.3, 0.6])
+    reach = rng.choice([0.3, 1.0, 3.0])
+    found: dict[str, dict[str, Any]] = {}
+    for name, role in roles.items():
+        if is_category(people[name]):
+            continue
+        limits: dict[str, Any] = {}
+        spread, middle = people[name].std(), people[name].mean()
+        if role != "immutable" and rng.random() < often:
+            ends = np.sort(middle + rng.normal(0, 2 * reach, 2) * spread)
+            open_end = rng.random(2) < 0.3
+            limits["plausible"] = tuple(None if is_open else float(e) for e, is_open in zip(ends, open_end, strict=True))
+        if role == "actionable":
+            if rng.random() < often:
+                limits["direction"] = str(rng.choice(["up", "down"]))
+            ends = np.sort(middle + rng.normal(0, 2 * reach, 2) * spread)
+            for side, end in zip(("lower", "upper"), ends, strict=True):
+                if rng.random() < often:
+                    limits[side] = float(end)
+            for side in ("max_increase", "max_decrease"):
+                if rng.random() < often:
+                    limits[side] = float(abs(rng.normal(0, reach)) * spread)
+                if name in wholes:
+                    # The oracle tries all whole numbers.
+                    limits[side] = _few(rng, family, spread)
+        found[name] = limits
+    return found
+
+
+def _few(rng: np.random.Generator, family: str, spread: float) -> float:
+    if family == "wide integer":
+        return float(rng.integers(1, 1 + max(2, int(3 * spread))))
+    most = 3 if family == "mixed" else 6
+    return float(rng.integers(0, most + 1)) + float(rng.choice([0.0, 0.5]))
+
+
+def _weights(rng: np.random.Generator, is_category: bool) -> tuple[float, float]:
+    up = float(rng.uniform(0.2, 5.0))
+    return (up, up) if is_category or rng.random() < 0.6 else (up, float(rng.uniform(0.2, 5.0)))
+
+
+def _costs(
+    rng: np.random.Generator, family: str, people: pd.DataFrame, roles: dict[str, str], names: list[str]
+) -> dict[str, Any]:
+    numbers = [name for name in names if roles[name] == "actionable"]
+    kind = rng.choice(["range", "std", "mad", "own", "each"])
+    if family == "piecewise":
+        kind = rng.choice(["percentile", "separable"])
+    scales = {
+        name: str(rng.choice(["range", "std", "mad"])) if kind == "each" else str(kind) for name in numbers
+    }
+    shapes: list[Callable[[float, Any], Any]] = [_concave, _convex, _bent]
+    return {
+        "scales": scales,
+        "factors": {n: float(rng.uniform(0.5, 2.0)) for n in numbers if family != "piecewise" and rng.random() < 0.2},
+        "functions": {name: shapes[rng.integers(len(shapes))] for name in numbers},
+        "knots": int(rng.integers(2, 10)),
+    }
+
+
+def _concave(fact: float, values: Any) -> Any:
+    return np.sqrt(np.abs(values - fact))
+
+
+def _convex(fact: float, values: Any) -> Any:
+    return np.abs(values - fact) + 0.1 * (values - fact) ** 2
+
+
+def _bent(fact: float, values: Any) -> Any:
+    change = np.abs(values - fact)
+    return np.minimum(change, 0.5 + 0.2 * change) + np.maximum(change - 2.0, 0.0)
+
+
+def _other_people(rng: np.random.Generator, people: pd.DataFrame) -> pd.DataFrame:
+    """Reference data that is not the people themselves: rows drawn again, numbers shifted."""
+    other = people.iloc[np.concatenate([np.arange(4), rng.integers(0, len(people), 8)])].reset_index(drop=True)
+    for name in other:
+        if other[name].dtype.kind == "f":
+            other[name] = other[name] + rng.normal(0, 0.5, len(other)) * people[name].std()
+    return other
+
+
+def _with_threshold(rng: np.random.Generator, case: Case) -> Case:
+    scores = [case.score_of(person) for person in persons(case)]
+    spread = np.std(scores) + 1e-3
+    threshold = np.quantile(scores, rng.uniform(0.3, 0.95)) + rng.uniform(0.001, rng.choice([0.1, 0.1, 1.0])) * spread
+    margin = float(rng.uniform(0, 0.5) * spread) if rng.random() < 0.15 else 0.0
+    return replace(case, threshold=float(threshold), margin=margin)
+
+
+def persons(case: Case) -> list[dict[str, Any]]:
+    return case.people.to_dict("records")
+
+
+# Handing a case to the package
+
+
+def with_classifier(rng: np.random.Generator, case: Case) -> Case:
+    """A classifier that decides by the case's score, the favourable label being its first or second class."""
+    texts = [name for name in case.score if is_text(case.people[name])]
+    first = bool(rng.random() < 0.5)
+    if not texts and rng.random() < 0.5:
+        # The favourable set of the first class is what the second leaves over.
+        sign = -1.0 if first else 1.0
+        coef = {name: sign * (w[True] if isinstance(w, dict) else w) for name, w in case.score.items()}
+        rule = LinearScore(coef, threshold=sign * case.threshold, closed=case.closed != first)
+        return replace(case, classifier=rule, favourable=not first)
+    model = LogisticRegression()
+    model.classes_ = np.array(["no", "yes"]) if rng.random() < 0.5 else np.array([0, 1])
+    sign = -1.0 if first else 1.0
+    favourable = model.classes_[0 if first else 1].item()
+    plain = {name: w[True] if isinstance(w, dict) else w for name, w in case.score.items() if name not in texts}
+    coef = [sign * weight for weight in plain.values()]
+    coef += [sign * case.score[name][level] for name in texts for level in sorted(case.score[name])]
+    model.coef_, model.intercept_ = np.array([coef]), np.array([-sign * case.threshold])
+    model.n_features_in_ = len(coef)
+    if texts:
+        encode = ColumnTransformer([("plain", "passthrough", list(plain)), ("levels", OneHotEncoder(), texts)])
+        model = Pipeline([("encode", encode.fit(case.people[[*plain, *texts]])), ("model", model)])
+    else:
+        model.feature_names_in_ = np.array(list(plain), dtype=object)
+    # Above zero is the second class: the set is closed where the first is favourable.
+    return replace(case, classifier=model, favourable=favourable, closed=first)
+
+
+SCALES = {"range": Range(), "std": Std(), "mad": MAD(), "own": Own()}
+
+
+def cost_of(case: Case) -> Any:
+    kinds = set(case.scales.values())
+    if kinds == {"percentile"}:
+        return Percentile()
+    if kinds == {"separable"}:
+        return Separable(case.functions, knots=case.knots)
+    return WeightedL1({name: SCALES[scale] for name, scale in case.scales.items()}, weights=case.factors)
+
+
+def schema_of(case: Case) -> Schema:
+    features = {}
+    for name, role in case.roles.items():
+        weight = {"weight": case.weights[name]} if name in case.weights else {}
+        features[name] = Feature(role, **case.limits.get(name, {}), **weight)
+    protected = sorted(set(case.people[case.sensitive]))[0]
+    return Schema(sensitive=case.sensitive, protected=protected, favourable=case.favourable, features=features)
+
+
+def scm_of(case: Case) -> StructuralCausalModel:
+    edges = [(cause, name) for name, causes in case.causes.items() for cause in causes]
+    equations = {name: Linear(causes) for name, causes in case.causes.items() if causes}
+    return StructuralCausalModel(edges, nodes=list(case.causes) if case.named else None, mechanisms=equations)
+
+
+def problem_of(case: Case) -> RecourseProblem:
+    return RecourseProblem.of(
+        case.classifier, case.people, schema=schema_of(case), scm=scm_of(case), cost=cost_of(case),
+        reference=case.reference, margin=case.margin,
+    )  # fmt: skip
+
+
+def solved(case: Case, people: pd.DataFrame | None = None) -> pd.DataFrame:
+    """What the package says, its remarks on odd data left aside."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", EquieffortWarning)
+        return solve(problem_of(case), case.people if people is None else people).frame()
+
+
+# The comparison
+
+
+@dataclass
+class Tally:
+    """How many people were compared, and what did not agree."""
+
+    cases: int = 0
+    people: int = 0
+    optimal: int = 0
+    feasible: int = 0
+    infeasible: int = 0
+    disagreements: list[str] = field(default_factory=list)
+
+    def __iadd__(self, other: Tally) -> Tally:
+        for name in ("cases", "people", "optimal", "feasible", "infeasible", "disagreements"):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        return self
+
+
+def compare(case: Case, oracle: Callable[[Case, dict[str, Any]], float], label: str = "") -> Tally:
+    """Solve a case both ways; statuses, costs, bounds and actions must agree."""
+    table, tally = solved(case), Tally(cases=1)
+    labels = case.classifier.predict(case.people[list(case.classifier.feature_names_in_)])
+    for row, person in enumerate(persons(case)):
+        told = table.iloc[row]
+        fault = ""
+        if labels[row] == case.favourable:
+            fault = "" if told.status == "not_needed" else f"{told.status} though favourable already"
+        else:
+            tally.people += 1
+            fault = judge(told, oracle(case, person)) or replay_fault(case, person, told)
+            if told.status in ("optimal", "feasible", "infeasible"):
+                setattr(tally, told.status, getattr(tally, told.status) + 1)
+        if fault:
+            tally.disagreements.append(f"{label} person {row}: {fault}")
+    return tally
+
+
+def judge(told: pd.Series, truth: float) -> str:
+    """Empty if the table's row agrees with the least cost, otherwise how it differs."""
+    said = f"{told.status} with cost {told.cost!r} and bound {told.bound!r}, the oracle says {truth!r}"
+    near = RELATIVE * truth + ABSOLUTE
+    if told.status == "infeasible":
+        return "" if truth == INF else said
+    if told.status not in ("optimal", "feasible") or truth == INF:
+        return f"{said} ({told.reason})"
+    if told.bound > truth + near or told.cost < truth - near:
+        return said
+    if told.status == "optimal" and (told.cost > truth + near or told.bound < truth - near):
+        return said
+    return ""
+
+
+def replay_fault(case: Case, person: dict[str, Any], told: pd.Series) -> str:
+    """Empty if the action is allowed, follows the equations, flips the label and costs what is said."""
+    if told.status not in ("optimal", "feasible"):
+        return ""
+    done = {name: told[f"do_{name}"] for name in case.actionable if not pd.isna(told[f"do_{name}"])}
+    after, cost = dict(person), 0.0
+    for name, causes in case.causes.items():
+        if name in done:
+            after[name] = done[name]
+        elif causes and not case.is_category(name):
+            before = sum(term(weight, person[cause]) for cause, weight in causes.items())
+            after[name] = person[name] + sum(term(weight, after[cause]) for cause, weight in causes.items()) - before
+    for name, value in done.items():
+        if case.is_category(name):
+            cost += case.weights[name][0] * (value != person[name])
+            continue
+        low, high = settable(case, name, person[name])
+        cost += float(curve_of(case, name, person[name])(value - person[name]))
+        if not low <= value <= high:
+            return f"{name} is set to {value!r}, outside {low!r} to {high!r}"
+        if case.is_whole(name) and value != round(value):
+            return f"{name} is set to {value!r}, which is not whole"
+        if abs(person[name] + told[f"delta_{name}"] - value) > 1e-9 * (1 + abs(value)):
+            return f"delta_{name} is not the change"
+    for name in case.causes:
+        if not case.is_category(name):
+            low, high = believable(case, name, person[name])
+            give = 2e-9 * (1 + abs(person[name]))
+            if not low - give <= after[name] <= high + give:
+                return f"{name} becomes {after[name]!r}, outside {low!r} to {high!r}"
+        elif name not in case.actionable and after[name] != person[name]:
+            return f"{name} changes"
+    if abs(cost - told.cost) > 1e-9 * (1 + cost):
+        return f"costs {cost!r} by hand, {told.cost!r} is said"
+    after_frame = pd.DataFrame([after])[list(case.classifier.feature_names_in_)]
+    if case.classifier.predict(after_frame)[0] != case.favourable:
+        return f"the label does not flip at score {case.score_of(after)!r}"
+    return ""
+
+
+def rng_of(family: str, seed: int) -> np.random.Generator:
+    return np.random.default_rng([FAMILIES.index(family), seed])
+
+
+def run(family: str, seeds: range) -> Tally:
+    """Compare many cases of a family."""
+    tally = Tally()
+    for seed in seeds:
+        tally += compare(random_case(rng_of(family, seed), family), ORACLES[family], f"{family} seed {seed}")
+    return tally

@@ -163,3 +163,18 @@ def fill_batch(
                     cost[i] = _fill(wanted, rate, price, zero, room, out)[0]
             for j in range(count):
                 delta[i, j] = out[j] if gain[j] > 0.0 else -out[j]
+
+
+@numba.njit(cache=True)
+def lower_hull(x: Any, y: Any, keep: Any) -> int:
+    """Positions of the lower convex hull of points with rising x; returns how many."""
+    size = 0
+    for i in range(x.shape[0]):
+        while size > 1:
+            a, b = keep[size - 2], keep[size - 1]
+            if (y[b] - y[a]) * (x[i] - x[b]) < (y[i] - y[b]) * (x[b] - x[a]):
+                break
+            size -= 1
+        keep[size] = i
+        size += 1
+    return size

@@ -12,6 +12,7 @@ import numpy as np
 
 from equieffort.frames import Bools, Floats
 from equieffort.solvers.base import FOUND, LIMIT, NONE, TIE
+from equieffort.solvers.separable import Curve, least_cost
 
 Segment = tuple[float, float]
 """Width and price a unit."""
@@ -47,18 +48,13 @@ class Program:
     ) -> tuple[int, float, float, Floats]:
         """(code, cost, bound, delta) as `fill_batch` gives them; NONE also when nothing is cheaper than `cutoff`."""
         nothing = np.zeros(len(self.gain))
-        if len(self.rows) == 0:
-            easier, delta = self._envelope(need + slack)
-            if easier >= cutoff:
-                return NONE, np.inf, np.inf, nothing
-            if delta is not None and self._cost(delta) <= easier * (1 + 1e-12):
-                below = self._envelope(need - (tolerance if self.whole.any() else 0.0))[0]
-                return FOUND, self._cost(delta), below, delta
         reach, at = self._largest_gain()
         if at is None and reach == -np.inf:
             return NONE, np.inf, np.inf, nothing
         if reach < need - tolerance:
             return NONE, np.inf, np.inf, nothing
+        if len(self.rows) == 0:
+            return self._separable(need, slack, tolerance, reach, cutoff)
         bound, first = self._least_cost(min(need, reach) - (tolerance if self.whole.any() else 0.0))
         if first is None:
             return LIMIT, np.inf, 0.0, nothing
@@ -82,28 +78,36 @@ class Program:
                     break
         return total
 
-    def _envelope(self, need: float) -> tuple[float, Floats | None]:
-        """Least cost when each side's cost is replaced by the largest convex one below it: a bound from below.
+    def _separable(
+        self, need: float, slack: float, tolerance: float, reach: float, cutoff: float
+    ) -> tuple[int, float, float, Floats]:
+        """Without rows one constraint is left, which branch and bound on the curves solves by itself."""
+        curves = [curve for side in self.sides if (curve := self._curve(side)) is not None]
+        nothing = np.zeros(len(self.gain))
+        easier = min(need, reach) - (tolerance if self.whole.any() else 0.0)
+        wanted, code = (need + slack, FOUND) if reach >= need + slack else (reach, TIE)
+        bound, point, proven = least_cost(curves, min(easier, wanted), cutoff)
+        if point is None:
+            return (NONE, np.inf, np.inf, nothing) if proven else (LIMIT, np.inf, bound, nothing)
+        if wanted > easier:
+            _, point, also = least_cost(curves, wanted)
+            proven = proven and also
+            if point is None:
+                return LIMIT, np.inf, bound, nothing
+        delta = nothing
+        for curve, t in zip(curves, point, strict=True):
+            delta[curve.feature] += curve.sign * t
+        return code, self._cost(delta), bound, delta
 
-        The change that attains it is returned if it keeps whole numbers whole.
-        """
-        pieces = []
-        for side in self.sides:
-            gain = side.sign * self.gain[side.feature]
-            if gain > 0:
-                pieces += [(price / gain, width, gain, side) for width, price in _convex(side.segments)]
-        pieces.sort(key=lambda piece: piece[0])
-        delta, total = np.zeros(len(self.gain)), 0.0
-        for rate, width, gain, side in pieces:
-            if need <= 0:
-                break
-            take = min(width, need / gain)
-            delta[side.feature] += side.sign * take
-            total += take * gain * rate
-            need = need - take * gain if take == width else 0.0
-        if need > 0:
-            return total, None
-        return total, delta if np.all(delta[self.whole] == np.rint(delta[self.whole])) else None
+    def _curve(self, side: Side) -> Curve | None:
+        gain = side.sign * self.gain[side.feature]
+        if gain <= 0:
+            return None
+        widths, prices = np.array(side.segments).T
+        whole = bool(self.whole[side.feature])
+        distance = np.concatenate([[0.0], np.cumsum(widths)])
+        cost = np.concatenate([[0.0], np.cumsum(widths * prices)])
+        return Curve(side.feature, side.sign, float(gain), whole, distance, cost)
 
     def _columns(self) -> tuple[Floats, Floats, Floats]:
         """For every segment: which feature it moves (signed, a row a feature), its width and its price."""
@@ -202,18 +206,6 @@ class Program:
                 found += [(start + s, start + s + 1) for s in range(len(side.segments) - 1)]
             start += len(side.segments)
         return found
-
-
-def _convex(segments: list[Segment]) -> list[Segment]:
-    """Segments of the lower convex envelope: neighbours whose prices fall are merged."""
-    kept: list[Segment] = []
-    for width, price in segments:
-        while kept and kept[-1][1] >= price:
-            before, earlier = kept.pop()
-            price = (before * earlier + width * price) / (before + width) if np.isfinite(width) else price
-            width += before
-        kept.append((width, price))
-    return kept
 
 
 def _linprog(
