@@ -276,7 +276,7 @@ def _way(
         if not slope.any() and not low <= 0 <= high:
             return None
     rows = [row for row in rows if row[0].any()]
-    matrix = np.array([row[0] for row in rows]).reshape(-1, len(chosen))
+    matrix = np.array([row[0] for row in rows]).reshape(len(rows), len(chosen))
     low, high = np.array([row[1] for row in rows]), np.array([row[2] for row in rows])
     return Way(chosen, matrix, low, high, [curve_of(case, name, person[name]) for name in chosen], price)
 
@@ -573,9 +573,11 @@ def _costs(
     kind = rng.choice(["range", "std", "mad", "own", "each"])
     if family == "piecewise":
         kind = rng.choice(["percentile", "separable"])
-    scales = {
-        name: str(rng.choice(["range", "std", "mad"])) if kind == "each" else str(kind) for name in numbers
-    }
+    scales = {name: str(rng.choice(["range", "std", "mad"])) if kind == "each" else str(kind) for name in numbers}
+    for name in numbers:
+        if scales[name] == "mad" and pd.api.types.is_integer_dtype(people[name]):
+            # Half the values may be equal.
+            scales[name] = "std"
     shapes: list[Callable[[float, Any], Any]] = [_concave, _convex, _bent]
     return {
         "scales": scales,
@@ -779,10 +781,18 @@ def replay_fault(case: Case, person: dict[str, Any], told: pd.Series) -> str:
             return f"{name} changes"
     if abs(cost - told.cost) > 1e-9 * (1 + cost):
         return f"costs {cost!r} by hand, {told.cost!r} is said"
-    after_frame = pd.DataFrame([after])[list(case.classifier.feature_names_in_)]
-    if case.classifier.predict(after_frame)[0] != case.favourable:
-        return f"the label does not flip at score {case.score_of(after)!r}"
-    return ""
+    if case.score_of(after) < case.margin - 1e-9 * (1 + abs(case.threshold)):
+        return f"the score only becomes {case.score_of(after)!r}"
+    return "" if labelled(case, person, done) == case.favourable else "the label does not flip"
+
+
+def labelled(case: Case, person: dict[str, Any], done: dict[str, Any]) -> Any:
+    """The classifier's own label of the counterfactual person."""
+    scm, alone = scm_of(case), pd.DataFrame([person]).astype(case.people.dtypes)
+    within = {name: value for name, value in done.items() if name in scm.graph.nodes}
+    outside = {name: value for name, value in done.items() if name not in scm.graph.nodes}
+    after = scm.fit(case.people).counterfactual(alone, within).assign(**outside)
+    return case.classifier.predict(after[list(case.classifier.feature_names_in_)])[0]
 
 
 def rng_of(family: str, seed: int) -> np.random.Generator:
