@@ -18,11 +18,11 @@ from equieffort.cost import Cost
 from equieffort.distances import BoundDistance, Distance, Manhattan
 from equieffort.errors import DataError, EquieffortWarning, ParameterError, RuleError, collecting
 from equieffort.explain import Explanation, explain
-from equieffort.frames import Bools
+from equieffort.frames import Bools, Missing
 from equieffort.metrics import PAPER_QUANTILES, acr_curve, by_group, comparisons, group_stats, neighbourhood_sweep
 from equieffort.neighbours import Everyone, Nearest, NearestK, Neighbourhood
 from equieffort.problem import RecourseProblem
-from equieffort.recourse import Missing, solve
+from equieffort.recourse import solve
 from equieffort.rules import parse_rule
 from equieffort.schema import Schema
 from equieffort.scm import StructuralCausalModel
@@ -188,16 +188,17 @@ class Audit:
         if (label is None) == (position is None):
             raise ParameterError("DATA_UNKNOWN_ROW", "Name one person.", fix="Give an index label, or position=.")
         if position is not None:
-            if not -len(self.recourse) <= position < len(self.recourse):
+            whole = isinstance(position, int | np.integer) and not isinstance(position, bool)
+            if not (whole and -len(self.recourse) <= position < len(self.recourse)):
                 raise DataError(
                     "DATA_UNKNOWN_ROW",
-                    f"There is no person at position {position}; there are {len(self.recourse)}.",
+                    f"There is no person at position {position!r}; there are {len(self.recourse)}.",
                     fix=f"Give a position from 0 to {len(self.recourse) - 1}.",
                 )
-            return position % len(self.recourse)
+            return int(position) % len(self.recourse)
         try:
             return int(self.recourse.index.get_loc(label))
-        except (KeyError, TypeError) as error:
+        except (KeyError, TypeError, pd.errors.InvalidIndexError) as error:
             first = ", ".join(repr(known) for known in self.recourse.index[:5].tolist())
             raise DataError(
                 "DATA_UNKNOWN_ROW",
@@ -264,11 +265,16 @@ def audit(
         problem = RecourseProblem.of(
             classifier, X, schema=schema, scm=scm, sensitive_features=sensitive_features,
             model_features=model_features, cost=cost, reference=reference, margin=margin,
+            missing=missing,
         )  # fmt: skip
         chosen = Auto() if solver is None else solver
         choice = chosen.select(problem) if isinstance(chosen, Auto) else None
         engine = choice.solver if choice else chosen
         table = solve(problem, X, solver=engine, sensitive_features=sensitive_features, missing=missing)
+        # Bound here, so that what it warns about is part of the audit.
+        near = neighbourhood if neighbourhood is not None else Everyone()
+        distance = Audit._distance_of(near)
+        distances = {distance: distance.bind(table.detail.data, table.detail.encoding, schema)}
     fitted = problem.scm
     about = {
         "version": __version__,
@@ -284,7 +290,8 @@ def audit(
     return Audit(
         table,
         criteria if criteria is not None else Criteria(),
-        neighbourhood if neighbourhood is not None else Everyone(),
+        near,
         (*fitted.warnings_, *kept),
         about,
+        distances,
     )

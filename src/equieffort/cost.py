@@ -128,6 +128,9 @@ class WeightedL1(Cost):
 
     def bind(self, names: Sequence[str], reference: Floats, weights: Floats) -> LinearCost:
         """Fix the scales."""
+        if isinstance(self.scale, Mapping):
+            _check_names(self.scale, names, "a scale")
+        _check_names(self.weights, names, "a weight")
         scales = [self._scale(name) for name in names]
         own = [isinstance(scale, Own) for scale in scales]
         if any(own) and not all(own):
@@ -136,7 +139,7 @@ class WeightedL1(Cost):
                 "Own() is used for some features and another scale for the rest.",
                 fix="Use Own() for all of them, or none: a relative change and a share of the range do not add up.",
             )
-        factor = np.array([_extra_weight(self.weights, name, names) for name in names])
+        factor = np.array([_extra_weight(self.weights, name) for name in names])
         sizes = np.array(
             [scale.of(name, reference[:, k]) for k, (scale, name) in enumerate(zip(scales, names, strict=True))]
         )
@@ -152,15 +155,18 @@ class WeightedL1(Cost):
         return scale
 
 
-def _extra_weight(weights: Mapping[str, float], name: str, names: Sequence[str]) -> float:
-    stray = [other for other in weights if other not in names]
+def _check_names(given: Mapping[str, Any], names: Sequence[str], what: str) -> None:
+    stray = [other for other in given if other not in names]
     if stray:
         raise CostError(
             "COST_INVALID",
-            f"The cost has a weight for {stray[0]!r}, which is no numeric actionable feature. "
+            f"The cost has {what} for {stray[0]!r}, which is no numeric actionable feature. "
             f"{closest(stray[0], names)}".rstrip(),
             fix=f"The numeric actionable features are {listed(names)}.",
         )
+
+
+def _extra_weight(weights: Mapping[str, float], name: str) -> float:
     weight = weights.get(name, 1.0)
     if not (np.isfinite(weight) and weight > 0):
         raise CostError("SCHEMA_WEIGHT", f"The weight of {name!r} is {weight!r}.", fix="Give a positive number.")

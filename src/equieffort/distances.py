@@ -72,6 +72,10 @@ class Manhattan(Distance):
     scale: Scale = field(default_factory=Range)
     include_protected: bool = False
 
+    def __post_init__(self) -> None:
+        if self.features is not None:
+            object.__setattr__(self, "features", tuple(self.features))
+
     def bind(self, data: pd.DataFrame, encoding: Encoding, schema: Schema) -> MixedDistance:
         """Fix features and scales."""
         return _bind(self, 1, data, encoding, schema)
@@ -84,6 +88,10 @@ class Euclidean(Distance):
     features: Sequence[str] | None = None
     scale: Scale = field(default_factory=Range)
     include_protected: bool = False
+
+    def __post_init__(self) -> None:
+        if self.features is not None:
+            object.__setattr__(self, "features", tuple(self.features))
 
     def bind(self, data: pd.DataFrame, encoding: Encoding, schema: Schema) -> MixedDistance:
         """Fix features and scales."""

@@ -33,6 +33,7 @@ CODES: dict[str, str] = {
     "DATA_UNSEEN_CATEGORY": "The model has never met this value, so its decision for it is not defined.",
     "DATA_DUPLICATE_INDEX": "A label that names two people cannot say which of them is meant.",
     "DATA_UNKNOWN_ROW": "Only a person who was audited can be looked up.",
+    "DATA_LENGTH": "Each person needs exactly one value.",
     "DATA_NOT_INTEGER": "An integer feature never gets a fraction, so the facts must be whole numbers too.",
     # schema
     "SCHEMA_ROLE": "The role decides whether a feature may be acted on.",
@@ -80,7 +81,6 @@ CODES: dict[str, str] = {
     "COST_INVALID": "Effort must be a number that grows with the change.",
     "PROBLEM_NOTHING_ACTIONABLE": "Without anything a person may change nobody has recourse.",
     "PROBLEM_TOO_MANY_PATTERNS": "Every set of interventions is tried, and their number doubles with each feature.",
-    "PROBLEM_MISMATCH": "A problem built for other columns or levels cannot judge these people.",
     "REPLAY_FAILED": "An answer that does not replay is not believed.",
     # neighbourhoods, metrics, verdict
     "NEIGHBOURS_QUANTILE": "The quantile is the share of all people who count as neighbours.",
@@ -164,6 +164,9 @@ class EquieffortWarning(UserWarning):
         super().__init__(_message(code, what, fix))
         self.code, self.what, self.why, self.fix = code, what, CODES[code], fix
 
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), (self.code, self.what, self.fix)
+
 
 _collector: ContextVar[list[EquieffortWarning] | None] = ContextVar("equieffort_warnings", default=None)
 
@@ -184,6 +187,8 @@ def warn(code: str, what: str, *, fix: str = "", stacklevel: int = 3) -> None:
     warning = EquieffortWarning(code, what, fix)
     kept = _collector.get()
     if kept is not None:
+        if any((code, what) == (other.code, other.what) for other in kept):
+            return
         kept.append(warning)
     warnings.warn(warning, stacklevel=stacklevel)
 
@@ -204,6 +209,14 @@ def closest(name: object, among: Iterable[object]) -> str:
 
     >>> closest("amont", ["age", "amount"])
     "Did you mean 'amount'?"
+    >>> closest("1", [0, 1])
+    "There is 1 (int), but not '1' (str)."
     """
+    among = list(among)
+    for other in among:
+        if str(other) == str(name):
+            if type(other) is type(name):
+                return ""
+            return f"There is {other!r} ({type(other).__name__}), but not {name!r} ({type(name).__name__})."
     match = difflib.get_close_matches(str(name), [str(other) for other in among], n=1)
     return f"Did you mean {match[0]!r}?" if match else ""

@@ -65,6 +65,7 @@ def _parts(audit: Audit) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
     arrays: dict[str, npt.NDArray[Any]] = {name: getattr(table, name) for name in STORED}
     facts = detail.facts(everything)
     arrays |= {"codes": table.groups.codes, "facts": facts, "moved": detail.moved(table, everything)}
+    arrays["outside"] = detail.outside()
     arrays |= {"values": detail.chosen(table, everything)[1], "costs": detail.costs(table, everything)}
     rest = Encoding.of(table.data, [n for n in table.data.columns if n not in detail.encoding.names])
     arrays["rest"] = rest.encode(table.data)

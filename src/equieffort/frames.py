@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from equieffort.errors import DataError, SchemaError, closest, listed
+from equieffort.errors import DataError, ParameterError, SchemaError, closest, listed
 
 Kind = Literal["continuous", "integer", "binary", "categorical"]
 KINDS: tuple[Kind, ...] = ("continuous", "integer", "binary", "categorical")
@@ -44,16 +44,11 @@ def read_frame(data: Any, *, names: Sequence[str] | None = None, what: str = "X"
     elif isinstance(data, np.ndarray):
         frame = _from_array(data, names, what)
     elif isinstance(data, Mapping):
-        frame = pd.DataFrame({name: np.asarray(column) for name, column in data.items()})
+        frame = _from_mapping(data, what)
     else:
         frame = _from_narwhals(data, what)
     if not frame.columns.is_unique:
-        twice = frame.columns[frame.columns.duplicated()].unique()
-        raise DataError(
-            "DATA_DUPLICATE_COLUMNS",
-            f"{what} has more than one column named {listed(twice)}.",
-            fix="Rename or drop the duplicates.",
-        )
+        raise _duplicate_columns(what, frame.columns[frame.columns.duplicated()].unique())
     if len(frame) == 0:
         raise DataError("DATA_EMPTY", f"{what} has no rows.", fix="Check the file or the filter it came from.")
     if not all(isinstance(name, str) for name in frame.columns):
@@ -63,6 +58,14 @@ def read_frame(data: Any, *, names: Sequence[str] | None = None, what: str = "X"
             fix='Name them, for instance X.columns = ["sex", "age"].',
         )
     return frame
+
+
+def _duplicate_columns(what: str, twice: Iterable[Any]) -> DataError:
+    return DataError(
+        "DATA_DUPLICATE_COLUMNS",
+        f"{what} has more than one column named {listed(twice)}.",
+        fix="Rename or drop the duplicates.",
+    )
 
 
 def _from_array(data: npt.NDArray[Any], names: Sequence[str] | None, what: str) -> pd.DataFrame:
@@ -81,9 +84,20 @@ def _from_array(data: npt.NDArray[Any], names: Sequence[str] | None, what: str) 
     return pd.DataFrame(data, columns=list(names), copy=False)
 
 
+def _from_mapping(data: Mapping[Any, Any], what: str) -> pd.DataFrame:
+    try:
+        return pd.DataFrame({name: np.asarray(column) for name, column in data.items()})
+    except ValueError as error:
+        raise DataError(
+            "DATA_LENGTH", f"The columns of {what} are not of one length.", fix="Give one value a person in each."
+        ) from error
+
+
 def _from_narwhals(data: Any, what: str) -> pd.DataFrame:
     import narwhals as nw
 
+    if twice := _duplicated(getattr(data, "column_names", ())):
+        raise _duplicate_columns(what, twice)
     try:
         eager = nw.from_native(data, eager_only=True)
     except TypeError as error:
@@ -93,24 +107,90 @@ def _from_narwhals(data: Any, what: str) -> pd.DataFrame:
     return pd.DataFrame(columns, copy=False)
 
 
+def _duplicated(names: Iterable[Any]) -> list[Any]:
+    names = list(names)
+    return [name for k, name in enumerate(names) if name in names[:k]]
+
+
 def join_sensitive(frame: pd.DataFrame, sensitive_features: Any, names: Sequence[str]) -> pd.DataFrame:
     """Add sensitive columns that come beside X; they join the causal data, never the classifier's input."""
     if sensitive_features is None:
         return frame
-    if isinstance(sensitive_features, pd.Series | np.ndarray | list | tuple) or not hasattr(
-        sensitive_features, "columns"
-    ):
-        values = np.asarray(sensitive_features)
-        beside = pd.DataFrame({names[0]: values}) if values.ndim == 1 else pd.DataFrame(values, columns=list(names))
-    else:
-        beside = read_frame(sensitive_features, what="sensitive_features")
+    beside = _beside(sensitive_features, list(names))
     if len(beside) != len(frame):
         raise DataError(
-            "DATA_MISSING_COLUMN",
+            "DATA_LENGTH",
             f"sensitive_features has {len(beside)} rows and X has {len(frame)}.",
             fix="Give one value for each person, in the same order.",
         )
+    own = getattr(sensitive_features, "index", None)
+    if isinstance(own, pd.Index) and not own.equals(frame.index) and set(own) == set(frame.index):
+        raise DataError(
+            "DATA_LENGTH",
+            "sensitive_features has the index of X in another order, and columns are joined by position.",
+            fix="Pass sensitive_features.loc[X.index].",
+        )
+    for name in beside.columns:
+        if name in frame.columns and not np.array_equal(beside[name].to_numpy(), frame[name].to_numpy()):
+            raise DataError(
+                "DATA_DUPLICATE_COLUMNS",
+                f"X and sensitive_features both have a column {name!r}, with different values.",
+                fix="Drop one of them.",
+            )
     return frame.assign(**{name: beside[name].to_numpy() for name in beside.columns if name not in frame.columns})
+
+
+def _beside(given: Any, names: list[str]) -> pd.DataFrame:
+    if isinstance(given, Mapping) or hasattr(given, "columns") or hasattr(given, "column_names"):
+        return read_frame(given, what="sensitive_features")
+    values = np.asarray(given)
+    if values.ndim == 1:
+        values = values[:, None]
+    if values.ndim != 2 or values.shape[1] != len(names):
+        raise DataError(
+            "DATA_TYPE",
+            f"sensitive_features has shape {np.shape(given)}, but the schema names {listed(names)}.",
+            fix="Give a column for each sensitive attribute, or a table with their names.",
+        )
+    return pd.DataFrame({name: values[:, k] for k, name in enumerate(names)})
+
+
+Missing = Literal["error", "drop", "model"]
+
+
+def screen(frame: pd.DataFrame, names: Iterable[str], missing: Missing) -> pd.Series:
+    """Look at the needed columns before anything is computed with them: who is complete?
+
+    Refuses infinite and absurd values, and missing ones unless `missing` allows them.
+    """
+    if missing not in get_args(Missing):
+        raise ParameterError("PARAMETER", f"missing={missing!r}.", fix='Use "error", "drop" or "model".')
+    complete = pd.Series(True, index=frame.index)
+    for name in names:
+        column = frame[name]
+        gone = column.isna()
+        if missing == "error" and gone.any():
+            raise DataError(
+                "DATA_MISSING_VALUES",
+                f"Column {name!r} has {int(gone.sum())} missing values, the first in row "
+                f"{frame.index[int(gone.to_numpy().argmax())]!r}.",
+                fix='Fill them in, or pass missing="drop" (these people leave the audit) or missing="model" '
+                "(the model decides on them; their recourse is unknown).",
+            )
+        complete &= ~gone
+        if pd.api.types.is_float_dtype(column.dtype) or pd.api.types.is_integer_dtype(column.dtype):
+            values = column.to_numpy(dtype=np.float64, na_value=np.nan)
+            wild = np.abs(values) > ABSURD
+            if wild.any():
+                row = int(wild.argmax())
+                raise DataError(
+                    "DATA_NOT_FINITE",
+                    f"Column {name!r} holds {number(values[row])} in row {frame.index[row]!r}.",
+                    fix="Correct the value or drop the row.",
+                )
+    if not complete.any():
+        raise DataError("DATA_EMPTY", "Every row has a missing value.", fix="Fill them in.")
+    return complete
 
 
 def infer_kind(column: pd.Series) -> Kind:
@@ -282,32 +362,19 @@ class Encoding:
         columns = {column.name: column.decode(matrix[:, k]) for k, column in enumerate(self.columns)}
         return pd.DataFrame(columns, index=index)
 
-    def check(self, matrix: Floats, index: pd.Index, *, allow_missing: bool = False) -> None:
-        """Refuse missing, infinite and absurd values, naming row and column."""
+    def check_whole(self, matrix: Floats, index: pd.Index) -> None:
+        """Refuse fractions in integer columns, naming row and column."""
         for k, column in enumerate(self.columns):
             values = matrix[:, k]
-            missing = np.isnan(values)
-            if missing.any() and not allow_missing:
-                raise DataError(
-                    "DATA_MISSING_VALUES",
-                    f"Column {column.name!r} has {int(missing.sum())} missing values, the first in row "
-                    f"{index[int(missing.argmax())]!r}.",
-                    fix='Fill them in, or pass missing="drop" (these people leave the audit) or missing="model" '
-                    "(the model decides on them; their recourse is unknown).",
-                )
-            wild = np.abs(values) > ABSURD
-            if wild.any():
-                row = int(wild.argmax())
-                raise DataError(
-                    "DATA_NOT_FINITE",
-                    f"Column {column.name!r} holds {values[row]!r} in row {index[row]!r}.",
-                    fix="Correct the value or drop the row.",
-                )
-            if column.kind == "integer" and not allow_missing and np.any(broken := values != np.rint(values)):
+            if column.kind == "integer" and np.any(broken := values != np.rint(values)):
+                broken &= ~np.isnan(values)
+                if not broken.any():
+                    continue
                 row = int(broken.argmax())
                 raise DataError(
                     "DATA_NOT_INTEGER",
-                    f"Column {column.name!r} is an integer feature but holds {values[row]!r} in row {index[row]!r}.",
+                    f"Column {column.name!r} is an integer feature but holds {number(values[row])} in row "
+                    f"{index[row]!r}.",
                     fix="Round the values, or declare the feature continuous.",
                 )
 

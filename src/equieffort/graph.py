@@ -20,7 +20,7 @@ from typing import Any
 
 import networkx as nx
 
-from equieffort.errors import GraphError, ParameterError, listed, warn
+from equieffort.errors import GraphError, ParameterError, closest, listed, warn
 
 
 @dataclass(frozen=True)
@@ -95,6 +95,18 @@ class CausalGraph:
             if other == node or other in found:
                 found.update(self._parents[other])
         return tuple(other for other in self.nodes if other in found)
+
+    def require(self, columns: Iterable[str]) -> None:
+        """Refuse data that lack a node, naming both lists."""
+        columns = [str(name) for name in columns]
+        unknown = [node for node in self.nodes if node not in columns]
+        if unknown:
+            raise GraphError(
+                "GRAPH_UNKNOWN_NODE",
+                f"The graph has nodes that are not in the data: {listed(unknown)}. "
+                f"{closest(unknown[0], columns)}".rstrip(),
+                fix=f"The graph's nodes are {listed(self.nodes, 20)}; the columns are {listed(columns, 20)}.",
+            )
 
     def to_dict(self) -> dict[str, Any]:
         """A form that JSON can hold."""

@@ -13,6 +13,8 @@ from equieffort.errors import DataError, SchemaError, closest, listed
 from equieffort.schema import Schema
 
 MOST_VALUES = 20
+"""Numbers of more values than this are taken for amounts, which need bins."""
+MOST_GROUPS = 200
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +41,12 @@ class Groups:
         single = len(columns) == 1
         codes, keys = _codes(frame, columns)
         labels = tuple(str(key) if single else " & ".join(map(str, key)) for key in keys)
+        if len(keys) > MOST_GROUPS:
+            raise SchemaError(
+                "SCHEMA_SENSITIVE_CONTINUOUS",
+                f"{listed(columns)} together form {len(keys):,} groups.",
+                fix="Use fewer columns, or merge values.",
+            )
         if len(keys) < 2:
             raise SchemaError(
                 "SCHEMA_ONE_GROUP",
@@ -92,11 +100,14 @@ def _check_sensitive(column: pd.Series) -> None:
             f"the first in row {row!r}.",
             fix='Fill them in, give them a group of their own, or pass missing="drop".',
         )
-    if pd.api.types.is_numeric_dtype(column.dtype) and (count := column.nunique()) > MOST_VALUES:
+    is_number = pd.api.types.is_numeric_dtype(column.dtype)
+    if (count := column.nunique()) > (MOST_VALUES if is_number else MOST_GROUPS):
         raise SchemaError(
             "SCHEMA_SENSITIVE_CONTINUOUS",
-            f"The sensitive column {column.name!r} has {count} different numbers.",
-            fix=f"Put it into bins first, for instance pd.cut(X[{column.name!r}], [0, 25, 60, 120]).astype(str).",
+            f"The sensitive column {column.name!r} has {count:,} different {'numbers' if is_number else 'values'}.",
+            fix=f"Put it into bins first, for instance pd.cut(X[{column.name!r}], [0, 25, 60, 120]).astype(str)."
+            if is_number
+            else "Name the column that holds the groups, not one that names people, or merge values.",
         )
 
 

@@ -13,7 +13,18 @@ import pandas as pd
 from equieffort.classifiers import Decision, LinearView, NotLinear, linear_view
 from equieffort.cost import BoundCost, Cost, WeightedL1
 from equieffort.errors import CausalModelError, ParameterError, SchemaError, warn
-from equieffort.frames import Bools, Column, Encoding, Floats, join_sensitive, number, read_frame
+from equieffort.frames import (
+    Bools,
+    Column,
+    Encoding,
+    Floats,
+    Missing,
+    join_sensitive,
+    number,
+    read_frame,
+    require_columns,
+    screen,
+)
 from equieffort.schema import Feature, Schema, check_kinds
 from equieffort.scm import StructuralCausalModel
 
@@ -48,25 +59,41 @@ class RecourseProblem:
         cost: Cost | None = None,
         reference: Any = None,
         margin: float = 0.0,
+        missing: Missing = "error",
     ) -> RecourseProblem:
         """Check all parts against each other and fix the numbers.
 
-        `reference` is the data that scales come from; by default what the causal model was fitted on.
+        `reference` is the data that scales come from; by default what the causal model was fitted on. With `missing`
+        other than "error", people with missing values are left aside here.
         """
+        if not isinstance(schema, Schema):
+            raise ParameterError("PARAMETER", f"schema is a {type(schema).__name__}.", fix="Give an ee.Schema(...).")
+        if not isinstance(scm, StructuralCausalModel):
+            raise ParameterError(
+                "PARAMETER",
+                f"scm is a {type(scm).__name__}.",
+                fix="Give an ee.StructuralCausalModel(edges).fit(X).",
+            )
         if not (margin >= 0 and np.isfinite(margin)):
             raise ParameterError("PARAMETER", f"margin is {margin}.", fix="Give a number that is not negative.")
         frame = join_sensitive(read_frame(X, names=model_features), sensitive_features, schema.sensitive_columns)
-        scm = scm.ready(frame)
         names = getattr(classifier, "feature_names_in_", None)
         seen = list(model_features if model_features is not None else names if names is not None else ())
         schema.check(frame, scm.graph, seen)
+        needed = dict.fromkeys((*schema.protected_columns, *scm.graph.nodes, *schema.features, *seen))
+        complete = screen(frame, needed, missing)
+        frame = frame if complete.all() else frame[complete]
+        scm = scm.ready(frame)
         decision = Decision.of(classifier, schema.favourable, frame, model_features)
         encoding = _encoding(frame, schema, scm, decision.features)
         check_kinds(schema, encoding)
         _check_abductible(schema, scm)
+        encoding.check_whole(encoding.encode(frame.iloc[:1000]), frame.index)
         view = _checked_view(decision, encoding, frame)
         numeric = [name for name in schema.actionable if not encoding[name].is_category]
-        source = read_frame(reference, what="reference") if reference is not None else _reference(scm, frame, numeric)
+        source = _reference(scm, frame, numeric) if reference is None else read_frame(reference, what="reference")
+        require_columns(source, numeric, why="The reference data")
+        screen(source, numeric, "error")
         weights = np.array([schema.feature(name).weights for name in numeric]).reshape(-1, 2)
         chosen = cost if cost is not None else WeightedL1()
         bound = chosen.bind(numeric, _reference_values(encoding, source, numeric), weights)
@@ -265,4 +292,4 @@ def _reference_values(encoding: Encoding, source: pd.DataFrame, names: list[str]
     values = np.empty((len(source), len(names)))
     for k, name in enumerate(names):
         values[:, k] = encoding[name].encode(source[name])
-    return values[~np.isnan(values).any(axis=1)] if len(names) else values
+    return values

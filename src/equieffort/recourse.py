@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
 from equieffort.classifiers import LinearView
-from equieffort.errors import DataError, ParameterError, warn
-from equieffort.frames import Bools, Floats, join_sensitive, read_frame
+from equieffort.errors import ParameterError, warn
+from equieffort.frames import Bools, Floats, Missing, join_sensitive, read_frame, require_columns, screen
 from equieffort.groups import Groups
 from equieffort.problem import TOLERANCE, RecourseProblem
 from equieffort.solvers import Auto, Proposal, Solver, Status
@@ -21,8 +22,6 @@ from equieffort.table import Live, RecourseTable, action_costs, propagate, setti
 CHUNK = 65_536
 ATTEMPTS = 21
 """Doublings of the step over the boundary: from 1e-12 of the score's scale to 1e-6."""
-
-Missing = Literal["error", "drop", "model"]
 
 
 def solve(
@@ -47,12 +46,14 @@ def solve(
         What to do with missing values: "error"; "drop" leaves these people out; "model" lets the model decide on
         them, and the recourse of those it refuses is unknown.
     """
-    if missing not in ("error", "drop", "model"):
-        raise ParameterError("PARAMETER", f"missing={missing!r}.", fix='Use "error", "drop" or "model".')
     frame = join_sensitive(
         read_frame(X, names=problem.decision.features), sensitive_features, problem.schema.sensitive_columns
     )
-    frame = _without_missing(problem, frame) if missing == "drop" else frame
+    needed = dict.fromkeys((*problem.names, *problem.schema.sensitive_columns))
+    require_columns(frame, needed, why="The problem uses a column, but X")
+    complete = screen(frame, needed, missing)
+    if missing == "drop" and not complete.all():
+        frame = _without_missing(problem, frame, complete)
     if not frame.index.is_unique:
         warn(
             "DATA_DUPLICATE_INDEX",
@@ -79,21 +80,16 @@ def solve(
     return table
 
 
-def _without_missing(problem: RecourseProblem, frame: pd.DataFrame) -> pd.DataFrame:
-    needed = dict.fromkeys((*problem.names, *problem.schema.sensitive_columns))
-    gone = frame[list(needed)].isna().any(axis=1).to_numpy()
-    if not gone.any():
-        return frame
-    sensitive = frame.loc[gone, list(problem.schema.sensitive_columns)].astype(str).agg(" & ".join, axis=1)
-    counts = ", ".join(f"{label}: {count}" for label, count in sensitive.value_counts().sort_index().items())
+def _without_missing(problem: RecourseProblem, frame: pd.DataFrame, complete: pd.Series) -> pd.DataFrame:
+    gone = frame.loc[~complete, list(problem.schema.sensitive_columns)]
+    labels = [" & ".join("missing" if pd.isna(v) else str(v) for v in row) for row in gone.itertuples(index=False)]
+    counts = ", ".join(f"{label}: {count}" for label, count in sorted(Counter(labels).items()))
     warn(
         "DATA_MISSING_VALUES",
-        f"{int(gone.sum())} of {len(frame)} people have missing values and leave the audit ({counts}).",
+        f"{len(gone)} of {len(frame)} people have missing values and leave the audit ({counts}).",
         fix="Compare their share between the groups: leaving them out may hide a difference.",
     )
-    if gone.all():
-        raise DataError("DATA_EMPTY", "Every row has a missing value.", fix="Fill them in.")
-    return frame[~gone]
+    return frame[complete]
 
 
 def _warn_about(table: RecourseTable, outside: npt.NDArray[np.int64]) -> None:
@@ -132,7 +128,7 @@ class _Chunk:
         """Fill the table's rows for this chunk; returns who is outside the declared limits."""
         problem = self.problem
         everyone = problem.encoding.encode(self.frame)
-        problem.encoding.check(everyone, self.frame.index, allow_missing=missing == "model")
+        problem.encoding.check_whole(everyone, self.frame.index)
         favourable = problem.decision.is_favourable(self.frame)
         lacking = np.isnan(everyone).any(axis=1)
         self.rows = np.flatnonzero(~favourable & ~lacking)
@@ -161,6 +157,7 @@ class _Chunk:
             if len(pending) == 0:
                 break
             trial = self.solver.propose(self.problem, self.matrix[pending], attempt=attempt + 1)
+            proposal.bound[pending] = trial.bound
             status[pending[trial.code == TIE]] = FURTHER
             pending, trial = pending[trial.code == FOUND], _take(trial, trial.code == FOUND)
         for row in pending.tolist():
@@ -170,6 +167,10 @@ class _Chunk:
         further = np.flatnonzero((proposal.code == TIE) | (status == FURTHER) | (status == Status.FEASIBLE))
         for row in further.tolist():
             status[row] = self._settle(row, proposal, Status(min(status[row], Status.UNKNOWN)))
+            if status[row] == Status.UNKNOWN:
+                self._unknown(
+                    table, start, status, row, "The best score is the threshold, and no answer there replays."
+                )
         proposal.bound[status == Status.INFEASIBLE] = np.inf
         self._write(table, start, status, proposal)
 
@@ -183,7 +184,7 @@ class _Chunk:
         one = np.array([row])
         bound, had_action = np.inf, status == Status.FEASIBLE
         for pattern in range(self.solver.patterns(self.problem)):
-            trial = self.solver.propose(self.problem, self.matrix[one], only=pattern)
+            trial = self.solver.propose(self.problem, self.matrix[one], attempt=1, only=pattern)
             code = trial.code[0]
             if code == NONE:
                 continue

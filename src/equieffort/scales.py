@@ -55,15 +55,25 @@ class Range(Scale):
         """The range of the reference values; warns when a few extreme values make up most of it."""
         low, high = np.quantile(values, self.quantiles)
         if self.quantiles == (0.0, 1.0):
-            inner = np.subtract(*np.quantile(values, (0.99, 0.01)))
-            if 0 < inner < (high - low) / 5:
-                warn(
-                    "COST_OUTLIER",
-                    f"Feature {name!r} ranges over {number(high - low)}, but 98 % of the values lie within "
-                    f"{number(inner)}.",
-                    fix="Use Range(quantiles=(0.01, 0.99)), or correct the extreme values.",
-                )
+            _warn_outlier(name, values, float(high - low))
         return _positive(self, name, float(high - low))
+
+
+def _warn_outlier(name: str, values: Floats, whole: float) -> None:
+    """Warn when all but the outermost hundredth (at least one value) at each end lie within a fifth of the range."""
+    n = len(values)
+    cut = max(n // 100, 1)
+    if n < 10 or len(np.unique(values[:1000])) < 3:
+        return
+    ordered = np.partition(values, (cut, n - 1 - cut))
+    inner = float(ordered[n - 1 - cut] - ordered[cut])
+    if inner < whole / 5:
+        warn(
+            "COST_OUTLIER",
+            f"Feature {name!r} ranges over {number(whole)}, but all except {2 * cut} of {n:,} values lie within "
+            f"{number(inner)}.",
+            fix="Use Range(quantiles=(0.01, 0.99)) or Std(), or correct the extreme values.",
+        )
 
 
 @dataclass(frozen=True)

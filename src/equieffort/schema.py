@@ -81,6 +81,7 @@ class Feature:
     def _check_limits(self) -> None:
         for name in ("lower", "upper", "max_increase", "max_decrease"):
             value = getattr(self, name)
+            _check_number(name, value)
             if value is not None and math.isnan(value):
                 raise SchemaError("SCHEMA_LIMITS", f"{name} is NaN.", fix="Leave it out for no limit.")
             if value is not None and name.startswith("max_") and value < 0:
@@ -91,8 +92,12 @@ class Feature:
                 )
         _check_range("lower", self.lower, "upper", self.upper)
         if self.plausible is not None:
-            if len(self.plausible) != 2:
-                raise SchemaError("SCHEMA_LIMITS", "plausible is not a pair.", fix="Give (low, high).")
+            if not isinstance(self.plausible, tuple | list) or len(self.plausible) != 2:
+                raise SchemaError(
+                    "SCHEMA_LIMITS", f"plausible is {self.plausible!r}, not a pair.", fix="Give (low, high)."
+                )
+            for end in self.plausible:
+                _check_number("an end of plausible", end)
             _check_range("the plausible minimum", self.plausible[0], "the plausible maximum", self.plausible[1])
         if self.role != "actionable" and self.has_limits:
             raise SchemaError(
@@ -124,6 +129,11 @@ class Feature:
                 raise SchemaError("SCHEMA_WEIGHT", f"{self.weight!r} is not a pair.", fix="Give (up, down).")
             return self.weight[0], self.weight[1]
         return self.weight, self.weight
+
+
+def _check_number(name: str, value: Any) -> None:
+    if value is not None and (isinstance(value, bool) or not isinstance(value, int | float | np.number)):
+        raise SchemaError("SCHEMA_LIMITS", f"{name} is {value!r}, not a number.", fix="Give a number, or leave it out.")
 
 
 def _check_range(low_name: str, low: float | None, high_name: str, high: float | None) -> None:
@@ -243,14 +253,7 @@ class Schema:
         self._check_one_hot(frame)
 
     def _check_graph(self, frame: pd.DataFrame, graph: CausalGraph, model_features: list[str]) -> None:
-        unknown = [node for node in graph.nodes if node not in frame.columns]
-        if unknown:
-            raise DataError(
-                "GRAPH_UNKNOWN_NODE",
-                f"The graph has nodes that are not in the data: {listed(unknown)}. "
-                f"{closest(unknown[0], frame.columns)}".rstrip(),
-                fix=f"The graph's nodes are {listed(graph.nodes, 20)}; the columns are {listed(frame.columns, 20)}.",
-            )
+        graph.require(frame.columns)
         lonely = [name for name in model_features if name not in graph.nodes]
         if lonely and graph.edges:
             warn(

@@ -45,6 +45,10 @@ class Detail(ABC):
         """What each actionable feature contributes to the cost."""
 
     @abstractmethod
+    def outside(self) -> Bools:
+        """Who starts outside the declared limits, which are then widened to the fact."""
+
+    @abstractmethod
     def reason(self, table: RecourseTable, row: int) -> str:
         """For a row without an action what stands in the way, or why nothing is known; otherwise empty."""
 
@@ -111,6 +115,12 @@ class RecourseTable:
         """Who has an action."""
         return (self.status == Status.OPTIMAL) | (self.status == Status.FEASIBLE)
 
+    @property
+    def effort(self) -> Floats:
+        """The cost of each action, NaN without one; 0 where it is proven to vanish (a step over an open boundary)."""
+        vanishing = (self.status == Status.OPTIMAL) & (self.bound <= 0)
+        return np.where(self.has_action, np.where(vanishing, 0.0, self.cost), np.nan)
+
     def counterfactuals(self) -> pd.DataFrame:
         """The data as it would be after each person's action; the facts where there is none."""
         encoding = self.detail.encoding
@@ -130,7 +140,7 @@ class RecourseTable:
         ]
 
     def frame(self) -> pd.DataFrame:
-        """The table: group, status, cost, bound, do_* (value set), delta_* (change), reason; X's index and order.
+        """The table: group, status, cost, bound, do_* (value set), delta_* (change), outside_limits, reason.
 
         A row without an action has no cost (NaN). The bound of an infeasible row is infinite.
         """
@@ -152,6 +162,7 @@ class RecourseTable:
         for j in range(self.delta.shape[1]):
             name = self.detail.encoding.columns[self.acts[j]].name
             columns[f"delta_{name}"] = np.where(chosen[:, j] & acting, self.delta[:, j], np.nan)
+        columns["outside_limits"] = self.detail.outside()
         columns["reason"] = self.reasons()
         return pd.DataFrame(columns, index=self.index)
 
@@ -200,6 +211,10 @@ class Live(Detail):
         facts = self.facts(rows)
         return action_costs(self.problem, facts, *self._settings(table, rows, facts))
 
+    def outside(self) -> Bools:
+        """Who starts outside the declared limits."""
+        return self.problem.outside(self.facts(slice(None)))
+
     def reason(self, table: RecourseTable, row: int) -> str:
         """Asked of the solver for infeasible rows; noted when solving for unknown ones."""
         if table.status[row] == Status.INFEASIBLE:
@@ -237,6 +252,10 @@ class Saved(Detail):
     def costs(self, table: RecourseTable, rows: Rows) -> Floats:
         """What each actionable feature contributes to the cost."""
         return self.arrays["costs"][rows]
+
+    def outside(self) -> Bools:
+        """Who starts outside the declared limits."""
+        return self.arrays["outside"]
 
     def reason(self, table: RecourseTable, row: int) -> str:
         """As it was when saved."""

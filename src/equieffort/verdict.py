@@ -36,6 +36,10 @@ REASONS = {
 ROUNDING = 1e-12
 
 
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
 class Rule(ABC):
     """How a ratio of efforts is compared with tau."""
 
@@ -87,12 +91,12 @@ class Criteria:
     certified: bool = True
 
     def __post_init__(self) -> None:
-        if not (isfinite(self.tau) and self.tau >= 1):
-            raise ParameterError("CRITERIA_INVALID", f"tau is {self.tau}.", fix="Give a ratio of at least 1.")
-        if not 0 < self.epsilon <= 1:
-            raise ParameterError("CRITERIA_INVALID", f"epsilon is {self.epsilon}.", fix="Give a share in (0, 1].")
-        if self.min_people < 1:
-            raise ParameterError("CRITERIA_INVALID", f"min_people is {self.min_people}.", fix="Give at least 1.")
+        if not (_is_number(self.tau) and isfinite(self.tau) and self.tau >= 1):
+            raise ParameterError("CRITERIA_INVALID", f"tau is {self.tau!r}.", fix="Give a ratio of at least 1.")
+        if not (_is_number(self.epsilon) and 0 < self.epsilon <= 1):
+            raise ParameterError("CRITERIA_INVALID", f"epsilon is {self.epsilon!r}.", fix="Give a share in (0, 1].")
+        if not (_is_number(self.min_people) and self.min_people >= 1):
+            raise ParameterError("CRITERIA_INVALID", f"min_people is {self.min_people!r}.", fix="Give at least 1.")
 
     def to_dict(self) -> dict[str, Any]:
         """A form that JSON can hold."""

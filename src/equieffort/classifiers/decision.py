@@ -49,6 +49,7 @@ class Decision:
         require_columns(frame, features, why="The model uses a feature, but X")
         decision = cls(classifier, tuple(map(str, features)), favourable, names is None)
         decision._check_classes()
+        _check_categories(classifier, frame)
         sample = frame.iloc[:200]
         decision._check_answers(sample)
         return decision
@@ -140,6 +141,27 @@ class Decision:
     def is_favourable(self, frame: pd.DataFrame) -> Bools:
         """Whether each person gets the label people want."""
         return np.asarray(self.labels(frame) == self.favourable, dtype=bool)
+
+
+def _check_categories(step: Any, frame: pd.DataFrame) -> None:
+    """Refuse a category that an encoder of the model has never met, also where it would silently ignore it."""
+    if hasattr(step, "steps"):
+        for _, inner in step.steps:
+            _check_categories(inner, frame)
+    elif hasattr(step, "transformers_"):
+        for _, inner, _ in step.transformers_:
+            _check_categories(inner, frame)
+    elif hasattr(step, "categories_") and hasattr(step, "feature_names_in_"):
+        for name, known in zip(step.feature_names_in_, step.categories_, strict=True):
+            if name in frame.columns and not (met := frame[name].isin(list(known)) | frame[name].isna()).all():
+                row = int((~met).to_numpy().argmax())
+                value = frame[name].iloc[row]
+                raise DataError(
+                    "DATA_UNSEEN_CATEGORY",
+                    f"Column {name!r} holds {value!r} in row {frame.index[row]!r}, which the model has never met. "
+                    f"{closest(value, known)}".rstrip(),
+                    fix=f"Correct the value, drop these rows, or train with it; the model knows {listed(known)}.",
+                )
 
 
 def _check_fitted(classifier: Any) -> None:

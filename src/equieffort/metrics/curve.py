@@ -31,8 +31,7 @@ def neighbourhood_sweep(
     unfavourable = table.is_unfavourable
     group = np.where(unfavourable, table.groups.codes, -1).astype(np.int64)
     where = np.flatnonzero(unfavourable) if centres is None else np.asarray(centres)
-    cost = np.where(table.has_action, table.cost, np.nan)
-    return sweep(distance, where, quantiles, group, cost, len(table.groups.labels))
+    return sweep(distance, where, quantiles, group, table.effort, len(table.groups.labels))
 
 
 def acr_curve(table: RecourseTable, found: Sweep) -> pd.DataFrame:

@@ -92,12 +92,12 @@ class Comparison:
 
 def group_stats(table: RecourseTable, members: Bools | None = None) -> dict[str, EffortStats]:
     """Statistics of each group among the members (everybody by default)."""
-    found = {}
+    found, effort = {}, table.effort
     for code, label in enumerate(table.groups.labels):
         rows = table.groups.codes == code
         if members is not None:
             rows = rows & members
-        found[label] = EffortStats.of(table.status[rows], table.cost[rows], table.bound[rows])
+        found[label] = EffortStats.of(table.status[rows], effort[rows], table.bound[rows])
     return found
 
 

@@ -71,7 +71,8 @@ class NearestK(Neighbourhood):
 
 def check_quantile(quantile: float) -> None:
     """Refuse a quantile that is not a share of people."""
-    if not (isinstance(quantile, int | float | np.number) and 0 < quantile <= 1):
+    is_number = isinstance(quantile, int | float | np.number) and not isinstance(quantile, bool)
+    if not (is_number and 0 < quantile <= 1):
         raise ParameterError(
             "NEIGHBOURS_QUANTILE",
             f"The quantile is {quantile!r}.",

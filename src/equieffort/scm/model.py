@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from equieffort.errors import CausalModelError, EquieffortWarning, ParameterError, closest, collecting, listed
-from equieffort.frames import Bools, Encoding, Floats, read_frame, require_columns
+from equieffort.frames import Bools, Encoding, Floats, read_frame, screen
 from equieffort.graph import CausalGraph
 from equieffort.scm.diagnostics import check_rows, examine
 from equieffort.scm.mechanisms import (
@@ -98,10 +98,10 @@ class StructuralCausalModel:
         `diagnostics_` (a frame, one row a learned node) and `warnings_`.
         """
         frame = read_frame(X)
-        require_columns(frame, self.graph.nodes, why="The graph has a node, but X")
+        self.graph.require(frame.columns)
+        screen(frame, self.graph.nodes, "error")
         encoding = Encoding.of(frame, self.graph.nodes, dict.fromkeys(self.categorical, "categorical"))
         matrix = encoding.encode(frame)
-        encoding.check(matrix, frame.index)
         mechanisms: dict[str, Mechanism | None] = {}
         rows: list[dict[str, Any]] = []
         with collecting() as kept:
@@ -117,8 +117,6 @@ class StructuralCausalModel:
     def _learn(self, node: str, encoding: Encoding, matrix: Floats, rows: list[dict[str, Any]]) -> Mechanism | None:
         causes = _subset(encoding, self.graph.parents(node))
         given = self.mechanisms.get(node, self.default)
-        if isinstance(given, Mechanism):
-            return given
         if encoding[node].is_category:
             if node in self.mechanisms:
                 raise CausalModelError(
@@ -127,6 +125,8 @@ class StructuralCausalModel:
                     fix="Declare it immutable in the schema, or code it as a number.",
                 )
             return None
+        if isinstance(given, Mechanism):
+            return given
         learner = given if isinstance(given, Learner) else Regressor(given)
         parents = matrix[:, [encoding.position(name) for name in causes.names]]
         values = matrix[:, encoding.position(node)]
@@ -176,7 +176,7 @@ class StructuralCausalModel:
         """The values that follow from noises, under interventions `do` (one value, or one a person)."""
         frame = read_frame(noise, what="noise")
         model = self.ready(frame)
-        require_columns(frame, model.graph.nodes, why="The graph has a node, but the noise")
+        model.graph.require(frame.columns)
         matrix = np.empty((len(frame), len(model.graph.nodes)))
         settings = model._settings(do or {}, len(frame))
         for k, node in enumerate(model.graph.nodes):
@@ -247,9 +247,9 @@ class StructuralCausalModel:
     def _enter(self, X: Any) -> tuple[StructuralCausalModel, pd.DataFrame, Floats]:
         frame = read_frame(X)
         model = self.ready(frame)
-        require_columns(frame, model.graph.nodes, why="The graph has a node, but X")
+        model.graph.require(frame.columns)
+        screen(frame, model.graph.nodes, "error")
         matrix = model.encoding_.encode(frame)
-        model.encoding_.check(matrix, frame.index)
         return model, frame, matrix
 
     def _settings(self, do: Mapping[str, Any], n: int) -> dict[str, Floats]:

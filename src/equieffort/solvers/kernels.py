@@ -139,14 +139,14 @@ def fill_batch(
                 wanted, code[i] = reach, TIE
             proven = True
             if any_whole:
-                bound[i], proven = _branch(
-                    min(need[i], reach) - tolerance[i], rate, price, room, whole, out, lows, highs, trial
-                )
-                if slack[i] >= 0.0:
+                # First with rounding forgiven; once the model has refused a score equal to the threshold, what
+                # lies within the tolerance of it counts as equal to it and no longer bounds.
+                sure = need[i] - tolerance[i] if slack[i] < 0.0 else min(need[i] + tolerance[i], reach)
+                bound[i], proven = _branch(sure, rate, price, room, whole, out, lows, highs, trial)
+                cost[i] = bound[i]
+                if wanted > sure:
                     cost[i], also = _branch(wanted, rate, price, room, whole, out, lows, highs, trial)
                     proven = proven and also
-                else:
-                    cost[i] = bound[i]
                 if cost[i] == np.inf:
                     # The corner reaches it but for rounding.
                     code[i] = TIE
@@ -155,7 +155,7 @@ def fill_batch(
                         out[j] = room[j]
                         cost[i] += room[j] * price[j]
                 if not proven:
-                    bound[i] = _fill(min(need[i], reach) - tolerance[i], rate, price, zero, room, trial)[0]
+                    bound[i] = _fill(need[i] - tolerance[i], rate, price, zero, room, trial)[0]
             else:
                 bound[i] = _fill(min(need[i], reach), rate, price, zero, room, out)[0]
                 cost[i] = bound[i]

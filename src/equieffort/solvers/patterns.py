@@ -26,7 +26,9 @@ class Row:
 
     position: int
     fixed: bool
-    """Must not change, whatever its role says (a category without an equation would follow it)."""
+    """Must not change."""
+    guards: str
+    """The category without an equation that would follow it, if that is why it must not change."""
     effect: Floats
     """Its change a unit of each numeric action."""
     shifts: dict[int, Floats]
@@ -80,12 +82,12 @@ def make_patterns(problem: RecourseProblem) -> list[Pattern]:
     return patterns
 
 
-def _effects(problem: RecourseProblem, is_set: tuple[bool, ...]) -> tuple[Floats, dict[int, Floats], set[int]]:
+def _effects(problem: RecourseProblem, is_set: tuple[bool, ...]) -> tuple[Floats, dict[int, Floats], dict[int, str]]:
     """Change of every column a unit of each action, and at each level of each category; columns kept still."""
     scm, count = problem.scm, len(problem.numeric)
     effect = np.zeros((len(problem.names), count))
     shifts = {k: np.zeros((len(problem.names), len(problem.encoding.columns[k].levels))) for k in problem.categorical}
-    frozen: set[int] = set()
+    frozen: dict[int, str] = {}
     for j, k in enumerate(problem.numeric):
         if is_set[j]:
             effect[k, j] = 1.0
@@ -97,7 +99,7 @@ def _effects(problem: RecourseProblem, is_set: tuple[bool, ...]) -> tuple[Floats
             continue
         mechanism = scm.mechanisms_[node]
         if mechanism is None:
-            frozen.update(moving)
+            frozen |= dict.fromkeys(moving, node)
             continue
         if not isinstance(mechanism, Linear):
             raise NotLinear(f"the equation of {node!r} is not linear, and an action can move it")
@@ -116,7 +118,7 @@ def _pattern(
     levels: tuple[int, ...],
     effect: Floats,
     shifts: dict[int, Floats],
-    frozen: set[int],
+    frozen: dict[int, str],
 ) -> Pattern:
     view = problem.view
     assert isinstance(view, LinearView)
@@ -130,11 +132,13 @@ def _pattern(
         limited = feature.role == "immutable" or (feature.plausible is not None and k not in settled)
         if moves and (limited or k in frozen):
             fixed = k in frozen or feature.role == "immutable"
-            rows.append(Row(k, fixed, effect[k], {c: shift[k] for c, shift in shifts.items()}))
+            rows.append(Row(k, fixed, frozen.get(k, ""), effect[k], {c: shift[k] for c, shift in shifts.items()}))
     changed = {c for c, level in zip(problem.categorical, levels, strict=True) if level >= 0}
-    for c in sorted(changed & frozen):
+    for c in sorted(changed & frozen.keys()):
         # A category without an equation hangs on this one, so it must keep its level: no level is the fact's own.
-        rows.append(Row(c, True, np.zeros(len(problem.numeric)), {c: np.arange(len(shifts[c][0]), dtype=np.float64)}))
+        rows.append(
+            Row(c, True, frozen[c], np.zeros(len(problem.numeric)), {c: np.arange(len(shifts[c][0]), dtype=np.float64)})
+        )
     chosen = sum(1 << b for b in range(len(problem.numeric)) if is_set[b])
     chosen += sum(1 << (len(problem.numeric) + b) for b, level in enumerate(levels) if level >= 0)
     level_gain = tuple(

@@ -55,7 +55,7 @@ class Program:
             return NONE, np.inf, np.inf, nothing
         if len(self.rows) == 0:
             return self._separable(need, slack, tolerance, reach, cutoff)
-        bound, first = self._least_cost(min(need, reach) - (tolerance if self.whole.any() else 0.0))
+        bound, first = self._least_cost(self._easier(need, slack, tolerance, reach))
         if first is None:
             return LIMIT, np.inf, 0.0, nothing
         if slack < 0:
@@ -78,13 +78,19 @@ class Program:
                     break
         return total
 
+    def _easier(self, need: float, slack: float, tolerance: float, reach: float) -> float:
+        """The need that bounds the cost: itself, or for whole numbers as in `fill_batch`."""
+        if not self.whole.any():
+            return min(need, reach)
+        return need - tolerance if slack < 0 else min(need + tolerance, reach)
+
     def _separable(
         self, need: float, slack: float, tolerance: float, reach: float, cutoff: float
     ) -> tuple[int, float, float, Floats]:
         """Without rows one constraint is left, which branch and bound on the curves solves by itself."""
         curves = [curve for side in self.sides if (curve := self._curve(side)) is not None]
         nothing = np.zeros(len(self.gain))
-        easier = min(need, reach) - (tolerance if self.whole.any() else 0.0)
+        easier = self._easier(need, slack, tolerance, reach)
         wanted, code = (need + slack, FOUND) if reach >= need + slack else (reach, TIE)
         bound, point, proven = least_cost(curves, min(easier, wanted), cutoff)
         if point is None:

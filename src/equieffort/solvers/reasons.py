@@ -55,7 +55,11 @@ def _room(problem: RecourseProblem, pattern: Pattern, person: Floats) -> list[tu
                 here = max(float(end / (side * row.effect[j])), 0.0)
                 if here < room:
                     name = problem.names[row.position]
-                    room, stop = here, f"{name!r} must not move" if row.fixed else f"plausible range of {name!r}"
+                    room, stop = here, f"plausible range of {name!r}"
+                    if row.fixed:
+                        stop = f"{name!r} must not move"
+                    if row.guards:
+                        stop = f"{row.guards!r} must not move, and no equation says how it follows {name!r}"
         if problem.is_integer[j] and np.isfinite(room):
             room = np.floor(room)
         found.append((j, room, stop))

@@ -74,7 +74,7 @@ def least_cost(curves: list[Curve], need: float, cutoff: float = np.inf) -> tupl
     heap = [(value, next(ticket), root, point)]
     while heap:
         value, turn, node, point = heapq.heappop(heap)
-        if value >= best - CLOSE * abs(best) and (found is not None or np.isfinite(cutoff)):
+        if np.isfinite(best) and value >= best - CLOSE * abs(best):
             return min(value, best), found, True
         if turn > MOST_NODES:
             return value, found, False

@@ -1,0 +1,71 @@
+"""What the documents say is what the code does."""
+
+from __future__ import annotations
+
+import re
+import runpy
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+
+import pytest
+
+import equieffort as ee
+
+ROOT = Path(__file__).parents[1]
+DOCUMENTS = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]
+
+
+def test_the_readme_example_runs(tmp_path, monkeypatch, capsys):
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)
+    assert blocks
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {}
+    with pytest.warns(ee.errors.EquieffortWarning, match=r"explains 0\.9% of its variance"):
+        for block in blocks:
+            exec(compile(block, "README.md", "exec"), names)
+    printed = capsys.readouterr().out
+    assert "Person 1 (female)" in printed
+    assert (tmp_path / "german.audit").is_file()
+
+
+def test_the_picture_caption_states_what_the_example_finds():
+    caption = (ROOT / "README.md").read_text(encoding="utf-8")
+    said = re.search(r"over everybody ([\d.]+) times", caption)
+    assert said is not None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ee.errors.EquieffortWarning)
+        audit = runpy.run_path(str(ROOT / "examples" / "german_credit.py"))["german_audit"]()
+    row = audit.by_group.set_index("group").loc["female"]
+    assert f"{row['acr']:.2f}" == said.group(1)
+    assert row["rd"] > 0
+    near = audit.curve(quantiles=[0.05, 0.1, 0.15, 0.2]).query("group == 'female'")
+    assert near["acr"].between(1.5, 2.6).all()
+
+
+def test_the_german_example_prints_a_verdict_and_saves(tmp_path):
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "examples" / "german_credit.py"), str(tmp_path / "made")],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert re.search(r"^(EQUAL|UNEQUAL|INCONCLUSIVE): ", done.stdout, re.MULTILINE)
+    assert ee.load(tmp_path / "made" / "german.audit").verdict.outcome.upper() in done.stdout
+
+
+def test_every_code_is_listed():
+    page = runpy.run_path(str(ROOT / "tools" / "error_codes.py"))["page"]()
+    assert (ROOT / "docs" / "errors.md").read_text(encoding="utf-8") == page
+
+
+def test_every_code_is_used():
+    source = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "src").rglob("*.py"))
+    unused = [code for code in ee.errors.CODES if source.count(f'"{code}"') < 2]
+    assert unused == []
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_links_lead_somewhere(document):
+    for target in re.findall(r"\]\(([^)#]+)\)", document.read_text(encoding="utf-8")):
+        if "://" not in target:
+            assert (document.parent / target).exists(), target
