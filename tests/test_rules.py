@@ -445,7 +445,7 @@ def test_unmatched() -> None:
 
 
 def test_nothing_is_executed() -> None:
-    source = Path(equieffort.rules.__file__).read_text(encoding="utf-8")
+    source = "".join(path.read_text(encoding="utf-8") for path in Path(equieffort.rules.__file__).parent.glob("*.py"))
     for word in ("eval(", "exec(", "compile(", "import ast", "getattr(", "__import__"):
         assert word not in source.replace("re.compile(", "")
 

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from equieffort.solvers import Status
@@ -28,6 +28,7 @@ def exactly(total: ExactSum) -> Fraction:
 # -- exact sums ----------------------------------------------------------------------------------------------------------
 
 
+@settings(deadline=None)
 @given(st.lists(FINITE | SPREAD, max_size=12))
 def test_exact_sum_is_the_sum_of_fractions(values):
     truth = sum(map(Fraction, values), Fraction(0))
@@ -58,6 +59,7 @@ def test_exact_sum_at_the_edges(values):
     assert exactly(exact_sum(np.array(values, dtype=np.float64))) == sum(map(Fraction, values), Fraction(0))
 
 
+@settings(deadline=None)
 @given(st.lists(SPREAD, min_size=1, max_size=10))
 def test_limbs_stand_for_their_values(values):
     digits, lowest = limbs(np.array(values))
@@ -65,6 +67,7 @@ def test_limbs_stand_for_their_values(values):
         assert sum(Fraction(d) * Fraction(2) ** (32 * k + lowest) for k, d in enumerate(row)) == Fraction(value)
 
 
+@settings(deadline=None)
 @given(st.lists(SPREAD, max_size=6), st.lists(SPREAD, max_size=6))
 def test_sums_add_compare_and_hash_by_value(left, right):
     a, b = exact_sum(np.array(left, dtype=np.float64)), exact_sum(np.array(right, dtype=np.float64))
@@ -99,6 +102,7 @@ def stats(people) -> EffortStats:
     return EffortStats.of(status, np.where(acting, cost, np.nan), bound)
 
 
+@settings(deadline=None)
 @given(PEOPLE, PEOPLE, PEOPLE)
 def test_merging_is_a_commutative_monoid(x, y, z):
     a, b, c = stats(x), stats(y), stats(z)
@@ -108,6 +112,7 @@ def test_merging_is_a_commutative_monoid(x, y, z):
     assert a + b == stats(x + y)
 
 
+@settings(deadline=None)
 @given(PEOPLE, st.data())
 def test_any_split_in_any_order_gives_the_whole(people, data):
     order = data.draw(st.permutations(range(len(people))))
@@ -121,6 +126,7 @@ def test_any_split_in_any_order_gives_the_whole(people, data):
     assert repr((merged.phi_interval, merged.rho_interval)) == repr((whole.phi_interval, whole.rho_interval))
 
 
+@settings(deadline=None)
 @given(PEOPLE)
 def test_counts_phi_and_rho_are_those_of_plain_fractions(people):
     found = stats(people)
@@ -159,12 +165,13 @@ def incomplete(optimal, gapped, infeasible, unknown) -> EffortStats:
 def completions(optimal, gapped, infeasible, unknown):
     """Every way it can turn out, on a grid: (costs of those with an action, number of unfavourable people)."""
     n = len(optimal) + len(gapped) + infeasible + len(unknown)
-    choices = [[(Fraction(b)), Fraction(b + c, 2), Fraction(c)] for b, c in gapped]
+    choices = [[Fraction(b), Fraction(b + c, 2), Fraction(c)] for b, c in gapped]
     choices += [[None, Fraction(b), Fraction(b + 1), Fraction(b + 1000)] for b in unknown]
     for picked in itertools.product(*choices):
         yield [*map(Fraction, optimal), *(c for c in picked if c is not None)], n
 
 
+@settings(deadline=None)
 @given(KNOWN, GAPPED, st.integers(0, 2), OPEN)
 def test_certified_intervals_hold_in_every_completion(optimal, gapped, infeasible, unknown):
     found = incomplete(optimal, gapped, infeasible, unknown)
@@ -185,6 +192,7 @@ def test_certified_intervals_hold_in_every_completion(optimal, gapped, infeasibl
         assert math.isnan(most)
 
 
+@settings(deadline=None)
 @given(KNOWN, GAPPED, st.integers(0, 2), OPEN)
 def test_phi_interval_follows_the_formula(optimal, gapped, infeasible, unknown):
     found = incomplete(optimal, gapped, infeasible, unknown)

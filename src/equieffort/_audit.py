@@ -16,7 +16,7 @@ import pandas as pd
 from equieffort import __version__
 from equieffort.cost import Cost
 from equieffort.distances import BoundDistance, Distance, Manhattan
-from equieffort.errors import DataError, EquieffortWarning, ParameterError, RuleError, collecting
+from equieffort.errors import DataError, EquieffortWarning, ParameterError, RuleError, collecting, warn
 from equieffort.explain import Explanation, explain
 from equieffort.frames import Bools, Missing
 from equieffort.metrics import PAPER_QUANTILES, acr_curve, by_group, comparisons, group_stats, neighbourhood_sweep
@@ -69,6 +69,8 @@ class Audit:
             rule = parse_rule(which)
             data = self.recourse.data
             columns = {str(name): data[name].to_numpy() for name in data.columns}
+            for sentence in rule.unmatched(columns):
+                warn("RULE_UNMATCHED", sentence, fix="Check the spelling; quotes and case count.")
             return self._assess("subgroup", f"People with {rule}", rule.evaluate(columns))
         mask = np.asarray(which)
         if mask.dtype != bool or mask.shape != (len(self.recourse),):

@@ -89,6 +89,7 @@ CODES: dict[str, str] = {
     "RULE_SYNTAX": "A subgroup is described by a small grammar that is parsed, never executed.",
     "RULE_NAME": "A rule can only speak of columns of the data.",
     "RULE_TYPE": "Only values of one kind can be compared, and only numbers ordered.",
+    "RULE_UNMATCHED": "A misspelt value describes nobody, or fails to exclude anybody.",
     "SUBGROUP_MASK": "The mask says for each person whether they belong.",
     "CRITERIA_INVALID": "The verdict compares the ratio and the difference with these thresholds.",
     "OUTCOME_ALL_UNFAVOURABLE": "A model that refuses everybody may be applied to the wrong data.",
