@@ -102,9 +102,6 @@ class Joined:
 
 
 Condition: TypeAlias = Compare | Within | Between
-
-
-Condition: TypeAlias = Compare | Within | Between
 Node: TypeAlias = Condition | Not | Joined
 
 
