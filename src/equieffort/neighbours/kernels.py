@@ -42,97 +42,77 @@ def _distances(values: Any, scales: Any, is_category: Any, power: int, centre: i
 
 @numba.njit(cache=True)
 def _one(
-    distance: Any, quantiles: Any, group: Any, digits: Any, slot: Any, start: Any, order: Any, size: Any, acting: Any,
-    count: Any, total: Any,
+    distance: Any, quantiles: Any, group: Any, digits: Any, slot: Any, ends: Any, order: Any, size: Any, acting: Any,
+    sums: Any,
 ) -> None:  # fmt: skip
-    """One centre: thresholds by bucket, then counts and digit sums up to each threshold.
+    """One centre: thresholds by bucket, then counts and digit sums up to each threshold, which rise.
 
-    `group` is the group of an unfavourably decided person and -1 for the others; `digits` are zero for people without
-    an action, who are told by digits[i, -1] == 1 otherwise.
+    `group` is the group of an unfavourably decided person and -1 for the others. The last column of `digits` is 1 for
+    people with an action, the others are the digits of their cost.
     """
     people, width = distance.shape[0], digits.shape[1] - 1
     top = 0.0
     for i in range(people):
         top = max(top, distance[i])
     scale = BUCKETS / top if top > 0.0 else 0.0
-    start[:] = 0
+    ends[:] = 0
     for i in range(people):
         b = min(int(distance[i] * scale), BUCKETS - 1)
         slot[i] = b
-        start[b + 1] += 1
+        ends[b + 1] += 1
     for b in range(BUCKETS):
-        start[b + 1] += start[b]
+        ends[b + 1] += ends[b]
     for i in range(people):
         b = slot[i]
-        order[start[b]] = i
-        start[b] += 1
-    # start[b] is now the end of bucket b.
-    groups = size.shape[1]
-    for g in range(groups):
-        count[g, 0] = 0
-        count[g, 1] = 0
-        for w in range(width):
-            total[g, w] = 0
+        order[ends[b]] = i
+        ends[b] += 1
+    # ends[b] has moved from the beginning of bucket b to its end.
     done = 0
-    last = 0
     for q in range(quantiles.shape[0]):
-        rank = quantiles[q] * (people - 1)
-        low = int(np.floor(rank))
-        high = min(low + 1, people - 1)
-        share = rank - low
-        below = _order_statistic(distance, order, start, low, slot)
-        above = _order_statistic(distance, order, start, high, slot) if high != low else below
-        # numpy's interpolation, step for step, so that ties fall as they do there.
-        gap = above - below
-        threshold = below + gap * share if share < 0.5 else above - gap * (1.0 - share)
-        if gap == 0.0:
-            threshold = above
+        if q == 0:
+            size[0, :] = 0
+            acting[0, :] = 0
+            sums[0, :, :] = 0
+        threshold = _quantile(distance, order, ends, slot, quantiles[q])
         edge = min(int(threshold * scale), BUCKETS - 1)
-        # Whole buckets below the edge are inside; quantiles rise, so what was added stays.
-        while last < edge:
-            for p in range(done, start[last]):
-                _add(order[p], group, digits, width, count, total)
-            done = start[last]
-            last += 1
-        for g in range(groups):
-            size[q, g] = count[g, 0]
-            acting[q, g] = count[g, 1]
-        for p in range(done, start[edge]):
-            i = order[p]
-            if group[i] >= 0 and distance[i] <= threshold:
-                size[q, group[i]] += 1
-                acting[q, group[i]] += digits[i, width]
-        _sum_edge(q, threshold, distance, order, done, start[edge], group, digits, width, total)
+        inside = ends[edge - 1] if edge > 0 else 0
+        # Whole buckets below the edge are inside for this quantile and all that follow.
+        for p in range(done, inside):
+            _add(order[p], group, digits, width, size[q], acting[q], sums[q])
+        done = max(done, inside)
+        if q + 1 < quantiles.shape[0]:
+            size[q + 1, :] = size[q]
+            acting[q + 1, :] = acting[q]
+            sums[q + 1, :, :] = sums[q]
+        for p in range(done, ends[edge]):
+            if distance[order[p]] <= threshold:
+                _add(order[p], group, digits, width, size[q], acting[q], sums[q])
 
 
 @numba.njit(cache=True, inline="always")
-def _add(i: int, group: Any, digits: Any, width: int, count: Any, total: Any) -> None:
+def _add(i: int, group: Any, digits: Any, width: int, size: Any, acting: Any, sums: Any) -> None:
     g = group[i]
     if g >= 0:
-        count[g, 0] += 1
-        count[g, 1] += digits[i, width]
+        size[g] += 1
+        acting[g] += digits[i, width]
         for w in range(width):
-            total[g, w] += digits[i, w]
+            sums[g, w] += digits[i, w]
 
 
 @numba.njit(cache=True)
-def _sum_edge(
-    q: int, threshold: float, distance: Any, order: Any, begin: int, end: int, group: Any, digits: Any, width: int,
-    total: Any,
-) -> None:  # fmt: skip
-    """Digit sums at this quantile go to rows after the running ones: total[groups * (1 + q) + g]."""
-    groups = total.shape[0] // (1 + MOST)
-    for g in range(groups):
-        for w in range(width):
-            total[groups * (1 + q) + g, w] = total[g, w]
-    for p in range(begin, end):
-        i = order[p]
-        if group[i] >= 0 and distance[i] <= threshold:
-            for w in range(width):
-                total[groups * (1 + q) + group[i], w] += digits[i, w]
-
-
-MOST = 64
+def _quantile(distance: Any, order: Any, ends: Any, slot: Any, quantile: float) -> float:
+    """numpy's linear quantile, step for step, so that ties fall as they do there."""
+    people = distance.shape[0]
+    rank = quantile * (people - 1)
+    low = int(np.floor(rank))
+    high = min(low + 1, people - 1)
+    share = rank - low
+    below = _order_statistic(distance, order, ends, low, slot)
+    above = _order_statistic(distance, order, ends, high, slot) if high != low else below
+    gap = above - below
+    if gap == 0.0:
+        return above
+    return below + gap * share if share < 0.5 else above - gap * (1.0 - share)
 
 
 @numba.njit(cache=True)
@@ -156,14 +136,13 @@ def sweep_mixed(
     for block in numba.prange(blocks):
         distance = np.empty(people)
         slot = np.empty(people, dtype=np.int32)
-        start = np.empty(BUCKETS + 1, dtype=np.int64)
+        ends = np.empty(BUCKETS + 1, dtype=np.int64)
         order = np.empty(people, dtype=np.int64)
-        count = np.empty((groups, 2), dtype=np.int64)
-        total = np.zeros((groups * (1 + MOST), width), dtype=np.int64)
+        sums = np.empty((quantiles.shape[0], groups, width), dtype=np.int64)
         for c in range(block * len(centres) // blocks, (block + 1) * len(centres) // blocks):
             _distances(values, scales, is_category, power, centres[c], distance)
-            _one(distance, quantiles, group, digits, slot, start, order, size[c], acting[c], count, total)
-            _round(total, groups, quantiles.shape[0], unit, cost[c])
+            _one(distance, quantiles, group, digits, slot, ends, order, size[c], acting[c], sums)
+            _round(sums, unit, cost[c])
 
 
 @numba.njit(cache=True, parallel=True)
@@ -176,22 +155,21 @@ def sweep_given(
     blocks = 16
     for block in numba.prange(blocks):
         slot = np.empty(people, dtype=np.int32)
-        start = np.empty(BUCKETS + 1, dtype=np.int64)
+        ends = np.empty(BUCKETS + 1, dtype=np.int64)
         order = np.empty(people, dtype=np.int64)
-        count = np.empty((groups, 2), dtype=np.int64)
-        total = np.zeros((groups * (1 + MOST), width), dtype=np.int64)
+        sums = np.empty((quantiles.shape[0], groups, width), dtype=np.int64)
         for c in range(block * centres // blocks, (block + 1) * centres // blocks):
-            _one(distances[c], quantiles, group, digits, slot, start, order, size[c], acting[c], count, total)
-            _round(total, groups, quantiles.shape[0], unit, cost[c])
+            _one(distances[c], quantiles, group, digits, slot, ends, order, size[c], acting[c], sums)
+            _round(sums, unit, cost[c])
 
 
 @numba.njit(cache=True, inline="always")
-def _round(total: Any, groups: int, quantiles: int, unit: float, cost: Any) -> None:
+def _round(sums: Any, unit: float, cost: Any) -> None:
     """From digits to a double: the digits are exact, so the result is the same however people were ordered."""
-    width = total.shape[1]
+    quantiles, groups, width = sums.shape
     for q in range(quantiles):
         for g in range(groups):
             value = 0.0
             for w in range(width - 1, -1, -1):
-                value = value * 4294967296.0 + float(total[groups * (1 + q) + g, w])
+                value = value * 4294967296.0 + float(sums[q, g, w])
             cost[q, g] = value * unit

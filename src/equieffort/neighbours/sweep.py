@@ -9,9 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from equieffort.distances import BoundDistance, MixedDistance
-from equieffort.errors import ParameterError
 from equieffort.frames import Floats
-from equieffort.neighbours.kernels import MOST, sweep_given, sweep_mixed
+from equieffort.neighbours.kernels import sweep_given, sweep_mixed
 from equieffort.neighbours.neighbourhoods import check_quantile
 from equieffort.stats import limbs
 
@@ -62,8 +61,6 @@ def sweep(
     """
     for quantile in quantiles:
         check_quantile(quantile)
-    if len(quantiles) > MOST:
-        raise ParameterError("NEIGHBOURS_QUANTILE", f"{len(quantiles)} quantiles.", fix=f"Ask for at most {MOST}.")
     rising = np.argsort(quantiles, kind="stable")
     wanted = np.asarray(quantiles, dtype=np.float64)[rising]
     has = ~np.isnan(cost)
