@@ -54,6 +54,8 @@ class LinearView:
     tables: dict[int, Floats]
     intercept: float
     closed: bool
+    rowwise: bool
+    """Whether the model's own score of a person is the same in every batch, to the last bit."""
 
     def score(self, matrix: Floats) -> Floats:
         """The score of encoded people."""
@@ -84,6 +86,7 @@ class NotLinear(Exception):
 def linear_view(decision: Decision, encoding: Encoding) -> LinearView:
     """The linear view of a classifier over the encoded columns; raises `NotLinear` with the reason."""
     classifier = decision.classifier
+    rowwise = isinstance(classifier, LinearScore)
     if isinstance(classifier, LinearScore):
         affine = Affine.identity(encoding, tuple(classifier.coef))
         coef, intercept = np.array(list(classifier.coef.values()), dtype=np.float64), -float(classifier.threshold)
@@ -100,7 +103,9 @@ def linear_view(decision: Decision, encoding: Encoding) -> LinearView:
         raise NotLinear(f"its {len(coef)} coefficients do not match the {affine.matrix.shape[0]} columns it gets")
     tables = {k: sign * (coef @ table) for k, table in affine.tables.items()}
     tables = {k: table for k, table in tables.items() if np.any(table)}
-    return LinearView(sign * (coef @ affine.matrix), tables, sign * float(intercept + coef @ affine.shift), closed)
+    return LinearView(
+        sign * (coef @ affine.matrix), tables, sign * float(intercept + coef @ affine.shift), closed, rowwise
+    )
 
 
 LINEAR_MODELS = (

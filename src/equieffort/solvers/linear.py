@@ -83,6 +83,7 @@ class _People:
     tolerance: Floats
     attempt: int
     closed: bool
+    """Whether the boundary itself is favourable and can be trusted to the last bit."""
 
     @classmethod
     def of(cls, problem: RecourseProblem, matrix: Floats, attempt: int) -> _People:
@@ -91,7 +92,7 @@ class _People:
         facts = matrix[:, list(problem.numeric)]
         low, high = problem.action_box(matrix)
         need = problem.margin - view.score(matrix)
-        closed = view.closed or problem.margin > 0
+        closed = view.rowwise and (view.closed or problem.margin > 0)
         return cls(matrix, facts, low, high, need, STEP * view.magnitude(matrix), attempt, closed)
 
     def slack(self, any_whole: bool) -> Floats:
@@ -169,13 +170,16 @@ def _try_pattern(problem: RecourseProblem, people: _People, pattern: Pattern, pr
         give = TOLERANCE * (1.0 + np.abs(people.matrix[:, row.position]))
         hard |= (moved < least - give) | (moved > most + give)
     code[~usable] = NONE
-    # The fill forgets shared rows, so it bounds from below: what is dearer already need not be looked at again.
-    cheaper = out_bound + price < proposal.cost if isinstance(cost, LinearCost) else True
-    for i in np.flatnonzero(hard & usable & (code != NONE) & cheaper).tolist():
+    hard &= usable & (code != NONE)
+    if isinstance(cost, LinearCost):
+        # The fill forgets shared rows, so it bounds from below: what a sure action beats need not be looked at again.
+        dearer = hard & (proposal.code == FOUND) & (out_bound + price >= proposal.cost)
+        code[dearer] = NONE
+        hard &= ~dearer
+    for i in np.flatnonzero(hard).tolist():
+        sure = proposal.cost[i] - price[i] if proposal.code[i] == FOUND else np.inf
         program = _program(problem, people, pattern, i, low[i], high[i], shared, float(need[i] + max(slack[i], 0.0)))
-        code[i], out_cost[i], out_bound[i], delta[i] = program.solve(
-            need[i], slack[i], people.tolerance[i], proposal.cost[i] - price[i]
-        )
+        code[i], out_cost[i], out_bound[i], delta[i] = program.solve(need[i], slack[i], people.tolerance[i], sure)
     _keep(problem, pattern, proposal, code, out_cost + price, out_bound + price, delta)
 
 
@@ -205,20 +209,19 @@ def _program(
     row_low = [least[i] for _, least, _ in shared]
     row_high = [most[i] for _, _, most in shared]
     rows = [row.effect for row, _, _ in shared]
+    forced = bool(((low > 0) | (high < 0)).any())
     for j in range(len(problem.numeric)):
         if not pattern.is_set[j]:
             continue
         for sign, room in ((1.0, high[j]), (-1.0, -low[j])):
             if room <= 0:
                 continue
-            if not shared:
+            if not shared and not forced:
                 # With one constraint a move the wrong way never helps, nor one further than would do alone.
                 gain = sign * pattern.gain[j]
-                forced = low[j] > 0 or high[j] < 0
-                if gain <= 0 and not forced:
+                if gain <= 0:
                     continue
-                if gain > 0 and not forced:
-                    room = min(room, np.ceil(max(need, 0.0) / gain * (1 + 1e-9)) + 1.0)
+                room = min(room, np.ceil(max(need, 0.0) / gain * (1 + 1e-9)) + 1.0)
             if isinstance(cost, LinearCost):
                 up, down = cost.prices(people.facts[i : i + 1])
                 segments = [(float(room), float((up if sign > 0 else down)[0, j]))]

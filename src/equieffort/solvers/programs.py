@@ -6,7 +6,7 @@ The answer is polished in floating point before it is returned, since solvers wo
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -55,6 +55,12 @@ class Program:
             return NONE, np.inf, np.inf, nothing
         if len(self.rows) == 0:
             return self._separable(need, slack, tolerance, reach, cutoff)
+        return self._ended(max(need + slack, need))._with_rows(need, slack, tolerance, reach, at)
+
+    def _with_rows(
+        self, need: float, slack: float, tolerance: float, reach: float, at: Floats | None
+    ) -> tuple[int, float, float, Floats]:
+        nothing = np.zeros(len(self.gain))
         bound, first = self._least_cost(self._easier(need, slack, tolerance, reach))
         if first is None:
             return LIMIT, np.inf, 0.0, nothing
@@ -77,6 +83,28 @@ class Program:
                 if left <= 0:
                     break
         return total
+
+    def _ended(self, need: float) -> Program:
+        """The same program with an end to segments that must be kept in order and have none.
+
+        Some answer costs C, so none worth having goes further than C divided by the price out there.
+        """
+        endless = [side for side in self.sides if not side.is_convex and np.isinf(side.segments[-1][0])]
+        if not endless:
+            return self
+        moves, widths, _ = self._columns()
+        reach, _ = self._largest_gain()
+        status, _, solution = self._run(np.ones(len(widths)), moves, widths, min(need, reach), order=False)
+        if solution is None or status != "optimal":
+            return self
+        enough = self._cost(self._settle(moves @ solution)) * (1 + 1e-6) + 1e-9
+        sides = []
+        for side in self.sides:
+            width, price = side.segments[-1]
+            if side in endless and price > 0:
+                width = np.ceil(enough / price) + 1.0
+            sides.append(Side(side.feature, side.sign, [*side.segments[:-1], (width, price)]))
+        return replace(self, sides=sides)
 
     def _easier(self, need: float, slack: float, tolerance: float, reach: float) -> float:
         """The need that bounds the cost: itself, or for whole numbers as in `fill_batch`."""
