@@ -425,7 +425,7 @@ def random_case(rng: np.random.Generator, family: str = "continuous") -> Case:
         units = {name: 1.0 if name in wholes else 10 ** rng.uniform(-2, 4) for name in names}
     if family == "wide integer":
         units |= dict.fromkeys(wholes, 10 ** rng.uniform(1, 3))
-    n = int(rng.integers(5, 21 if family in ("continuous", "wide integer") else 13))
+    n = 5 + min(int(rng.exponential(3.5)), 15)
     people = _roots(rng, n, categories)
     causes = _causes(rng, people, names, units)
     for name in names:
@@ -483,7 +483,7 @@ def _roots(rng: np.random.Generator, n: int, categories: list[str]) -> pd.DataFr
 
 
 def _causes(rng: np.random.Generator, people: pd.DataFrame, names: list[str], units: Any) -> dict[str, Any]:
-    """A random graph in causal order; rarely the sensitive column, or a category, has causes too."""
+    """A random graph in causal order; rarely the sensitive column has a cause, which must then stay or be cut off."""
     density = rng.uniform(0.1, 0.8)
     causes: dict[str, Any] = {name: {} for name in (*people.columns, *names)}
     for k, name in enumerate(names):
@@ -496,11 +496,10 @@ def _causes(rng: np.random.Generator, people: pd.DataFrame, names: list[str], un
             if rng.random() < density:
                 size = rng.uniform(0.2, 1.5) * rng.choice([-1, 1])
                 causes[name][cause] = size * units[name] / units[cause]
-    if not is_text(people["s"]) and rng.random() < 0.05:
-        late = rng.choice(names[1:])
-        if not any("s" in causes[name] for name in names):
-            causes["s"] = {late: rng.normal() / units[late]}
-            causes = {name: causes[name] for name in (*[c for c in causes if c != "s"], "s")}
+    if rng.random() < 0.15 and not any("s" in causes[name] for name in names):
+        late = str(rng.choice(names))
+        causes["s"] = {late: rng.normal() / units[late]}
+        causes = {name: causes[name] for name in (*[c for c in causes if c != "s"], "s")}
     return causes
 
 
@@ -675,8 +674,9 @@ def schema_of(case: Case) -> Schema:
 
 def scm_of(case: Case) -> StructuralCausalModel:
     edges = [(cause, name) for name, causes in case.causes.items() for cause in causes]
-    equations = {name: Linear(causes) for name, causes in case.causes.items() if causes}
-    return StructuralCausalModel(edges, nodes=list(case.causes) if case.named else None, mechanisms=equations)
+    equations = {name: Linear(causes) for name, causes in case.causes.items() if causes and not case.is_category(name)}
+    scm = StructuralCausalModel(edges, nodes=list(case.causes) if case.named else None, mechanisms=equations)
+    return scm.fit(case.people)
 
 
 def problem_of(case: Case) -> RecourseProblem:
@@ -712,10 +712,14 @@ class Tally:
             setattr(self, name, getattr(self, name) + getattr(other, name))
         return self
 
+    @property
+    def counts(self) -> dict[str, int]:
+        return {**vars(self), "disagreements": len(self.disagreements)}
+
 
 def compare(case: Case, oracle: Callable[[Case, dict[str, Any]], float], label: str = "") -> Tally:
     """Solve a case both ways; statuses, costs, bounds and actions must agree."""
-    table, tally = solved(case), Tally(cases=1)
+    table, scm, tally = solved(case), scm_of(case), Tally(cases=1)
     labels = case.classifier.predict(case.people[list(case.classifier.feature_names_in_)])
     for row, person in enumerate(persons(case)):
         told = table.iloc[row]
@@ -724,7 +728,7 @@ def compare(case: Case, oracle: Callable[[Case, dict[str, Any]], float], label: 
             fault = "" if told.status == "not_needed" else f"{told.status} though favourable already"
         else:
             tally.people += 1
-            fault = judge(told, oracle(case, person)) or replay_fault(case, person, told)
+            fault = judge(told, oracle(case, person)) or replay_fault(case, scm, person, told)
             if told.status in ("optimal", "feasible", "infeasible"):
                 setattr(tally, told.status, getattr(tally, told.status) + 1)
         if fault:
@@ -747,7 +751,7 @@ def judge(told: pd.Series, truth: float) -> str:
     return ""
 
 
-def replay_fault(case: Case, person: dict[str, Any], told: pd.Series) -> str:
+def replay_fault(case: Case, scm: StructuralCausalModel, person: dict[str, Any], told: pd.Series) -> str:
     """Empty if the action is allowed, follows the equations, flips the label and costs what is said."""
     if told.status not in ("optimal", "feasible"):
         return ""
@@ -783,15 +787,15 @@ def replay_fault(case: Case, person: dict[str, Any], told: pd.Series) -> str:
         return f"costs {cost!r} by hand, {told.cost!r} is said"
     if case.score_of(after) < case.margin - 1e-9 * (1 + abs(case.threshold)):
         return f"the score only becomes {case.score_of(after)!r}"
-    return "" if labelled(case, person, done) == case.favourable else "the label does not flip"
+    return "" if labelled(case, scm, person, done) == case.favourable else "the label does not flip"
 
 
-def labelled(case: Case, person: dict[str, Any], done: dict[str, Any]) -> Any:
-    """The classifier's own label of the counterfactual person."""
-    scm, alone = scm_of(case), pd.DataFrame([person]).astype(case.people.dtypes)
+def labelled(case: Case, scm: StructuralCausalModel, person: dict[str, Any], done: dict[str, Any]) -> Any:
+    """The classifier's own label of the counterfactual person, asked alone."""
+    alone = pd.DataFrame([person]).astype(case.people.dtypes)
     within = {name: value for name, value in done.items() if name in scm.graph.nodes}
     outside = {name: value for name, value in done.items() if name not in scm.graph.nodes}
-    after = scm.fit(case.people).counterfactual(alone, within).assign(**outside)
+    after = scm.counterfactual(alone, within).assign(**outside)
     return case.classifier.predict(after[list(case.classifier.feature_names_in_)])[0]
 
 

@@ -180,6 +180,18 @@ BAD: dict[str, Callable[[], Any]] = {
     "09 missing, logistic": lambda: audit(
         people(debt=[1, NAN, 3, 4, 5, 6, 7, NAN]).set_axis(LABELS), logistic(), missing="error"
     ),
+    "09 missing, numbered people": lambda: audit(
+        people(debt=[1, NAN, 3, 4, 5, 6, 7, NAN]).set_axis([10, 20, 30, 40, 50, 60, 70, 80])
+    ),
+    "10 absurd, numbered people": lambda: audit(people(debt=[1, 1e300, 3, 4, 5, 6, 7, 8]).iloc[1:]),
+    "12 unseen, numbered people": lambda: audit(
+        purposes().assign(purpose=["boat", *["car", "tv"] * 3, "tv"]).iloc[[0, 2, 5, 7]], purpose_model()
+    ),
+    "48 answers differently, numbered people": lambda: audit(people().iloc[[0, 1, 4, 5, 7]], Fickle()),
+    "49 no label, numbered people": lambda: audit(
+        people().iloc[[0, 2, 5, 7]], Model(lambda X: np.where(X.income == 4, NAN, X.income > 10))
+    ),
+    "person, unknown, numbered people": lambda: audit(people().set_axis(range(10, 18)).iloc[[0, 2, 3, 5, 7]]).explain(9),
     "09 missing in a fit": lambda: SCM([("debt", "income")]).fit(people(debt=[1, NAN, 3, 4, 5, 6, 7, NAN])),
     "09 missing group": lambda: audit(people(sex=["f", None, *"ffmmmm"]).set_axis(LABELS)),
     "09 unknown word": lambda: audit(missing="ignore"),
@@ -366,7 +378,7 @@ def check_words(problem: EquieffortError | EquieffortWarning) -> None:
         assert part.endswith((".", "?")), part
         assert part == part.strip()
         assert "  " not in part
-        assert not re.search(r"Traceback|File \"|np\.\w+\(|<class|object at 0x|dtype\(|\bNone\b", part), part
+        assert not re.search(r"Traceback|File \"|\bnp\.|<class|object at 0x|dtype\(|\bNone\b", part), part
         assert "''" not in part
         assert '""' not in part
         assert not re.search(r"[.,;:?!]{2}", part.replace("...", "")), part
@@ -378,6 +390,7 @@ def check_words(problem: EquieffortError | EquieffortWarning) -> None:
 
 POOR_WORDS = {
     "45 no predict, extra column": "a warning about unused columns comes first",
+    "48 answers differently": "shows np.False_",
     "49 fails": "the model's words, without a full stop",
 }
 
@@ -458,6 +471,7 @@ def test_case_08_extra_columns() -> None:
 
 def test_case_09_missing_value() -> None:
     refused("09 missing", DataError, "DATA_MISSING_VALUES", "'debt'", "2 missing", "'c'", 'missing="drop"', '"model"')
+    refused("09 missing, numbered people", DataError, "DATA_MISSING_VALUES", "the first in row 20.")
     refused("09 missing in a fit", DataError, "DATA_MISSING_VALUES", "'debt'", "row 1")
     refused("09 missing group", DataError, "DATA_MISSING_VALUES", "'sex'", "row 'c'")
     refused("09 unknown word", ParameterError, "PARAMETER", "'ignore'", '"drop"')
@@ -1102,9 +1116,12 @@ def test_case_58_duplicate_index() -> None:
         lambda X: pl.from_pandas(X).with_columns(pl.col("sex").cast(pl.Categorical)),
         lambda X: pa.Table.from_pandas(X, preserve_index=False),
         lambda X: X.to_dict("list"),
-        lambda X: X.convert_dtypes(),
+        lambda X: X.astype({"sex": "string", "debt": "Float64", "income": X.income.dtype.name.title()}),
         lambda X: X.astype({"sex": "category"}),
-        lambda X: X.assign(sex=pd.Categorical(X.sex, categories=["m", "x", "f"])),
+        pytest.param(
+            lambda X: X.assign(sex=pd.Categorical(X.sex, categories=["m", "x", "f"])),
+            marks=pytest.mark.xfail(strict=True, reason="a level that nobody has counts as a collinear cause"),
+        ),
         lambda X: X.astype({"sex": object}),
     ],
     ids=["polars", "polars category", "pyarrow", "dict", "nullable", "category", "unused level", "object"],
@@ -1112,7 +1129,7 @@ def test_case_58_duplicate_index() -> None:
 @pytest.mark.parametrize("whole", [False, True])
 def test_every_kind_of_table_gives_the_same(convert: Callable[[pd.DataFrame], Any], whole: bool) -> None:
     X = people(income=[int(x) for x in INCOME]) if whole else people()
-    X = X.assign(income=X.income + [0, 0, 0, 0, 4, 4, 4, 4])
+    X["income"] += np.array([0, 0, 0, 0, 4, 4, 4, 4])
     scm = SCM([("sex", "income"), ("income", "debt")])
     options = {"schema": schema(features={"income": "actionable", "debt": "mutable"})}
     expected = audit(X, rule(23, income=2, debt=1), scm=scm.fit(X), **options)

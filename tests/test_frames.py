@@ -90,7 +90,8 @@ def test_the_callers_frame_is_used_as_it_is_and_not_modified():
     encoding = Encoding.of(frame, PEOPLE)
     matrix = encoding.encode(frame)
     matrix[:] = -1
-    encoding.decode(np.zeros_like(matrix))["age"] = 7
+    decoded = encoding.decode(np.zeros_like(matrix))
+    decoded["age"] = 7
     screen(frame, PEOPLE, "error")
     join_sensitive(frame, ["f", "m", "f"], ["sex"])
     pd.testing.assert_frame_equal(frame, before)

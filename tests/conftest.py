@@ -1,0 +1,38 @@
+"""The oracles can be imported by every test, and `make verify` ends with a table of what was compared."""
+
+from __future__ import annotations
+
+import platform
+import sys
+from collections import Counter
+from datetime import UTC, datetime
+from pathlib import Path
+
+import numpy
+import pytest
+import scipy
+
+# However pytest is started, `tests.oracles` is found.
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+COLUMNS = ("cases", "people", "optimal", "infeasible", "feasible", "disagreements")
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """What the verify tests compared, a line a family."""
+    totals: dict[str, Counter[str]] = {}
+    for reports in terminalreporter.stats.values():
+        for report in reports:
+            for name, counts in getattr(report, "user_properties", ()):
+                if name == "verify" and getattr(report, "when", "") == "call":
+                    totals.setdefault(counts["family"], Counter()).update({c: counts[c] for c in COLUMNS})
+    if not totals:
+        return
+    write = terminalreporter.write_line
+    terminalreporter.section("exact solver against brute force")
+    versions = f"Python {platform.python_version()}, numpy {numpy.__version__}, scipy {scipy.__version__}"
+    write(f"{datetime.now(UTC):%Y-%m-%d}, {versions}")
+    write(f"{'family':14}" + "".join(f"{column:>15}" for column in COLUMNS))
+    totals["all"] = sum(totals.values(), Counter())
+    for family, counts in totals.items():
+        write(f"{family:14}" + "".join(f"{counts[column]:15,}" for column in COLUMNS))

@@ -1,0 +1,198 @@
+"""Errors and warnings: codes that stay, words that can be read, and no way to raise one without them."""
+
+from __future__ import annotations
+
+import ast
+import copy
+import pickle
+import re
+import warnings
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import equieffort as ee
+from equieffort import errors
+from equieffort.errors import CODES, EquieffortError, EquieffortWarning, closest, collecting, listed, warn
+
+SOURCE = Path(errors.__file__).parent
+KINDS = [getattr(errors, name) for name in dir(errors) if name.endswith("Error") and name != "EquieffortError"]
+
+
+@pytest.mark.parametrize("code", CODES)
+def test_codes_are_stable_words_and_reasons_are_sentences(code: str) -> None:
+    assert re.fullmatch(r"[A-Z]+(_[A-Z0-9]+)*", code)
+    why = CODES[code]
+    assert why[0].isupper()
+    assert why.endswith(".")
+    assert "  " not in why
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_error_has_parts_and_a_layout(kind: type[EquieffortError]) -> None:
+    error = kind("PARAMETER", "k is 0.", fix="Give 1.")
+    assert (error.code, error.what, error.why, error.fix) == ("PARAMETER", "k is 0.", CODES["PARAMETER"], "Give 1.")
+    expected = f"k is 0.\n  Why it matters: {CODES['PARAMETER']}\n  How to fix it: Give 1.\n  Code: PARAMETER"
+    assert str(error) == expected
+    assert isinstance(error, EquieffortError)
+    assert isinstance(error, ValueError)
+    assert "How to fix it" not in str(kind("PARAMETER", "k is 0."))
+
+
+def test_an_unknown_code_cannot_be_raised() -> None:
+    with pytest.raises(KeyError, match="NO_SUCH_CODE"):
+        EquieffortError("NO_SUCH_CODE", "What.")
+    with pytest.raises(KeyError, match="NO_SUCH_CODE"):
+        EquieffortWarning("NO_SUCH_CODE", "What.")
+
+
+@pytest.mark.parametrize("again", [copy.deepcopy, lambda problem: pickle.loads(pickle.dumps(problem))])
+@pytest.mark.parametrize("kind", [*KINDS, EquieffortWarning])
+def test_problems_survive_copying_and_pickling(kind: type, again: object) -> None:
+    problem = kind("PARAMETER", "k is 0.", fix="Give 1.")
+    twin = again(problem)  # type: ignore[operator]
+    assert type(twin) is kind
+    assert str(twin) == str(problem)
+    assert (twin.code, twin.what, twin.fix) == (problem.code, problem.what, problem.fix)
+
+
+def test_a_causal_model_with_warnings_can_be_pickled() -> None:
+    scm = ee.StructuralCausalModel([("a", "b")])
+    with pytest.warns(EquieffortWarning, match="explains"):
+        scm.fit(pd.DataFrame({"a": [0.0, 0, 1, 1], "b": [1.0, 2, 1, 2]}))
+    twin = pickle.loads(pickle.dumps(scm))
+    assert [warning.code for warning in twin.warnings_] == ["SCM_POOR_FIT"]
+    assert twin.equations() == scm.equations()
+
+
+def test_warnings_are_issued_and_collected() -> None:
+    with warnings.catch_warnings(record=True) as issued, collecting() as outer:
+        warnings.simplefilter("always")
+        warn("PARAMETER", "One.", fix="Do.")
+        with collecting() as inner:
+            warn("DATA_TYPE", "Two.")
+    assert [w.code for w in outer] == ["PARAMETER"]
+    assert [w.code for w in inner] == ["DATA_TYPE"]
+    assert [str(w.message) for w in issued] == [str(outer[0]), str(inner[0])]
+    assert "How to fix it: Do." in str(outer[0])
+
+
+def test_collecting_ends_with_its_block() -> None:
+    with collecting() as kept:
+        pass
+    with pytest.warns(EquieffortWarning):
+        warn("PARAMETER", "Late.")
+    assert kept == []
+
+
+def test_a_warning_points_at_the_caller() -> None:
+    def library() -> None:
+        warn("PARAMETER", "One.")
+
+    with pytest.warns(EquieffortWarning) as issued:
+        library()
+    assert issued[0].filename == __file__
+
+
+def test_warnings_can_be_turned_off() -> None:
+    with warnings.catch_warnings(record=True) as issued, collecting() as kept:
+        warnings.simplefilter("ignore", EquieffortWarning)
+        warn("PARAMETER", "One.")
+    assert issued == []
+    assert [w.what for w in kept] == ["One."]
+
+
+def test_listed() -> None:
+    assert listed([]) == ""
+    assert listed(["a"]) == "'a'"
+    assert listed(range(10)) == "'0', '1', '2', '3', '4', '5', '6', '7' and 2 more"
+    assert listed(["a", "b"], most=2) == "'a', 'b'"
+    assert listed(["it's"]) == '"it\'s"'
+
+
+def test_closest() -> None:
+    assert closest("incme", ["income", "debt"]) == "Did you mean 'income'?"
+    assert closest("zzz", ["income", "debt"]) == ""
+    assert closest("x", []) == ""
+    assert closest(10, [1, 100]) == "Did you mean '100'?"
+
+
+def test_closest_never_suggests_what_was_written() -> None:
+    assert closest("income", ["income", "debt"]) == ""
+    # A number written as text is told apart instead.
+    assert "Did you mean" not in closest("1", [0, 1])
+    assert "'1'" in closest("1", [0, 1])
+
+
+# -- what the source can say -------------------------------------------------------------------------------------------
+
+
+def calls() -> Iterator[tuple[str, ast.Call]]:
+    """Every place that raises an error or warns with a code."""
+    makers = {kind.__name__ for kind in KINDS} | {"EquieffortError", "warn"}
+    for path in sorted(SOURCE.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in makers:
+                yield f"{path.relative_to(SOURCE).as_posix()}:{node.lineno}", node
+
+
+PLACES = dict(calls())
+
+
+def constant(node: ast.Call) -> object:
+    return node.args[0].value if node.args and isinstance(node.args[0], ast.Constant) else None
+
+
+def test_the_source_is_read() -> None:
+    assert len(PLACES) > 50
+    assert Counter(type(node) for node in PLACES.values()) == {ast.Call: len(PLACES)}
+
+
+def test_every_code_in_the_source_is_known() -> None:
+    used = {place: constant(node) for place, node in PLACES.items()}
+    assert {place: code for place, code in used.items() if isinstance(code, str) and code not in CODES} == {}
+
+
+def test_every_code_can_happen() -> None:
+    text = {path: path.read_text(encoding="utf-8") for path in SOURCE.rglob("*.py") if path.name != "errors.py"}
+    assert [code for code in CODES if not any(f'"{code}"' in source for source in text.values())] == []
+
+
+@pytest.mark.xfail(strict=True, reason="a wrong type of columns, and two errors of rules, say no way out")
+def test_every_problem_says_how_to_fix_it() -> None:
+    without = [
+        place
+        for place, node in PLACES.items()
+        if isinstance(constant(node), str) and not any(keyword.arg == "fix" for keyword in node.keywords)
+    ]
+    assert without == []
+
+
+def tail(node: ast.expr) -> str | None:
+    """The last characters of a text that are known before it is used."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return node.value
+    if isinstance(node, ast.JoinedStr) and node.values:
+        return tail(node.values[-1]) if isinstance(node.values[-1], ast.Constant) else "{"
+    return None
+
+
+SHOWS = {
+    "rules/parser.py": "a picture of the rule, with a mark under the fault",
+    "recourse.py": "a note, which is a sentence",
+}
+"""Files with a text that rightly ends with something else."""
+
+
+@pytest.mark.xfail(strict=True, reason="words of other libraries are passed on without a full stop")
+def test_every_problem_ends_with_a_full_stop() -> None:
+    open_ended = {}
+    for place, node in PLACES.items():
+        texts = [*node.args[1:2], *(keyword.value for keyword in node.keywords if keyword.arg == "fix")]
+        ends = [end for text in texts if (end := tail(text)) is not None and not end.endswith((".", "?"))]
+        if ends and isinstance(constant(node), str) and place.split(":")[0] not in SHOWS:
+            open_ended[place] = ends
+    assert open_ended == {}

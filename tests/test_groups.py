@@ -1,0 +1,156 @@
+"""Who is compared with whom."""
+
+import itertools
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from equieffort import Schema
+from equieffort.errors import DataError, SchemaError
+from equieffort.groups import Groups
+
+
+def groups(frame, **given):
+    return Groups.of(pd.DataFrame(frame), Schema(**{"sensitive": "s", "favourable": 1} | given))
+
+
+def labels_of(found, codes):
+    return [found.labels[k] for k in codes]
+
+
+def test_two_groups():
+    found = groups({"s": ["m", "f", "m"]}, protected="f")
+    assert labels_of(found, found.codes) == ["m", "f", "m"]
+    assert labels_of(found, found.protected) == ["f"]
+    assert found.labels[found.reference] == "m"
+    assert labels_of(found, found.compared) == ["f"]
+    assert {found.labels[k]: found.role(k) for k in range(2)} == {"f": "protected", "m": "reference"}
+
+
+def test_the_largest_value_is_not_taken_for_privileged():
+    for protected, other in (("a", "z"), ("z", "a")):
+        found = groups({"s": ["z", "a"]}, protected=protected)
+        assert labels_of(found, found.protected) == [protected]
+        assert found.labels[found.reference] == other
+
+
+@pytest.mark.parametrize(
+    ("values", "protected", "reference"),
+    [
+        (["f", "m"], "f", "m"),
+        ([1, 0], 1, 0),
+        ([1.5, 0.5], 1.5, 0.5),
+        ([True, False], True, False),
+        (pd.Series(["f", "m"], dtype="category"), "f", "m"),
+        (pd.Series(["f", "m"], dtype="string"), "f", "m"),
+        (pd.Series(["f", "m"], dtype=object), "f", "m"),
+        (pd.Series([1, 0], dtype="Int64"), 1, 0),
+        (np.array([1, 0]), np.int64(1), np.int64(0)),
+    ],
+    ids=lambda value: str(getattr(value, "dtype", value)),
+)
+def test_values_of_any_type(values, protected, reference):
+    for given_reference in (None, reference):
+        found = groups({"s": values}, protected=protected, reference=given_reference)
+        assert found.labels[found.codes[0]] == str(protected)
+        assert found.protected == (found.codes[0],)
+        assert found.reference == found.codes[1]
+
+
+@pytest.mark.parametrize("several", [["b", "c"], ("b", "c"), {"b", "c"}, frozenset("bc")], ids=lambda v: type(v).__name__)
+def test_several_protected_values(several):
+    found = groups({"s": list("abcbd")}, protected=several, reference="a")
+    assert set(labels_of(found, found.protected)) == {"b", "c"}
+    assert found.labels[found.reference] == "a"
+    # Protected groups first, then the rest; each once, the reference never.
+    assert set(labels_of(found, found.compared[:2])) == {"b", "c"}
+    assert labels_of(found, found.compared[2:]) == ["d"]
+    assert found.role(found.compared[2]) == "other"
+
+
+def test_the_reference_must_be_said_once_two_others_remain():
+    with pytest.raises(SchemaError, match="'b', 'c'") as caught:
+        groups({"s": list("abc")}, protected="a")
+    assert caught.value.code == "SCHEMA_GROUPS"
+    found = groups({"s": list("abc")}, protected=["a", "b"])
+    assert found.labels[found.reference] == "c"
+
+
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(["f", "m"]), st.sampled_from(["x", "y", "z"]), st.booleans()), min_size=2, max_size=30
+    ).filter(lambda rows: len(set(rows)) > 1),
+    st.data(),
+)
+def test_intersections_are_the_combinations_that_occur(rows, data):
+    frame = pd.DataFrame(rows, columns=["sex", "race", "old"])
+    present = sorted(set(rows))
+    reference = data.draw(st.sampled_from(present))
+    others = [key for key in present if key != reference]
+    protected = data.draw(st.lists(st.sampled_from(others), min_size=1, unique=True))
+    found = groups(frame, sensitive=["sex", "race", "old"], protected=protected, reference=reference)
+    assert sorted(found.labels) == sorted(" & ".join(map(str, key)) for key in present)
+    assert labels_of(found, found.codes) == [" & ".join(map(str, row)) for row in rows]
+    assert labels_of(found, found.protected) == [" & ".join(map(str, key)) for key in protected]
+    assert found.labels[found.reference] == " & ".join(map(str, reference))
+    assert set(found.compared) == set(range(len(present))) - {found.reference}
+
+
+def test_one_intersection_may_be_written_as_a_tuple():
+    rows = list(itertools.product(["f", "m"], ["x", "y"]))
+    frame = pd.DataFrame(rows, columns=["sex", "race"])
+    for reference in (("m", "y"), ["m", "y"]):
+        found = groups(frame, sensitive=("sex", "race"), protected=("f", "x"), reference=reference)
+        assert labels_of(found, found.protected) == ["f & x"]
+        assert found.labels[found.reference] == "m & y"
+
+
+@pytest.mark.parametrize(
+    ("frame", "given", "code"),
+    [
+        ({"s": ["f", "m"]}, {"protected": "x"}, "SCHEMA_GROUPS"),
+        ({"s": ["f", "m"]}, {"protected": "f", "reference": "x"}, "SCHEMA_GROUPS"),
+        ({"s": ["f", "m"]}, {"protected": "f", "reference": "f"}, "SCHEMA_GROUPS"),
+        ({"s": ["f", "m"]}, {"protected": ["f", "m"]}, "SCHEMA_GROUPS"),
+        ({"s": ["f", "m"], "t": ["x", "y"]}, {"sensitive": ["s", "t"], "protected": "f"}, "SCHEMA_GROUPS"),
+        ({"s": ["f", "f"]}, {"protected": "f"}, "SCHEMA_ONE_GROUP"),
+        ({"s": np.arange(25.0)}, {"protected": 0.0, "reference": 1.0}, "SCHEMA_SENSITIVE_CONTINUOUS"),
+        ({"s": [f"p{k}" for k in range(40_000)]}, {"protected": "p0", "reference": "p1"}, "SCHEMA_SENSITIVE_CONTINUOUS"),
+    ],
+    ids=str,
+)
+def test_refused(frame, given, code):
+    with pytest.raises(SchemaError) as caught:
+        groups(frame, **given)
+    assert caught.value.code == code
+
+
+def test_data_that_cannot_form_groups():
+    with pytest.raises(DataError, match="Did you mean 'sex'") as caught:
+        groups({"sex": ["f", "m"]}, sensitive="sexx", protected="f")
+    assert caught.value.code == "SCHEMA_SENSITIVE_MISSING"
+    with pytest.raises(DataError, match="1 missing values, the first in row 1") as caught:
+        groups({"s": ["f", None, "m"]}, protected="f")
+    assert caught.value.code == "DATA_MISSING_VALUES"
+
+
+@pytest.mark.xfail(strict=True, reason="a value named twice is compared twice")
+def test_a_value_named_twice_is_one_group():
+    found = groups({"s": ["f", "m"]}, protected=["f", "f"])
+    assert found.compared == (found.labels.index("f"),)
+
+
+@pytest.mark.xfail(strict=True, reason="an array of protected values is compared as one value")
+def test_protected_values_may_come_in_an_array():
+    found = groups({"s": list("abc")}, protected=np.array(["a", "b"]))
+    assert labels_of(found, found.protected) == ["a", "b"]
+
+
+@pytest.mark.xfail(strict=True, reason="labels are joined text, so different intersections can get one label")
+def test_labels_tell_groups_apart():
+    frame = {"s": ["a & b", "a"], "t": ["c", "b & c"]}
+    found = groups(frame, sensitive=["s", "t"], protected=("a", "b & c"))
+    assert len(set(found.labels)) == 2

@@ -1,0 +1,40 @@
+"""Ten thousand random cases against brute force: `make verify`, which ends with a table of what was compared."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.oracles import FAMILIES, run
+
+BLOCK = 50
+CASES = {
+    "continuous": 4500,
+    "integer": 1500,
+    "wide integer": 500,
+    "categorical": 1500,
+    "mixed": 500,
+    "piecewise": 1500,
+}
+FIRST_SEED = 100_000
+"""Beyond the seeds of the everyday tests."""
+
+
+def test_there_are_ten_thousand_cases_and_every_family_has_some():
+    assert sum(CASES.values()) == 10_000
+    assert tuple(CASES) == FAMILIES
+    assert all(count % BLOCK == 0 for count in CASES.values())
+
+
+@pytest.mark.verify
+@pytest.mark.parametrize(
+    ("family", "block"), [(family, block) for family, count in CASES.items() for block in range(count // BLOCK)]
+)
+def test_the_solver_agrees_with_brute_force(
+    family: str, block: int, record_property: Callable[[str, object], None]
+) -> None:
+    start = FIRST_SEED + block * BLOCK
+    tally = run(family, range(start, start + BLOCK))
+    record_property("verify", {"family": family, **tally.counts})
+    assert not tally.disagreements, "\n".join(tally.disagreements)
