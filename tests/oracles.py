@@ -12,6 +12,7 @@ import itertools
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -39,7 +40,7 @@ Weight = float | dict[Any, float]
 """A number a unit, or for a category a number a level."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Case:
     """Everything that decides these people's recourse."""
 
@@ -67,23 +68,30 @@ class Case:
     named: bool = True
     """Whether the graph names the columns that no edge mentions."""
 
-    @property
+    @cached_property
     def actionable(self) -> list[str]:
         return [name for name, role in self.roles.items() if role == "actionable"]
 
-    def is_category(self, name: str) -> bool:
-        return is_category(self.people[name])
+    @cached_property
+    def levels(self) -> dict[str, list[Any]]:
+        """Category -> its levels."""
+        return {name: sorted(set(self.people[name])) for name in self.people if is_category(self.people[name])}
 
-    def is_whole(self, name: str) -> bool:
-        return pd.api.types.is_integer_dtype(self.people[name])
+    @cached_property
+    def wholes(self) -> set[str]:
+        return {name for name in self.people if pd.api.types.is_integer_dtype(self.people[name])}
 
-    @property
+    @cached_property
+    def spreads(self) -> dict[str, float]:
+        return {name: float(self.people[name].std()) for name in self.people if name not in self.levels}
+
+    @cached_property
     def numbers(self) -> list[str]:
-        return [name for name in self.actionable if not self.is_category(name)]
+        return [name for name in self.actionable if name not in self.levels]
 
-    @property
+    @cached_property
     def categories(self) -> list[str]:
-        return [name for name in self.actionable if self.is_category(name)]
+        return [name for name in self.actionable if name in self.levels]
 
     def score_of(self, person: dict[str, Any]) -> float:
         return sum(term(weight, person[name]) for name, weight in self.score.items()) - self.threshold
@@ -152,9 +160,7 @@ def curve_of(case: Case, name: str, fact: float) -> Curve:
     scale = case.scales[name]
     if scale in ("percentile", "separable"):
         values, heights, tails = _percentiles(known, fact) if scale == "percentile" else _read(case, name, known, fact)
-        return Curve(
-            values - fact, np.where(values > fact, up, down) * np.abs(heights), down * tails[0], up * tails[1]
-        )
+        return Curve(values - fact, np.where(values > fact, up, down) * np.abs(heights), down * tails[0], up * tails[1])
     size = {
         "range": lambda: known.max() - known.min(),
         "std": lambda: np.sqrt(((known - known.mean()) ** 2).mean()),
@@ -185,9 +191,7 @@ def _percentiles(known: np.ndarray, fact: float) -> tuple[np.ndarray, np.ndarray
     return points, np.array([share(v) - share(fact) for v in points]), (price, price)
 
 
-def _read(
-    case: Case, name: str, known: np.ndarray, fact: float
-) -> tuple[np.ndarray, np.ndarray, tuple[float, float]]:
+def _read(case: Case, name: str, known: np.ndarray, fact: float) -> tuple[np.ndarray, np.ndarray, tuple[float, float]]:
     """The user's function at quantiles and at the fact; beyond them the average price from the middle to the end."""
     grid = np.quantile(known, np.linspace(0, 1, case.knots))
     low, high, cost = grid[0], grid[-1], case.functions[name]
@@ -220,14 +224,14 @@ def moves(case: Case, person: dict[str, Any], chosen: tuple[str, ...], levels: d
     """
     found: dict[str, Any] = {}
     for name in case.causes:
-        if case.is_category(name):
+        if name in case.levels:
             continue
         if name in chosen:
             found[name] = (np.eye(len(chosen))[chosen.index(name)], 0.0)
             continue
         slope, shift = np.zeros(len(chosen)), 0.0
         for cause, weight in case.causes[name].items():
-            if case.is_category(cause):
+            if cause in case.levels:
                 shift += term(weight, levels.get(cause, person[cause])) - term(weight, person[cause])
             else:
                 slope, shift = slope + weight * found[cause][0], shift + weight * found[cause][1]
@@ -237,20 +241,23 @@ def moves(case: Case, person: dict[str, Any], chosen: tuple[str, ...], levels: d
 
 def ways(case: Case, person: dict[str, Any]) -> Iterator[Way]:
     """All 2^a subsets times all combinations of levels, but for those that break a limit whatever the changes are."""
-    options = [sorted(set(case.people[name])) for name in case.categories]
+    options = [case.levels[name] for name in case.categories]
+    curves = {name: curve_of(case, name, person[name]) for name in case.numbers}
     for picked in itertools.product(*options):
         levels = dict(zip(case.categories, picked, strict=True))
         price = sum(case.weights[name][0] for name, level in levels.items() if level != person[name])
         for size in range(len(case.numbers) + 1):
             for chosen in itertools.combinations(case.numbers, size):
-                way = _way(case, person, chosen, levels, price)
+                way = _way(case, person, chosen, levels)
+
                 if way is not None:
-                    yield way
+                    yield Way(chosen, *way, [curves[name] for name in chosen], price)
 
 
 def _way(
-    case: Case, person: dict[str, Any], chosen: tuple[str, ...], levels: dict[str, Any], price: float
-) -> Way | None:
+    case: Case, person: dict[str, Any], chosen: tuple[str, ...], levels: dict[str, Any]
+) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+    """The constraints, score included, as a matrix with low and high; None if a row that no change moves is broken."""
     found = moves(case, person, chosen, levels)
     rows = []
     for name, (slope, shift) in found.items():
@@ -259,15 +266,15 @@ def _way(
         rows.append((slope, low - person[name] - shift, high - person[name] - shift))
     for name, causes in case.causes.items():
         # A category has no equation: nothing says how it would follow, so its causes must stay.
-        for cause in causes if case.is_category(name) else ():
-            if not case.is_category(cause):
+        for cause in causes if name in case.levels else ():
+            if cause not in case.levels:
                 slope, shift = found[cause]
                 rows.append((slope, -shift, -shift))
             elif levels.get(cause, person[cause]) != person[cause]:
                 return None
     slope, shift = np.zeros(len(chosen)), 0.0
     for name, weight in case.score.items():
-        if case.is_category(name):
+        if name in case.levels:
             shift += term(weight, levels.get(name, person[name])) - term(weight, person[name])
         else:
             slope, shift = slope + weight * found[name][0], shift + weight * found[name][1]
@@ -277,13 +284,12 @@ def _way(
             return None
     rows = [row for row in rows if row[0].any()]
     matrix = np.array([row[0] for row in rows]).reshape(len(rows), len(chosen))
-    low, high = np.array([row[1] for row in rows]), np.array([row[2] for row in rows])
-    return Way(chosen, matrix, low, high, [curve_of(case, name, person[name]) for name in chosen], price)
+    return matrix, np.array([row[1] for row in rows]), np.array([row[2] for row in rows])
 
 
 def _scaled(case: Case, way: Way) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Units in which changes and rows are about one, so that tolerances mean the same everywhere."""
-    units = np.array([1.0 if case.is_whole(name) else case.people[name].std() for name in way.names])
+    units = np.array([1.0 if name in case.wholes else case.spreads[name] for name in way.names])
     matrix = way.matrix * units
     size = np.abs(matrix).max(axis=1)
     return units, matrix / size[:, None], way.low / size, way.high / size
@@ -342,7 +348,7 @@ def _corners(
     case: Case, way: Way, units: np.ndarray, matrix: np.ndarray, low: np.ndarray, high: np.ndarray
 ) -> np.ndarray:
     """Where as many planes meet as there are continuous features, for all whole numbers: a row a corner."""
-    is_whole = np.array([case.is_whole(name) for name in way.names])
+    is_whole = np.array([name in case.wholes for name in way.names])
     ranges = []
     for j in np.flatnonzero(is_whole):
         alone = np.flatnonzero((matrix[:, j] != 0) & (np.count_nonzero(matrix, axis=1) == 1))
@@ -420,7 +426,7 @@ def random_case(rng: np.random.Generator, family: str = "continuous") -> Case:
     names = [f"x{i}" for i in range(rng.integers(3, 7))]
     wholes = _wholes(rng, family, names)
     categories = [f"c{i}" for i in range(rng.integers(1, 3))] if family in ("categorical", "mixed") else []
-    units = {name: 1.0 for name in names}
+    units = dict.fromkeys(names, 1.0)
     if rng.random() < 0.3:
         units = {name: 1.0 if name in wholes else 10 ** rng.uniform(-2, 4) for name in names}
     if family == "wide integer":
@@ -535,7 +541,9 @@ def _limits(
         if role != "immutable" and rng.random() < often:
             ends = np.sort(middle + rng.normal(0, 2 * reach, 2) * spread)
             open_end = rng.random(2) < 0.3
-            limits["plausible"] = tuple(None if is_open else float(e) for e, is_open in zip(ends, open_end, strict=True))
+            limits["plausible"] = tuple(
+                None if is_open else float(e) for e, is_open in zip(ends, open_end, strict=True)
+            )
         if role == "actionable":
             if rng.random() < often:
                 limits["direction"] = str(rng.choice(["up", "down"]))
@@ -674,7 +682,7 @@ def schema_of(case: Case) -> Schema:
 
 def scm_of(case: Case) -> StructuralCausalModel:
     edges = [(cause, name) for name, causes in case.causes.items() for cause in causes]
-    equations = {name: Linear(causes) for name, causes in case.causes.items() if causes and not case.is_category(name)}
+    equations = {name: Linear(causes) for name, causes in case.causes.items() if causes and name not in case.levels}
     scm = StructuralCausalModel(edges, nodes=list(case.causes) if case.named else None, mechanisms=equations)
     return scm.fit(case.people)
 
@@ -760,23 +768,23 @@ def replay_fault(case: Case, scm: StructuralCausalModel, person: dict[str, Any],
     for name, causes in case.causes.items():
         if name in done:
             after[name] = done[name]
-        elif causes and not case.is_category(name):
+        elif causes and name not in case.levels:
             before = sum(term(weight, person[cause]) for cause, weight in causes.items())
             after[name] = person[name] + sum(term(weight, after[cause]) for cause, weight in causes.items()) - before
     for name, value in done.items():
-        if case.is_category(name):
+        if name in case.levels:
             cost += case.weights[name][0] * (value != person[name])
             continue
         low, high = settable(case, name, person[name])
         cost += float(curve_of(case, name, person[name])(value - person[name]))
         if not low <= value <= high:
             return f"{name} is set to {value!r}, outside {low!r} to {high!r}"
-        if case.is_whole(name) and value != round(value):
+        if name in case.wholes and value != round(value):
             return f"{name} is set to {value!r}, which is not whole"
         if abs(person[name] + told[f"delta_{name}"] - value) > 1e-9 * (1 + abs(value)):
             return f"delta_{name} is not the change"
     for name in case.causes:
-        if not case.is_category(name):
+        if name not in case.levels:
             low, high = believable(case, name, person[name])
             give = 2e-9 * (1 + abs(person[name]))
             if not low - give <= after[name] <= high + give:

@@ -59,7 +59,8 @@ def algorithm_1(table: pd.DataFrame, own: str, other: str, members=slice(None)) 
     for sign, group in (("+", own), ("-", other)):
         mine = refused[refused["group"] == group]
         able = mine[mine["status"].isin(["optimal", "feasible"])]
-        found |= {f"n{sign}": len(mine), f"rho{sign}": len(able) / len(mine), f"phi{sign}": able["cost"].mean()}
+        rho = len(able) / len(mine) if len(mine) else np.nan
+        found |= {f"n{sign}": len(mine), f"rho{sign}": rho, f"phi{sign}": able["cost"].mean()}
     return found | {"acr": found["phi+"] / found["phi-"], "rd": found["rho-"] - found["rho+"]}
 
 
@@ -69,14 +70,14 @@ def check(assessment, expected: dict[str, float], own: str, other: str) -> None:
     found = assessment.by_group.set_index("group")
     for sign, group in (("+", own), ("-", other)):
         assert found.loc[group, "n_unfavourable"] == expected[f"n{sign}"]
-        assert found.loc[group, "phi"] == pytest.approx(expected[f"phi{sign}"], rel=1e-12)
-        assert found.loc[group, "rho"] == pytest.approx(expected[f"rho{sign}"], rel=1e-15)
-    assert found.loc[own, "acr"] == pytest.approx(expected["acr"], rel=1e-12)
-    assert found.loc[own, "rd"] == pytest.approx(expected["rd"], abs=1e-15)
+        assert found.loc[group, "phi"] == pytest.approx(expected[f"phi{sign}"], rel=1e-12, nan_ok=True)
+        assert found.loc[group, "rho"] == pytest.approx(expected[f"rho{sign}"], rel=1e-15, nan_ok=True)
+    assert found.loc[own, "acr"] == pytest.approx(expected["acr"], rel=1e-12, nan_ok=True)
+    assert found.loc[own, "rd"] == pytest.approx(expected["rd"], abs=1e-15, nan_ok=True)
     assert found.loc[own, "against"] == other
 
 
-# -- three levels --------------------------------------------------------------------------------------------------------
+# -- three levels ------------------------------------------------------------------------------------------------------
 
 
 def test_system_is_algorithm_1_for_everybody(audit, table):
@@ -88,10 +89,11 @@ def test_system_is_algorithm_1_for_everybody(audit, table):
 
 def test_individuals_are_algorithm_1_among_those_nearest(audit, table):
     X = audit.recourse.data
-    scaled = X[NUMBERS] / (X[NUMBERS].max() - X[NUMBERS].min())
+    span = X[NUMBERS].max() - X[NUMBERS].min()
     refused = table.index[table["status"] != "not_needed"]
     for label in [*refused[::6], 0]:
-        distances = (scaled - scaled.loc[label]).abs().sum(axis=1)
+        apart = (X[NUMBERS] - X.loc[label, NUMBERS].astype(float)).abs() / span
+        distances = apart["age"] + apart["amount"] + apart["duration"]
         members = (distances <= np.quantile(distances, NEAR)).to_numpy()
         own, other = (X.loc[label, "sex"], "male" if X.loc[label, "sex"] == "female" else "female")
         found = audit.individual(label)
@@ -147,13 +149,15 @@ def test_a_mask_that_does_not_fit_is_refused(audit, mask):
 
 def test_curve_at_one_is_the_system(audit):
     curve = audit.curve([1.0]).set_index("group")
-    assert curve.loc["female", "acr"] == pytest.approx(audit.by_group.set_index("group").loc["female", "acr"], rel=1e-12)
+    assert curve.loc["female", "acr"] == pytest.approx(
+        audit.by_group.set_index("group").loc["female", "acr"], rel=1e-12
+    )
     assert curve.loc["female", "rd"] == pytest.approx(audit.system.comparisons[0].rd, rel=1e-12)
     assert curve["n_centres"].to_dict() == audit.by_group.set_index("group")["n_unfavourable"].to_dict()
     assert audit.curve([1.0], include_favourable=True)["n_centres"].sum() == 1000
 
 
-# -- symmetries ----------------------------------------------------------------------------------------------------------
+# -- symmetries --------------------------------------------------------------------------------------------------------
 
 
 def test_swapping_the_protected_group_inverts_acr_and_negates_rd(audit):
@@ -181,7 +185,7 @@ def test_names_of_groups_change_nothing_else():
 
 
 def test_order_of_people_changes_nothing(audit):
-    X, y = people()
+    X, _ = people()
     order = np.random.default_rng(0).permutation(len(X))
     table = audit.recourse
     classifier, scm = table.detail.problem.decision.classifier, table.detail.problem.scm
@@ -191,7 +195,7 @@ def test_order_of_people_changes_nothing(audit):
     pd.testing.assert_frame_equal(shuffled.individual(1).by_group, audit.individual(1).by_group)
 
 
-# -- worlds with known truth ---------------------------------------------------------------------------------------------
+# -- worlds with known truth -------------------------------------------------------------------------------------------
 
 
 def synthetic(alpha: float, classifier=None, n: int = 100_000) -> ee.Audit:
@@ -240,7 +244,7 @@ def test_a_fitted_model_comes_close_to_the_closed_form():
     assert found.acr == pytest.approx(ee.datasets.paper_synthetic_truth(2)["acr"], rel=0.05)
 
 
-# -- who is meant --------------------------------------------------------------------------------------------------------
+# -- who is meant ------------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -260,7 +264,7 @@ def test_labels_and_positions_name_the_same_person(labelled):
         pd.testing.assert_frame_equal(by_label.by_group, by_position.by_group)
         assert by_label.about == by_position.about
         assert repr(label) in by_label.about
-        assert labelled.explain(label) == labelled.explain(position=position)
+        assert repr(labelled.explain(label)) == repr(labelled.explain(position=position))
         assert labelled.explain(label).person == label
 
 
@@ -277,7 +281,7 @@ def test_nobody_there_is_an_error(labelled, arguments):
     assert caught.value.code == "DATA_UNKNOWN_ROW"
 
 
-@pytest.mark.xfail(reason="labels of an integer index are shown as np.int64(7)")
+@pytest.mark.xfail(strict=True, reason="labels of an integer index are shown as np.int64(7)")
 def test_a_person_is_named_as_the_index_shows_them(labelled):
     problem = labelled.recourse.detail.problem
     X = people()[0].head(200)
@@ -286,7 +290,7 @@ def test_a_person_is_named_as_the_index_shows_them(labelled):
     assert found.about.endswith("nearest to 7")
 
 
-# -- the frame and the words ---------------------------------------------------------------------------------------------
+# -- the frame and the words -------------------------------------------------------------------------------------------
 
 
 def test_by_group_is_one_tidy_row_a_group(audit):
@@ -316,7 +320,7 @@ def test_a_person_of_the_reference_meets_each_other_group():
     assert [f.comparison.group for f in audit.verdict.findings] == ["c"]
 
 
-@pytest.mark.xfail(reason="statistics are kept by label, and two intersections can share one")
+@pytest.mark.xfail(strict=True, reason="statistics are kept by label, and two intersections can share one")
 def test_intersections_with_the_same_label_stay_apart():
     rng = np.random.default_rng(0)
     X = pd.DataFrame({"p": rng.choice(["a & b", "a"], 300), "q": rng.choice(["c", "b & c"], 300)})
@@ -334,7 +338,9 @@ def test_intersections_with_the_same_label_stay_apart():
     assert first.theirs.n == ((X["p"] == "a") & (X["q"] == "b & c")).sum()
 
 
-@pytest.mark.xfail(reason="a set of protected values is read in the order of its hashes, which differs between runs")
+@pytest.mark.xfail(
+    strict=True, reason="a set of protected values is read in the order of its hashes, which differs between runs"
+)
 def test_protected_values_of_a_set_come_in_a_fixed_order():
     class Text(str):
         """Text with a hash of its own, as another run might give it."""

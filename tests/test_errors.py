@@ -7,7 +7,6 @@ import copy
 import pickle
 import re
 import warnings
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -148,7 +147,7 @@ def constant(node: ast.Call) -> object:
 
 def test_the_source_is_read() -> None:
     assert len(PLACES) > 50
-    assert Counter(type(node) for node in PLACES.values()) == {ast.Call: len(PLACES)}
+    assert {place.split("/")[0] for place in PLACES} >= {"scm", "classifiers", "rules"}
 
 
 def test_every_code_in_the_source_is_known() -> None:

@@ -304,7 +304,9 @@ def test_intervals_are_levels_like_others():
     assert encoding.decode(matrix)["band"].tolist() == frame["band"].tolist()
 
 
-@pytest.mark.xfail(strict=True, reason="dictionary-encoded text in a pandas frame is refused as neither number nor category")
+@pytest.mark.xfail(
+    strict=True, reason="dictionary-encoded text in a pandas frame is refused as neither number nor category"
+)
 def test_pandas_arrow_dictionary_is_a_category():
     dtype = pd.ArrowDtype(pa.dictionary(pa.int32(), pa.string()))
     frame = pd.DataFrame({"c": pd.Series(["x", "y"]).astype(dtype)})
@@ -337,7 +339,9 @@ def test_fractions_stay_fractions():
     with pytest.raises(DataError, match=r"'n'.*2\.5 in row 'b'") as caught:
         Encoding((column,)).check_whole(np.array([[1.0], [2.5]]), pd.Index(["a", "b"]))
     assert caught.value.code == "DATA_NOT_INTEGER"
-    Encoding((column, Column("x", "continuous"))).check_whole(np.array([[1.0, 0.5], [np.nan, 0.5]]), pd.Index(["a", "b"]))
+    Encoding((column, Column("x", "continuous"))).check_whole(
+        np.array([[1.0, 0.5], [np.nan, 0.5]]), pd.Index(["a", "b"])
+    )
 
 
 def test_screen_names_row_and_column():

@@ -236,7 +236,19 @@ def test_undirected_is_refused(source):
 
 @pytest.mark.parametrize(
     "source",
-    [5, None, ["ab"], [("a", "b", "c")], [("a",)], [3], {"a": "b"}, {"a": 1}, [(1, 2)], [("a", 2)], nx.DiGraph([(1, 2)])],
+    [
+        5,
+        None,
+        ["ab"],
+        [("a", "b", "c")],
+        [("a",)],
+        [3],
+        {"a": "b"},
+        {"a": 1},
+        [(1, 2)],
+        [("a", 2)],
+        nx.DiGraph([(1, 2)]),
+    ],
 )
 def test_what_is_not_a_graph_is_refused(source):
     with pytest.raises(GraphError) as caught:

@@ -60,7 +60,9 @@ def test_values_of_any_type(values, protected, reference):
         assert found.reference == found.codes[1]
 
 
-@pytest.mark.parametrize("several", [["b", "c"], ("b", "c"), {"b", "c"}, frozenset("bc")], ids=lambda v: type(v).__name__)
+@pytest.mark.parametrize(
+    "several", [["b", "c"], ("b", "c"), {"b", "c"}, frozenset("bc")], ids=lambda v: type(v).__name__
+)
 def test_several_protected_values(several):
     found = groups({"s": list("abcbd")}, protected=several, reference="a")
     assert set(labels_of(found, found.protected)) == {"b", "c"}
@@ -118,7 +120,11 @@ def test_one_intersection_may_be_written_as_a_tuple():
         ({"s": ["f", "m"], "t": ["x", "y"]}, {"sensitive": ["s", "t"], "protected": "f"}, "SCHEMA_GROUPS"),
         ({"s": ["f", "f"]}, {"protected": "f"}, "SCHEMA_ONE_GROUP"),
         ({"s": np.arange(25.0)}, {"protected": 0.0, "reference": 1.0}, "SCHEMA_SENSITIVE_CONTINUOUS"),
-        ({"s": [f"p{k}" for k in range(40_000)]}, {"protected": "p0", "reference": "p1"}, "SCHEMA_SENSITIVE_CONTINUOUS"),
+        (
+            {"s": [f"p{k}" for k in range(40_000)]},
+            {"protected": "p0", "reference": "p1"},
+            "SCHEMA_SENSITIVE_CONTINUOUS",
+        ),
     ],
     ids=str,
 )

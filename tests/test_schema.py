@@ -99,7 +99,12 @@ def test_a_feature_cannot_be_changed():
 def test_roles():
     one = schema(
         also_protected=["race"],
-        features={"age": "actionable", "debt": Feature("actionable", direction="down"), "job": "mutable", "id": "immutable"},
+        features={
+            "age": "actionable",
+            "debt": Feature("actionable", direction="down"),
+            "job": "mutable",
+            "id": "immutable",
+        },
     )
     roles = {name: one.role(name) for name in ("sex", "race", "age", "debt", "job", "id", "unlisted")}
     assert roles == {
@@ -122,12 +127,16 @@ def test_columns_and_kinds():
     assert one.sensitive_columns == ("sex", "race")
     assert one.protected_columns == ("sex", "race", "religion")
     assert schema(also_protected=["sex", "race"]).protected_columns == ("sex", "race")
-    two = schema(features={"a": Feature("mutable", kind="integer"), "b": "mutable", "c": Feature("actionable", kind="binary")})
+    two = schema(
+        features={"a": Feature("mutable", kind="integer"), "b": "mutable", "c": Feature("actionable", kind="binary")}
+    )
     assert two.kinds == {"a": "integer", "c": "binary"}
 
 
 @pytest.mark.parametrize("role", ["actionable", "mutable"])
-@pytest.mark.parametrize("where", [{}, {"sensitive": ["race", "sex"]}, {"sensitive": "race", "also_protected": ["sex"]}])
+@pytest.mark.parametrize(
+    "where", [{}, {"sensitive": ["race", "sex"]}, {"sensitive": "race", "also_protected": ["sex"]}]
+)
 def test_protected_columns_never_move(role, where):
     with pytest.raises(SchemaError) as caught:
         schema(**where, features={"sex": role})
@@ -221,7 +230,9 @@ def test_to_dict_is_json():
         favourable=True,
         also_protected=["religion"],
         features={
-            "age": Feature("actionable", direction="up", lower=18, upper=75.5, max_increase=np.float64(3), weight=(1, 2)),
+            "age": Feature(
+                "actionable", direction="up", lower=18, upper=75.5, max_increase=np.float64(3), weight=(1, 2)
+            ),
             "debt": Feature("mutable", kind="continuous", plausible=(None, 10)),
             "id": "immutable",
         },

@@ -25,7 +25,7 @@ def exactly(total: ExactSum) -> Fraction:
     return Fraction(total.units) * Fraction(2) ** total.exponent
 
 
-# -- exact sums ----------------------------------------------------------------------------------------------------------
+# -- exact sums --------------------------------------------------------------------------------------------------------
 
 
 @settings(deadline=None)
@@ -86,7 +86,7 @@ def test_many_small_terms_do_not_drown():
     assert exact_sum(values).value != float(np.cumsum(values)[-1])
 
 
-# -- merging -------------------------------------------------------------------------------------------------------------
+# -- merging -----------------------------------------------------------------------------------------------------------
 
 COSTS = st.floats(0, 1e100) | st.sampled_from([0.0, 0.1, SMALLEST, 3.0])
 PERSON = st.tuples(st.sampled_from(list(Status)), COSTS, st.floats(0, 1))
@@ -143,7 +143,7 @@ def test_counts_phi_and_rho_are_those_of_plain_fractions(people):
     assert exactly(found.square) == sum(Fraction(float(c) * float(c)) for c in acting)
 
 
-# -- certified intervals -------------------------------------------------------------------------------------------------
+# -- certified intervals -----------------------------------------------------------------------------------------------
 
 GRID = st.integers(0, 12)
 """Whole numbers, so that every sum here is exact and rounding cannot hide a wrong end."""

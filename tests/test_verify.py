@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-
 from tests.oracles import FAMILIES, run
 
 BLOCK = 50

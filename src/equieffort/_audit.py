@@ -16,7 +16,8 @@ import pandas as pd
 from equieffort import __version__
 from equieffort.cost import Cost
 from equieffort.distances import BoundDistance, Distance, Manhattan
-from equieffort.errors import DataError, EquieffortWarning, ParameterError, RuleError, collecting, warn
+from equieffort.errors import DataError, EquieffortWarning, ParameterError, RuleError, collecting, many, warn
+from equieffort.errors import label as written
 from equieffort.explain import Explanation, explain
 from equieffort.frames import Bools, Missing
 from equieffort.metrics import PAPER_QUANTILES, acr_curve, by_group, comparisons, group_stats, neighbourhood_sweep
@@ -79,7 +80,7 @@ class Audit:
                 f"The mask has type {mask.dtype} and shape {mask.shape} for {len(self.recourse)} people.",
                 fix="Give one True or False a person, or a rule as text.",
             )
-        return self._assess("subgroup", f"A subgroup of {int(mask.sum())} people", mask)
+        return self._assess("subgroup", f"A subgroup of {many(int(mask.sum()), 'person', 'people')}", mask)
 
     def individual(
         self,
@@ -99,7 +100,9 @@ class Audit:
         if quantile is not None:
             chosen = Nearest(quantile, self._distance_of(chosen))
         members = self.neighbours(row, chosen)
-        return self._assess("individual", f"The {int(members.sum())} people nearest to {self._name(row)}", members, row)
+        return self._assess(
+            "individual", f"{many(int(members.sum()), 'person', 'people')} nearest to {self._name(row)}", members, row
+        )
 
     def neighbours(self, row: int, neighbourhood: Neighbourhood) -> Bools:
         """Who is in the neighbourhood of the person at a position."""
@@ -201,7 +204,7 @@ class Audit:
         try:
             return int(self.recourse.index.get_loc(label))
         except (KeyError, TypeError, pd.errors.InvalidIndexError) as error:
-            first = ", ".join(repr(known) for known in self.recourse.index[:5].tolist())
+            first = ", ".join(map(repr, self.recourse.index[:5].tolist()))
             raise DataError(
                 "DATA_UNKNOWN_ROW",
                 f"No person has the index label {label!r}.",
@@ -209,7 +212,7 @@ class Audit:
             ) from error
 
     def _name(self, row: int) -> str:
-        return repr(self.recourse.index[row])
+        return written(self.recourse.index[row])
 
 
 def audit(
@@ -273,10 +276,11 @@ def audit(
         choice = chosen.select(problem) if isinstance(chosen, Auto) else None
         engine = choice.solver if choice else chosen
         table = solve(problem, X, solver=engine, sensitive_features=sensitive_features, missing=missing)
-        # Bound here, so that what it warns about is part of the audit.
         near = neighbourhood if neighbourhood is not None else Everyone()
-        distance = Audit._distance_of(near)
-        distances = {distance: distance.bind(table.detail.data, table.detail.encoding, schema)}
+        distances: dict[Distance, BoundDistance] = {}
+        if isinstance(near, Nearest | NearestK):
+            # Bound here, so that what it warns about is part of the audit.
+            distances[near.distance] = near.distance.bind(table.detail.data, table.detail.encoding, schema)
     fitted = problem.scm
     about = {
         "version": __version__,
@@ -286,7 +290,7 @@ def audit(
         "graph": fitted.graph.to_dict(),
         "equations": fitted.equations(),
         "fit": fitted.diagnostics_.to_dict("records"),
-        "cost": {"kind": repr(cost) if cost is not None else "WeightedL1", **problem.cost.to_dict()},
+        "cost": {"kind": type(cost).__name__ if cost is not None else "WeightedL1", **problem.cost.to_dict()},
         "margin": margin,
     }
     return Audit(

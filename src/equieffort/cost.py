@@ -19,7 +19,7 @@ import numpy as np
 
 from equieffort.errors import CostError, ParameterError, closest, listed
 from equieffort.frames import Floats, number
-from equieffort.scales import ALTERNATIVES, Own, Range, Scale
+from equieffort.scales import ALTERNATIVES, Own, Range, Scale, warn_outlier
 
 
 class BoundCost(ABC):
@@ -58,7 +58,7 @@ class LinearCost(BoundCost):
                 "COST_ZERO_SCALE",
                 f"Relative to their own value a change of {self.names[k]!r} has no cost for a person "
                 f"whose {self.names[k]!r} is 0 (the first is number {row} of those to be solved).",
-                fix=f"Choose another scale: {ALTERNATIVES}.",
+                fix="Choose another scale: Range(), Std() or MAD().",
             )
         return self.up / size, self.down / size
 
@@ -139,6 +139,9 @@ class WeightedL1(Cost):
                 "Own() is used for some features and another scale for the rest.",
                 fix="Use Own() for all of them, or none: a relative change and a share of the range do not add up.",
             )
+        for k, (scale, name) in enumerate(zip(scales, names, strict=True)):
+            if scale == Range():
+                warn_outlier(name, reference[:, k])
         factor = np.array([_extra_weight(self.weights, name) for name in names])
         sizes = np.array(
             [scale.of(name, reference[:, k]) for k, (scale, name) in enumerate(zip(scales, names, strict=True))]

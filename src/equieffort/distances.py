@@ -149,6 +149,12 @@ def _bind(
     for name in names:
         column = encoding[name]
         values = column.encode(data[name])
+        if np.isnan(values).any():
+            raise ParameterError(
+                "DATA_MISSING_VALUES",
+                f"The distance uses {name!r}, which has missing values.",
+                fix="Fill them in, or name other features: Manhattan(features=[...]).",
+            )
         if np.ptp(values) == 0:
             constant.append(name)
             continue

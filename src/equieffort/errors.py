@@ -24,7 +24,7 @@ CODES: dict[str, str] = {
     "DATA_EMPTY": "An audit of nobody says nothing.",
     "DATA_TYPE": "Only a table with named columns says which number belongs to which feature.",
     "DATA_DUPLICATE_COLUMNS": "With two columns of one name it is undecided which of them the model sees.",
-    "DATA_MISSING_COLUMN": "A decision can only be replayed with every feature the model or the graph uses.",
+    "DATA_MISSING_COLUMN": "Every column that the model, the graph, the schema or a distance names is needed.",
     "DATA_NO_NAMES": "Without names the columns cannot be matched to the model, the graph and the schema.",
     "DATA_EXTRA_COLUMNS": "These columns play no part in the audit; a misspelt name would look like this.",
     "DATA_MISSING_VALUES": "A counterfactual needs every value of the person it starts from.",
@@ -36,7 +36,7 @@ CODES: dict[str, str] = {
     "DATA_LENGTH": "Each person needs exactly one value.",
     "DATA_NOT_INTEGER": "An integer feature never gets a fraction, so the facts must be whole numbers too.",
     # schema
-    "SCHEMA_ROLE": "The role decides whether a feature may be acted on.",
+    "SCHEMA_ROLE": "Role and direction decide how a feature may be acted on.",
     "SCHEMA_KIND": "The kind decides which values a feature can take.",
     "SCHEMA_LIMITS": "With contradictory limits no action would be allowed and everybody would look unable to act.",
     "SCHEMA_WEIGHT": "A weight that is not positive would make effort free or undefined.",
@@ -81,7 +81,7 @@ CODES: dict[str, str] = {
     "COST_INVALID": "Effort must be a number that grows with the change.",
     "PROBLEM_NOTHING_ACTIONABLE": "Without anything a person may change nobody has recourse.",
     "PROBLEM_TOO_MANY_PATTERNS": "Every set of interventions is tried, and their number doubles with each feature.",
-    "REPLAY_FAILED": "An answer that does not replay is not believed.",
+    "RECOURSE_UNKNOWN": "What is unknown is neither possible nor impossible: averages become intervals.",
     # neighbourhoods, metrics, verdict
     "NEIGHBOURS_QUANTILE": "The quantile is the share of all people who count as neighbours.",
     "NEIGHBOURS_K": "A neighbourhood needs at least one person and at most everybody.",
@@ -205,19 +205,55 @@ def listed(names: Iterable[object], most: int = 8) -> str:
     return ", ".join(quoted[:most]) + extra
 
 
+def label(value: object) -> str:
+    """A row's label or a value as people write it, without the type that numpy would show.
+
+    >>> import numpy as np
+    >>> label(np.int64(20)), label("00123")
+    ('20', "'00123'")
+    """
+    item = getattr(value, "item", None)
+    return repr(item() if callable(item) else value)
+
+
+def sentence(text: object) -> str:
+    """Words of another library as a sentence: one line, with a full stop.
+
+    >>> sentence("no such thing ")
+    'no such thing.'
+    """
+    line = " ".join(str(text).split())
+    return line if line.endswith((".", "!", "?")) else f"{line}."
+
+
+def many(n: int, one: str, more: str) -> str:
+    """A count with its noun.
+
+    >>> many(1, "person", "people"), many(1200, "person", "people")
+    ('1 person', '1,200 people')
+    """
+    return f"{n:,} {one if n == 1 else more}"
+
+
+def _kind(value: object) -> str:
+    if isinstance(value, bool):
+        return "the truth value"
+    return "the text" if isinstance(value, str) else "the number" if isinstance(value, int | float) else "the value"
+
+
 def closest(name: object, among: Iterable[object]) -> str:
     """A sentence naming the closest spelling, or the empty string.
 
     >>> closest("amont", ["age", "amount"])
     "Did you mean 'amount'?"
     >>> closest("1", [0, 1])
-    "There is 1 (int), but not '1' (str)."
+    "There is the number 1, but not the text '1'."
     """
     among = list(among)
     for other in among:
         if str(other) == str(name):
             if type(other) is type(name):
                 return ""
-            return f"There is {other!r} ({type(other).__name__}), but not {name!r} ({type(name).__name__})."
+            return f"There is {_kind(other)} {other!r}, but not {_kind(name)} {name!r}."
     match = difflib.get_close_matches(str(name), [str(other) for other in among], n=1)
     return f"Did you mean {match[0]!r}?" if match else ""

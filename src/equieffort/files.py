@@ -15,7 +15,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from equieffort.distances import Distance, Euclidean, Manhattan
-from equieffort.errors import AuditFileError, EquieffortWarning
+from equieffort.errors import AuditFileError, EquieffortWarning, sentence
 from equieffort.frames import Column, Encoding
 from equieffort.groups import Groups
 from equieffort.neighbours import Everyone, Nearest, NearestK, Neighbourhood
@@ -158,7 +158,7 @@ def load(path: str | os.PathLike[str]) -> Audit:
     except (zipfile.BadZipFile, KeyError, ValueError, TypeError, EOFError, OSError) as error:
         raise AuditFileError(
             "AUDIT_FILE",
-            f"{str(source)!r} is not a complete audit file: {type(error).__name__}: {error}",
+            f"{str(source)!r} is not a complete audit file: {type(error).__name__}: {sentence(error)}",
             fix="Save the audit again; a file cut short by a full disk or a broken transfer looks like this.",
         ) from error
 

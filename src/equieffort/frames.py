@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from equieffort.errors import DataError, ParameterError, SchemaError, closest, listed
+from equieffort.errors import DataError, ParameterError, SchemaError, closest, label, listed, many
 
 Kind = Literal["continuous", "integer", "binary", "categorical"]
 KINDS: tuple[Kind, ...] = ("continuous", "integer", "binary", "categorical")
@@ -72,13 +72,13 @@ def _from_array(data: npt.NDArray[Any], names: Sequence[str] | None, what: str) 
     if names is None:
         raise DataError(
             "DATA_NO_NAMES",
-            f"{what} is a bare array of shape {data.shape}.",
+            f"{what} is an array without column names, of shape {data.shape}.",
             fix="Pass a table with named columns, or name the columns with model_features=[...].",
         )
     if data.ndim != 2 or data.shape[1] != len(names):
         raise DataError(
             "DATA_NO_NAMES",
-            f"{what} has shape {data.shape}, but {len(names)} names were given.",
+            f"{what} has shape {data.shape}, but {many(len(names), 'name was', 'names were')} given.",
             fix="Give one name a column.",
         )
     return pd.DataFrame(data, columns=list(names), copy=False)
@@ -158,13 +158,23 @@ def _beside(given: Any, names: list[str]) -> pd.DataFrame:
 Missing = Literal["error", "drop", "model"]
 
 
-def screen(frame: pd.DataFrame, names: Iterable[str], missing: Missing) -> pd.Series:
+FILL_OR_CHOOSE = (
+    'Fill them in, or pass missing="drop" (these people leave the audit) or missing="model" (the model decides on '
+    "them; their recourse is unknown)."
+)
+
+
+def screen(
+    frame: pd.DataFrame, names: Iterable[str], missing: Missing, hint: str = "Fill them in, or drop these rows."
+) -> pd.Series:
     """Look at the needed columns before anything is computed with them: who is complete?
 
     Refuses infinite and absurd values, and missing ones unless `missing` allows them.
     """
     if missing not in get_args(Missing):
-        raise ParameterError("PARAMETER", f"missing={missing!r}.", fix='Use "error", "drop" or "model".')
+        raise ParameterError(
+            "PARAMETER", f"missing is {missing!r}, which is none of its choices.", fix='Use "error", "drop" or "model".'
+        )
     complete = pd.Series(True, index=frame.index)
     for name in names:
         column = frame[name]
@@ -172,10 +182,9 @@ def screen(frame: pd.DataFrame, names: Iterable[str], missing: Missing) -> pd.Se
         if missing == "error" and gone.any():
             raise DataError(
                 "DATA_MISSING_VALUES",
-                f"Column {name!r} has {int(gone.sum())} missing values, the first in row "
-                f"{frame.index[int(gone.to_numpy().argmax())]!r}.",
-                fix='Fill them in, or pass missing="drop" (these people leave the audit) or missing="model" '
-                "(the model decides on them; their recourse is unknown).",
+                f"Column {name!r} has {many(int(gone.sum()), 'missing value', 'missing values')}, the first in row "
+                f"{label(frame.index[int(gone.to_numpy().argmax())])}.",
+                fix=hint,
             )
         complete &= ~gone
         if pd.api.types.is_float_dtype(column.dtype) or pd.api.types.is_integer_dtype(column.dtype):
@@ -185,7 +194,7 @@ def screen(frame: pd.DataFrame, names: Iterable[str], missing: Missing) -> pd.Se
                 row = int(wild.argmax())
                 raise DataError(
                     "DATA_NOT_FINITE",
-                    f"Column {name!r} holds {number(values[row])} in row {frame.index[row]!r}.",
+                    f"Column {name!r} holds {number(values[row])} in row {label(frame.index[row])}.",
                     fix="Correct the value or drop the row.",
                 )
     if not complete.any():
@@ -280,8 +289,8 @@ class Column:
             if len(unseen):
                 raise DataError(
                     "DATA_UNSEEN_CATEGORY",
-                    f"Column {self.name!r} holds {unseen.iloc[0]!r} in row {unseen.index[0]!r}, which is none of "
-                    f"its known levels: {listed(self.levels)}. {closest(unseen.iloc[0], self.levels)}".rstrip(),
+                    f"Column {self.name!r} holds {label(unseen.iloc[0])} in row {label(unseen.index[0])}, which is none "
+                    f"of its known levels: {listed(self.levels)}. {closest(unseen.iloc[0], self.levels)}".rstrip(),
                     fix="Correct the value, drop these rows, or fit again with data that holds it.",
                 )
         return codes
@@ -374,7 +383,7 @@ class Encoding:
                 raise DataError(
                     "DATA_NOT_INTEGER",
                     f"Column {column.name!r} is an integer feature but holds {number(values[row])} in row "
-                    f"{index[row]!r}.",
+                    f"{label(index[row])}.",
                     fix="Round the values, or declare the feature continuous.",
                 )
 

@@ -20,7 +20,7 @@ from typing import Any
 
 import networkx as nx
 
-from equieffort.errors import GraphError, ParameterError, closest, listed, warn
+from equieffort.errors import GraphError, ParameterError, closest, listed, sentence, warn
 
 
 @dataclass(frozen=True)
@@ -213,7 +213,7 @@ def _read_text(source: str | os.PathLike[str]) -> nx.Graph:
         kind = "DOT" if is_dot else "GML"
         raise GraphError(
             "GRAPH_PARSE",
-            f"The graph in {where} is not valid {kind}: {error}",
+            f"The graph in {where} is not valid {kind}: {sentence(error)}",
             fix="Check the syntax; DOT looks like `digraph { age -> amount }`.",
         ) from error
 

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from equieffort.errors import DataError, SchemaError, closest, listed
+from equieffort.errors import DataError, SchemaError, closest, label, listed, many
 from equieffort.schema import Schema
 
 MOST_VALUES = 20
@@ -53,7 +53,7 @@ class Groups:
                 f"Only one group is present in {listed(columns)}: {listed(labels)}.",
                 fix="Audit data that holds the groups to be compared.",
             )
-        protected = [_find(value, keys, labels, columns) for value in _values(schema.protected, single)]
+        protected = [_find(value, keys, columns) for value in _values(schema.protected, single)]
         others = [k for k in range(len(keys)) if k not in protected]
         if not others:
             raise SchemaError(
@@ -62,7 +62,7 @@ class Groups:
                 fix="Leave at least one value as the reference.",
             )
         if schema.reference is not None:
-            reference = _find(schema.reference, keys, labels, columns)
+            reference = _find(schema.reference, keys, columns)
             if reference in protected:
                 raise SchemaError(
                     "SCHEMA_GROUPS",
@@ -93,15 +93,16 @@ class Groups:
 
 def _check_sensitive(column: pd.Series) -> None:
     if column.isna().any():
-        row = column.index[int(column.isna().to_numpy().argmax())]
+        row = label(column.index[int(column.isna().to_numpy().argmax())])
         raise DataError(
             "DATA_MISSING_VALUES",
-            f"The sensitive column {column.name!r} has {int(column.isna().sum())} missing values, "
-            f"the first in row {row!r}.",
+            f"The sensitive column {column.name!r} has "
+            f"{many(int(column.isna().sum()), 'missing value', 'missing values')}, the first in row {row}.",
             fix='Fill them in, give them a group of their own, or pass missing="drop".',
         )
     is_number = pd.api.types.is_numeric_dtype(column.dtype)
-    if (count := column.nunique()) > (MOST_VALUES if is_number else MOST_GROUPS):
+    has_fractions = pd.api.types.is_float_dtype(column.dtype) and bool((column % 1 != 0).any())
+    if (count := column.nunique()) > (2 if has_fractions else MOST_VALUES if is_number else MOST_GROUPS):
         raise SchemaError(
             "SCHEMA_SENSITIVE_CONTINUOUS",
             f"The sensitive column {column.name!r} has {count:,} different {'numbers' if is_number else 'values'}.",
@@ -132,12 +133,12 @@ def _values(declared: Any, single: bool) -> list[Any]:
     return [declared]
 
 
-def _find(value: Any, keys: list[Any], labels: tuple[str, ...], columns: tuple[str, ...]) -> int:
+def _find(value: Any, keys: list[Any], columns: tuple[str, ...]) -> int:
     for k, key in enumerate(keys):
         if key == (tuple(value) if isinstance(value, list) else value):
             return k
     raise SchemaError(
         "SCHEMA_GROUPS",
-        f"{value!r} is not a value of {listed(columns)}. {closest(value, labels)}".rstrip(),
-        fix=f"The values are {', '.join(repr(key) for key in keys)}.",
+        f"{value!r} is not a value of {listed(columns)}. {closest(value, keys)}".rstrip(),
+        fix=f"The values are {', '.join(map(repr, keys[:20]))}{' and more' if len(keys) > 20 else ''}.",
     )

@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from equieffort.classifiers import Decision, LinearView, NotLinear, linear_view
+from equieffort.classifiers import Decision, LinearView, NotLinear, known_features, linear_view
 from equieffort.cost import BoundCost, Cost, WeightedL1
 from equieffort.errors import CausalModelError, ParameterError, SchemaError, warn
 from equieffort.frames import (
+    FILL_OR_CHOOSE,
     Bools,
     Column,
     Encoding,
@@ -75,13 +76,12 @@ class RecourseProblem:
                 fix="Give an ee.StructuralCausalModel(edges).fit(X).",
             )
         if not (margin >= 0 and np.isfinite(margin)):
-            raise ParameterError("PARAMETER", f"margin is {margin}.", fix="Give a number that is not negative.")
+            raise ParameterError("PARAMETER", f"margin is {margin}, but must be 0 or more.", fix="Leave it out.")
         frame = join_sensitive(read_frame(X, names=model_features), sensitive_features, schema.sensitive_columns)
-        names = getattr(classifier, "feature_names_in_", None)
-        seen = list(model_features if model_features is not None else names if names is not None else ())
+        seen = list(known_features(classifier, model_features))
         schema.check(frame, scm.graph, seen)
         needed = dict.fromkeys((*schema.protected_columns, *scm.graph.nodes, *schema.features, *seen))
-        complete = screen(frame, needed, missing)
+        complete = screen(frame, needed, missing, FILL_OR_CHOOSE)
         frame = frame if complete.all() else frame[complete]
         scm = scm.ready(frame)
         decision = Decision.of(classifier, schema.favourable, frame, model_features)
@@ -256,8 +256,7 @@ def _check_abductible(schema: Schema, scm: StructuralCausalModel) -> None:
         if scm.mechanisms_[node] is None and schema.feature(node).role != "immutable":
             raise CausalModelError(
                 "SCM_CANNOT_ABDUCT",
-                f"Cannot abduct {node!r}: it is a category with causes that an action can move, and no additive "
-                "equation moves it.",
+                f"Cannot abduct {node!r}: it is a category that would follow an action, and no equation says how.",
                 fix="Declare it immutable, remove the edges into it, or code it as a number.",
             )
 

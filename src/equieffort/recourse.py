@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from equieffort.classifiers import LinearView
-from equieffort.errors import ParameterError, warn
+from equieffort.errors import ParameterError, many, warn
 from equieffort.frames import Bools, Floats, Missing, join_sensitive, read_frame, require_columns, screen
 from equieffort.groups import Groups
 from equieffort.problem import TOLERANCE, RecourseProblem
@@ -57,8 +57,8 @@ def solve(
     if not frame.index.is_unique:
         warn(
             "DATA_DUPLICATE_INDEX",
-            f"The index of X names {int(frame.index.duplicated().sum())} people more than once; positions "
-            "are used as labels.",
+            f"The index of X has {many(int(frame.index.duplicated().sum()), 'label', 'labels')} a second time; "
+            "positions are used instead.",
             fix="Give each person a label of their own, for instance X.reset_index(drop=True).",
         )
     groups = Groups.of(frame, problem.schema)
@@ -67,7 +67,7 @@ def solve(
     obstacle = engine.supports(problem)
     if obstacle:
         raise ParameterError(
-            "MODEL_NOT_LINEAR", f"{type(engine).__name__} cannot solve this: {obstacle}.", fix="Use solver=Auto()."
+            "MODEL_NOT_LINEAR", f"{type(engine).__name__} cannot solve this. {obstacle}", fix="Use solver=Auto()."
         )
     n = len(frame)
     table = RecourseTable.blank(Live(problem, engine, frame), groups)
@@ -86,7 +86,7 @@ def _without_missing(problem: RecourseProblem, frame: pd.DataFrame, complete: pd
     counts = ", ".join(f"{label}: {count}" for label, count in sorted(Counter(labels).items()))
     warn(
         "DATA_MISSING_VALUES",
-        f"{len(gone)} of {len(frame)} people have missing values and leave the audit ({counts}).",
+        f"{len(gone)} of {len(frame)} people leave the audit because of missing values ({counts}).",
         fix="Compare their share between the groups: leaving them out may hide a difference.",
     )
     return frame[complete]
@@ -97,7 +97,7 @@ def _warn_about(table: RecourseTable, outside: npt.NDArray[np.int64]) -> None:
         counts = ", ".join(f"{label}: {n}" for label, n in zip(table.groups.labels, outside.tolist(), strict=True))
         warn(
             "SCHEMA_OUT_OF_LIMITS",
-            f"{int(outside.sum())} people have values outside the declared limits ({counts}).",
+            f"Outside the declared limits: {many(int(outside.sum()), 'person', 'people')} ({counts}).",
             fix="Check the limits; for these people the limit is their own value.",
         )
     if not (table.status == Status.NOT_NEEDED).any():
@@ -110,8 +110,8 @@ def _warn_about(table: RecourseTable, outside: npt.NDArray[np.int64]) -> None:
     if unknown:
         first = next(iter(table.notes.values()), "")
         warn(
-            "REPLAY_FAILED",
-            f"The recourse of {unknown} people is unknown; the first because: {first}",
+            "RECOURSE_UNKNOWN",
+            f"The recourse of {many(unknown, 'person', 'people')} is unknown. The first: {first}",
             fix="Read `reason` in recourse.frame(); rho and Phi are given as intervals.",
         )
 

@@ -32,8 +32,9 @@ def _positive(scale: Scale, name: str, value: float) -> float:
     if not value > 0:
         raise CostError(
             "COST_ZERO_SCALE",
-            f"The scale {scale!r} of feature {name!r} is {number(value)}.",
-            fix=f"Choose another scale ({ALTERNATIVES}), or give reference data in which {name!r} varies.",
+            f"{type(scale).__name__}() of {name!r} is {number(value)}: it does not vary enough to be scaled by it.",
+            fix=f"If nobody can act on {name!r} make it mutable; otherwise choose another scale ({ALTERNATIVES}), or "
+            "give reference= data in which it varies.",
         )
     return value
 
@@ -52,16 +53,14 @@ class Range(Scale):
             )
 
     def of(self, name: str, values: Floats) -> float:
-        """The range of the reference values; warns when a few extreme values make up most of it."""
+        """The range of the reference values."""
         low, high = np.quantile(values, self.quantiles)
-        if self.quantiles == (0.0, 1.0):
-            _warn_outlier(name, values, float(high - low))
         return _positive(self, name, float(high - low))
 
 
-def _warn_outlier(name: str, values: Floats, whole: float) -> None:
+def warn_outlier(name: str, values: Floats) -> None:
     """Warn when all but the outermost hundredth (at least one value) at each end lie within a fifth of the range."""
-    n = len(values)
+    n, whole = len(values), float(np.ptp(values))
     cut = max(n // 100, 1)
     if n < 10 or len(np.unique(values[:1000])) < 3:
         return
@@ -70,8 +69,8 @@ def _warn_outlier(name: str, values: Floats, whole: float) -> None:
     if inner < whole / 5:
         warn(
             "COST_OUTLIER",
-            f"Feature {name!r} ranges over {number(whole)}, but all except {2 * cut} of {n:,} values lie within "
-            f"{number(inner)}.",
+            f"{name!r} ranges over {number(whole)}, by which its cost is scaled, but all except {2 * cut} of "
+            f"{n:,} values lie within {number(inner)}.",
             fix="Use Range(quantiles=(0.01, 0.99)) or Std(), or correct the extreme values.",
         )
 

@@ -73,7 +73,7 @@ class Feature:
             )
         if self.direction not in get_args(Direction):
             raise SchemaError(
-                "SCHEMA_LIMITS", f"{self.direction!r} is not a direction.", fix='Use "both", "up" or "down".'
+                "SCHEMA_ROLE", f"{self.direction!r} is not a direction.", fix='Use "both", "up" or "down".'
             )
         self._check_limits()
         self._check_weight()
@@ -82,15 +82,13 @@ class Feature:
         for name in ("lower", "upper", "max_increase", "max_decrease"):
             value = getattr(self, name)
             _check_number(name, value)
-            if value is not None and math.isnan(value):
-                raise SchemaError("SCHEMA_LIMITS", f"{name} is NaN.", fix="Leave it out for no limit.")
             if value is not None and name.startswith("max_") and value < 0:
                 raise SchemaError(
                     "SCHEMA_LIMITS",
                     f"{name} is {value}, below zero.",
                     fix="Give the largest change as a size.",
                 )
-        _check_range("lower", self.lower, "upper", self.upper)
+        _check_range("The lower limit", self.lower, "the upper limit", self.upper)
         if self.plausible is not None:
             if not isinstance(self.plausible, tuple | list) or len(self.plausible) != 2:
                 raise SchemaError(
@@ -98,7 +96,7 @@ class Feature:
                 )
             for end in self.plausible:
                 _check_number("an end of plausible", end)
-            _check_range("the plausible minimum", self.plausible[0], "the plausible maximum", self.plausible[1])
+            _check_range("The plausible minimum", self.plausible[0], "the plausible maximum", self.plausible[1])
         if self.role != "actionable" and self.has_limits:
             raise SchemaError(
                 "SCHEMA_LIMITS",
@@ -132,7 +130,8 @@ class Feature:
 
 
 def _check_number(name: str, value: Any) -> None:
-    if value is not None and (isinstance(value, bool) or not isinstance(value, int | float | np.number)):
+    is_number = isinstance(value, int | float | np.number) and not isinstance(value, bool) and not math.isnan(value)
+    if value is not None and not is_number:
         raise SchemaError("SCHEMA_LIMITS", f"{name} is {value!r}, not a number.", fix="Give a number, or leave it out.")
 
 
@@ -140,7 +139,7 @@ def _check_range(low_name: str, low: float | None, high_name: str, high: float |
     if low is not None and high is not None and not low <= high:
         raise SchemaError(
             "SCHEMA_LIMITS",
-            f"{low_name[:1].upper()}{low_name[1:]} is {low}, above {high_name}, {high}.",
+            f"{low_name} {low} is above {high_name} {high}.",
             fix="Swap or correct them.",
         )
 
@@ -258,7 +257,7 @@ class Schema:
         if lonely and graph.edges:
             warn(
                 "GRAPH_ROOTS_ASSUMED",
-                f"No edge of the graph mentions {listed(lonely)}: taken as roots without children.",
+                f"No edge of the graph mentions {listed(lonely)}: nothing causes it and it causes nothing.",
                 fix="Name them in StructuralCausalModel(edges, nodes=[...]) to say that this is meant.",
             )
         for name in self.protected_columns:

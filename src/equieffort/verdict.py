@@ -92,11 +92,17 @@ class Criteria:
 
     def __post_init__(self) -> None:
         if not (_is_number(self.tau) and isfinite(self.tau) and self.tau >= 1):
-            raise ParameterError("CRITERIA_INVALID", f"tau is {self.tau!r}.", fix="Give a ratio of at least 1.")
+            raise ParameterError(
+                "CRITERIA_INVALID", f"tau is {self.tau!r}, but must be 1 or more.", fix="Give a ratio."
+            )
         if not (_is_number(self.epsilon) and 0 < self.epsilon <= 1):
-            raise ParameterError("CRITERIA_INVALID", f"epsilon is {self.epsilon!r}.", fix="Give a share in (0, 1].")
+            raise ParameterError(
+                "CRITERIA_INVALID",
+                f"epsilon is {self.epsilon!r}, but must be a share.",
+                fix="Give more than 0, at most 1.",
+            )
         if not (_is_number(self.min_people) and self.min_people >= 1):
-            raise ParameterError("CRITERIA_INVALID", f"min_people is {self.min_people!r}.", fix="Give at least 1.")
+            raise ParameterError("CRITERIA_INVALID", f"min_people is {self.min_people!r}.", fix="Give 1 or more.")
 
     def to_dict(self) -> dict[str, Any]:
         """A form that JSON can hold."""
@@ -210,7 +216,7 @@ def _sentence(comparison: Comparison, criteria: Criteria, outcome: Outcome, code
     a, b = comparison.group, comparison.against
     mine, theirs = comparison.mine, comparison.theirs
     if codes == ("NOTHING",):
-        return f"Nobody in {a!r} or {b!r} was decided unfavourably: nothing to recourse."
+        return f"Nobody in {a!r} or {b!r} was decided unfavourably: there is nothing to reverse."
     if not mine.n_unfavourable or not theirs.n_unfavourable:
         who = a if not mine.n_unfavourable else b
         return f"Nobody in {who!r} was decided unfavourably, so the efforts of {a!r} and {b!r} cannot be compared."
@@ -239,7 +245,9 @@ def _effort_words(comparison: Comparison) -> str:
     if isnan(acr):
         if not comparison.mine.n_acting or not comparison.theirs.n_acting:
             who = a if not comparison.mine.n_acting else b
-            return f"Nobody in {who!r} has an action that would turn the decision, so average efforts do not compare."
+            return (
+                f"Nobody in {who!r} has an action that would turn the decision, so average efforts cannot be compared."
+            )
         return f"The average effort in {b!r} is zero (in {a!r} {number(comparison.mine.phi)}), so no ratio is defined."
     return (
         f"On average {a!r} must spend {number(round(acr, 3))} times the effort of {b!r} to turn an unfavourable "

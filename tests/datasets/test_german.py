@@ -148,9 +148,7 @@ def test_every_value_against_a_separate_reader(stored):
             # apart two levels of equal count (A44 and A410).
             levels = dict(zip(codes, values, strict=True))
             assert [levels[code] for code in codes] == values
-            assert [levels[code] for code in sorted(levels, key=lambda code: int(code[1:]))] == list(
-                COUNTS[name]
-            )
+            assert [levels[code] for code in sorted(levels, key=lambda code: int(code[1:]))] == list(COUNTS[name])
     assert risk.tolist() == [{"1": "good", "2": "bad"}[row[20]] for row in stored[1:]]
     assert people["sex"].tolist() == ["female" if row[8] == "A92" else "male" for row in stored[1:]]
 

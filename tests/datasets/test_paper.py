@@ -110,9 +110,7 @@ def test_truth_against_integration(alpha):
         # The tail is thin where a group is far ahead, so the precision must be relative.
         options = {"epsabs": 0, "epsrel": 1e-10, "points": sorted({min(mean, threshold), threshold - 1})}
         refused = quad(density, lowest, threshold, **options)[0]
-        gap = quad(
-            lambda score, density=density: (threshold - score) * density(score), lowest, threshold, **options
-        )
+        gap = quad(lambda score, density=density: (threshold - score) * density(score), lowest, threshold, **options)
         costs.append(gap[0] / refused)
     assert truth["protected_cost_raw"] == pytest.approx(costs[0], rel=1e-7)
     assert truth["unprotected_cost_raw"] == pytest.approx(costs[1], rel=1e-7)

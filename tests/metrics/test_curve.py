@@ -22,7 +22,7 @@ QUANTILES = (0.05, 0.2, 1.0, 0.1, 0.6)
 MEASURES = ("acr", "phi_own", "phi_other", "rd", "size_own", "size_other", "own_share")
 
 
-# -- the recipe, naively -------------------------------------------------------------------------------------------------
+# -- the recipe, naively -----------------------------------------------------------------------------------------------
 
 
 def summary(name: str, values: list[float]) -> dict[str, float]:
@@ -157,7 +157,7 @@ def test_the_band_by_hand():
     assert np.isnan(list(band("x", np.array([])).values())).all()
 
 
-# -- German credit as published ------------------------------------------------------------------------------------------
+# -- German credit as published ----------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -217,7 +217,7 @@ def test_published_equations_are_scikit_learns(german, audit):
 
 
 def test_published_sizes_and_shares(curve, published):
-    assert PAPER_QUANTILES == tuple(published.loc[published["group"] == "female", "quantile"])
+    assert tuple(published.loc[published["group"] == "female", "quantile"]) == PAPER_QUANTILES
     both = curve.merge(published, on=["group", "quantile"], suffixes=("", "_paper"))
     assert len(both) == 26
     for name in ("size_own", "size_other", "own_share"):

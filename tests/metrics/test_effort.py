@@ -125,7 +125,7 @@ def test_the_difference_is_given_where_the_ratio_is_not():
     assert found.difference == 3.0
 
 
-# -- certain ranges ------------------------------------------------------------------------------------------------------
+# -- certain ranges ----------------------------------------------------------------------------------------------------
 
 GRID = st.integers(1, 9)
 SIDE = st.tuples(
@@ -184,7 +184,7 @@ def test_ratio_and_difference_stay_inside_their_ranges(mine, theirs):
         pytest.param(
             ([2], [], 0, [1]),
             ([], [], 1, []),
-            marks=pytest.mark.xfail(reason="(NaN, inf): the ratio is undefined in every completion"),
+            marks=pytest.mark.xfail(strict=True, reason="(NaN, inf): the ratio is undefined in every completion"),
         ),
     ],
 )
@@ -194,7 +194,7 @@ def test_a_ratio_that_is_never_defined_has_no_range(mine, theirs):
     assert all(map(math.isnan, compare(mine, theirs).acr_interval))
 
 
-# -- comparisons and the tidy frame --------------------------------------------------------------------------------------
+# -- comparisons and the tidy frame ------------------------------------------------------------------------------------
 
 
 @pytest.fixture

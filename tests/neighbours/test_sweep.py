@@ -192,7 +192,9 @@ def test_distances_need_not_be_symmetric():
     check(Given(matrix), QUANTILES, group, cost, 2, distances=matrix)
 
 
-@pytest.mark.xfail(reason="a bucket width below the smallest normal number is not handled: counts are lost")
+@pytest.mark.xfail(
+    strict=True, reason="a bucket width below the smallest normal number is not handled: counts are lost"
+)
 def test_tiny_distances_count_like_others():
     rng = np.random.default_rng(9)
     matrix = rng.integers(0, 5, (30, 30)) * 1e-310
@@ -200,7 +202,9 @@ def test_tiny_distances_count_like_others():
     check(Given(matrix), [0.3, 1.0], group, cost, 2, distances=matrix)
 
 
-@pytest.mark.xfail(reason="the unit 2.0**lowest underflows, or the running value overflows before it is scaled")
+@pytest.mark.xfail(
+    strict=True, reason="the unit 2.0**lowest underflows, or the running value overflows before it is scaled"
+)
 @pytest.mark.parametrize("cost", [[1e-310] * 4, [1e200, 1e-160, 3.0, 0.0]])
 def test_costs_of_any_size_add_up(cost):
     check(people(np.arange(4.0)[:, None]), [0.5, 1.0], np.zeros(4, dtype=np.int64), np.array(cost), 1)
@@ -215,14 +219,15 @@ def test_phi_and_rho_are_missing_where_nobody_counts():
     assert np.isnan(found.rho[0, 0, 2])
 
 
-@pytest.mark.parametrize("quantiles", [[0.5, 0.0], [1.5], [math.nan], np.linspace(0.01, 1, 65).tolist()])
+@pytest.mark.parametrize("quantiles", [[0.5, 0.0], [1.5], [math.nan]])
 def test_quantiles_out_of_range_are_refused(quantiles):
     with pytest.raises(ParameterError) as caught:
         sweep(people(np.zeros((2, 1))), np.arange(2), quantiles, np.zeros(2, dtype=np.int64), np.zeros(2), 1)
     assert caught.value.code == "NEIGHBOURS_QUANTILE"
 
 
-def test_the_most_quantiles_that_are_allowed():
+def test_there_may_be_many_quantiles_or_none():
     rng = np.random.default_rng(1)
     values, group, cost = random_case(rng, 20)
-    check(people(values), np.linspace(1, 1 / 64, 64).tolist(), group, cost, 2, centres=[0, 19])
+    check(people(values), np.linspace(1, 1 / 200, 200).tolist(), group, cost, 2, centres=[0, 19])
+    assert sweep(people(values), np.arange(20), [], group, cost, 2).size.shape == (20, 0, 2)

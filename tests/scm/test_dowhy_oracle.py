@@ -13,9 +13,7 @@ import equieffort as ee
 from equieffort.errors import EquieffortWarning
 from equieffort.graph import CausalGraph
 
-ORACLE = json.loads(
-    (Path(__file__).parents[1] / "fixtures" / "dowhy_counterfactuals.json").read_text(encoding="utf-8")
-)
+ORACLE = json.loads((Path(__file__).parents[1] / "fixtures" / "dowhy_counterfactuals.json").read_text(encoding="utf-8"))
 CASES = {case["name"]: case for case in ORACLE["cases"]}
 QUESTIONS = [
     pytest.param(case, query, id=f"{case['name']}: {query['name']}")
@@ -63,9 +61,7 @@ def dowhy_graph(record):
 def fitted():
     """Each model fitted once, however many questions are asked of it."""
     return {
-        name: ee.StructuralCausalModel([tuple(edge) for edge in case["edges"]]).fit(
-            pd.DataFrame(case["data"])
-        )
+        name: ee.StructuralCausalModel([tuple(edge) for edge in case["edges"]]).fit(pd.DataFrame(case["data"]))
         for name, case in CASES.items()
     }
 
@@ -113,9 +109,7 @@ def test_the_oracles_equations_are_the_least_squares_ones(case):
         parents = list(equation["coef"])
         assert set(parents) == {cause for cause, effect in case["edges"] if effect == node}
         # The residual of a least squares fit is orthogonal to the intercept and to every parent.
-        residual = (
-            data[node].to_numpy() - equation["intercept"] - data[parents] @ list(equation["coef"].values())
-        )
+        residual = data[node].to_numpy() - equation["intercept"] - data[parents] @ list(equation["coef"].values())
         size = np.linalg.norm(data[node])
         assert abs(residual.sum()) <= 1e-9 * size * np.sqrt(len(data))
         for parent in parents:
@@ -166,9 +160,7 @@ def test_holding_a_node_cuts_the_propagation(case, query):
 # Graphs of DoWhy models, rebuilt where DoWhy keeps them
 
 
-@pytest.mark.parametrize(
-    "record", ORACLE["dowhy_graph"]["causal_model"]["models"], ids=lambda record: record["given"]
-)
+@pytest.mark.parametrize("record", ORACLE["dowhy_graph"]["causal_model"]["models"], ids=lambda record: record["given"])
 def test_the_graph_of_a_dowhy_causal_model_is_read(record):
     assert ORACLE["dowhy_graph"]["causal_model"]["path"] == "_graph._graph"
     inner = dowhy_graph(record)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from equieffort.errors import DataError, ModelError, closest, listed
+from equieffort.errors import DataError, ModelError, closest, label, listed, sentence
 from equieffort.frames import Bools, require_columns
 
 
@@ -31,26 +31,12 @@ class Decision:
         cls, classifier: Any, favourable: Any, frame: pd.DataFrame, model_features: Sequence[str] | None = None
     ) -> Decision:
         """Check the classifier: it predicts, is fitted, knows the favourable label and answers alike twice."""
-        if not callable(getattr(classifier, "predict", None)):
-            raise ModelError(
-                "MODEL_NO_PREDICT",
-                f"{type(classifier).__name__} has no predict method.",
-                fix="Pass a fitted classifier with scikit-learn's interface.",
-            )
-        _check_fitted(classifier)
-        names = getattr(classifier, "feature_names_in_", None)
-        features = tuple(model_features if model_features is not None else names if names is not None else ())
-        if not features:
-            raise DataError(
-                "DATA_NO_NAMES",
-                f"{type(classifier).__name__} was fitted without column names.",
-                fix="Say which columns it sees, in its order: model_features=[...].",
-            )
+        features = known_features(classifier, model_features)
         require_columns(frame, features, why="The model uses a feature, but X")
-        decision = cls(classifier, tuple(map(str, features)), favourable, names is None)
+        decision = cls(classifier, features, favourable, not hasattr(classifier, "feature_names_in_"))
         decision._check_classes()
         _check_categories(classifier, frame)
-        sample = frame.iloc[:200]
+        sample = frame.iloc[:2000]
         decision._check_answers(sample)
         return decision
 
@@ -82,7 +68,8 @@ class Decision:
             row = sample.index[int(np.argmax(differs))]
             raise ModelError(
                 "MODEL_NOT_DETERMINISTIC",
-                f"Asked twice about row {row!r}, the model answered {labels[differs][0]!r} and {again[differs][0]!r}.",
+                f"Asked twice about row {label(row)}, the model answered {label(labels[differs][0])} and "
+                f"{label(again[differs][0])}.",
                 fix="Fix its random state, or switch off what is random when it predicts.",
             )
         if not hasattr(self.classifier, "classes_") and self.favourable not in set(labels.tolist()) | {True}:
@@ -117,13 +104,13 @@ class Decision:
         if missing.any():
             raise ModelError(
                 "MODEL_OUTPUT",
-                f"The model returned no label (NaN) for row {frame.index[int(missing.argmax())]!r}.",
+                f"The model returned no label (NaN) for row {label(frame.index[int(missing.argmax())])}.",
                 fix="Check what the model does with this row.",
             )
         return answers
 
     def _failed(self, error: Exception) -> ModelError | DataError:
-        name, text = type(self.classifier).__name__, str(error).strip().split("\n")[0]
+        name, text = type(self.classifier).__name__, sentence(str(error).strip().split("\n")[0])
         if type(error).__name__ == "NotFittedError":
             return _not_fitted(name)
         if "unknown categories" in text.lower() or "unseen labels" in text.lower():
@@ -143,6 +130,26 @@ class Decision:
         return np.asarray(self.labels(frame) == self.favourable, dtype=bool)
 
 
+def known_features(classifier: Any, model_features: Sequence[str] | None = None) -> tuple[str, ...]:
+    """The columns a fitted classifier sees, in its order."""
+    if not callable(getattr(classifier, "predict", None)):
+        raise ModelError(
+            "MODEL_NO_PREDICT",
+            f"The model, of type {type(classifier).__name__}, has no predict method.",
+            fix="Pass a fitted classifier with scikit-learn's interface.",
+        )
+    _check_fitted(classifier)
+    names = getattr(classifier, "feature_names_in_", None)
+    features = tuple(model_features if model_features is not None else names if names is not None else ())
+    if not features:
+        raise DataError(
+            "DATA_NO_NAMES",
+            f"{type(classifier).__name__} was fitted without column names.",
+            fix="Say which columns it sees, in its order: model_features=[...].",
+        )
+    return tuple(map(str, features))
+
+
 def _check_categories(step: Any, frame: pd.DataFrame) -> None:
     """Refuse a category that an encoder of the model has never met, also where it would silently ignore it."""
     if hasattr(step, "steps"):
@@ -158,8 +165,8 @@ def _check_categories(step: Any, frame: pd.DataFrame) -> None:
                 value = frame[name].iloc[row]
                 raise DataError(
                     "DATA_UNSEEN_CATEGORY",
-                    f"Column {name!r} holds {value!r} in row {frame.index[row]!r}, which the model has never met. "
-                    f"{closest(value, known)}".rstrip(),
+                    f"Column {name!r} holds {label(value)} in row {label(frame.index[row])}, which the model has never "
+                    f"met. {closest(value, known)}".rstrip(),
                     fix=f"Correct the value, drop these rows, or train with it; the model knows {listed(known)}.",
                 )
 

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from equieffort.classifiers.decision import Decision
-from equieffort.errors import ModelError, listed
+from equieffort.errors import ModelError, listed, sentence
 from equieffort.frames import Encoding, Floats
 
 
@@ -307,7 +307,7 @@ def _encode(transformer: Any, probe: pd.DataFrame) -> Floats:
     except ValueError as error:
         raise ModelError(
             "DATA_UNSEEN_CATEGORY",
-            f"The model's {type(transformer).__name__} does not know every level of {listed(probe)}: {error}",
+            f"The model's {type(transformer).__name__} does not know every level of {listed(probe)}: {sentence(error)}",
             fix="Correct the values, drop these rows, or train the model with this category.",
         ) from error
     return np.asarray(out.toarray() if hasattr(out, "toarray") else out, dtype=np.float64)

@@ -40,12 +40,13 @@ def acr_curve(table: RecourseTable, found: Sweep) -> pd.DataFrame:
     own = groups.codes[found.centres]
     pairs = [(code, groups.reference) for code in groups.compared]
     pairs += [(groups.reference, code) for code in groups.compared]
-    rows = [
-        {"group": groups.labels[a], "against": groups.labels[b], "quantile": float(quantile)}
-        | _at(found, own == a, q, a, b)
-        for a, b in pairs
-        for q, quantile in enumerate(found.quantiles)
-    ]
+    rows = []
+    for a, b in pairs:
+        centres = own == a
+        ratios = individual_ratios(found, a, b)[centres]
+        for q, quantile in enumerate(found.quantiles.tolist()):
+            head = {"group": groups.labels[a], "against": groups.labels[b], "quantile": quantile}
+            rows.append(head | _at(found, centres, ratios[:, q], q, a, b))
     return pd.DataFrame(rows)
 
 
@@ -56,8 +57,7 @@ def individual_ratios(found: Sweep, a: int, b: int) -> Floats:
         return np.where(theirs > 0, mine / theirs, np.nan)
 
 
-def _at(found: Sweep, centres: Any, q: int, a: int, b: int) -> dict[str, Any]:
-    ratio = individual_ratios(found, a, b)[centres, q]
+def _at(found: Sweep, centres: Any, ratio: Floats, q: int, a: int, b: int) -> dict[str, Any]:
     defined = ~np.isnan(ratio)
     mine, theirs = found.phi[centres, q, a], found.phi[centres, q, b]
     size_own, size_other = found.size[centres, q, a], found.size[centres, q, b]

@@ -58,7 +58,7 @@ class NearestK(Neighbourhood):
 
     def __post_init__(self) -> None:
         if isinstance(self.k, bool) or not isinstance(self.k, int | np.integer) or self.k < 1:
-            raise ParameterError("NEIGHBOURS_K", f"k is {self.k!r}.", fix="Give a whole number of at least 1.")
+            raise ParameterError("NEIGHBOURS_K", f"k is {self.k!r}, but must be 1 or more.", fix="Give a whole number.")
 
     def members(self, distances: Floats) -> Bools:
         """Those at most as far as the k-th."""
@@ -75,6 +75,6 @@ def check_quantile(quantile: float) -> None:
     if not (is_number and 0 < quantile <= 1):
         raise ParameterError(
             "NEIGHBOURS_QUANTILE",
-            f"The quantile is {quantile!r}.",
-            fix="Give a number above 0 and at most 1; 1 is everybody.",
+            f"The quantile is {quantile!r}, but must lie above 0 and at most at 1.",
+            fix="Give a share of all people; 1 is everybody.",
         )

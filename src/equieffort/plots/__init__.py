@@ -23,7 +23,7 @@ class AuditPlots:
 
     def acr(self, quantiles: Sequence[float] = PAPER_QUANTILES) -> Any:
         """ACR against the quantile with its 95 % band; the numbers are `audit.curve(quantiles)`."""
-        figure, axes = _figure()
+        figure, axes = new_figure()
         curve = self.audit.curve(quantiles)
         for k, ((group, against), part) in enumerate(curve.groupby(["group", "against"], sort=False)):
             colour, style = COLOURS[k % len(COLOURS)], ("-", "--", ":", "-.")[k % 4]
@@ -38,14 +38,15 @@ class AuditPlots:
         return figure
 
 
-def _figure() -> tuple[Any, Any]:
+def new_figure(size: tuple[float, float] = (6.4, 4.0)) -> tuple[Any, Any]:
+    """An empty figure and its axes; matplotlib is imported here alone."""
     try:
         from matplotlib.figure import Figure
     except ImportError as error:
         raise ParameterError(
-            "OPTIONAL_DEPENDENCY", "Plots need matplotlib.", fix="pip install 'equieffort[plot]'"
+            "OPTIONAL_DEPENDENCY", "Plots need matplotlib.", fix="Run pip install 'equieffort[plot]'."
         ) from error
-    figure = Figure(figsize=(6.4, 4.0), layout="constrained")
+    figure = Figure(figsize=size, layout="constrained")
     axes = figure.subplots()
     axes.spines[["top", "right"]].set_visible(False)
     return figure, axes

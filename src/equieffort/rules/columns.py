@@ -54,7 +54,9 @@ class Column:
         """Look at a column and tell its kind."""
         values = np.asarray(raw)
         if values.ndim != 1:
-            raise RuleError("SUBGROUP_MASK", f"Column {name!r} has {values.ndim} dimensions instead of one.")
+            raise RuleError(
+                "SUBGROUP_MASK", f"Column {name!r} has {values.ndim} dimensions.", fix="Give one value a person."
+            )
         if values.dtype.kind in "biuf":
             missing = values != values
             return cls(name, "truth" if values.dtype.kind == "b" else "number", values, missing)

@@ -69,5 +69,9 @@ class Rule:
         views = {name: Column.of(name, columns[name]) for name in self.names}
         if len({len(view.values) for view in views.values()}) > 1:
             lengths = ", ".join(f"{name!r} has {len(view.values)}" for name, view in views.items())
-            raise RuleError("SUBGROUP_MASK", f"The columns of the rule differ in length: {lengths}.")
+            raise RuleError(
+                "SUBGROUP_MASK",
+                f"The columns of the rule differ in length: {lengths}.",
+                fix="Give one value a person in each.",
+            )
         return views

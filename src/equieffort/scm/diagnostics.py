@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from equieffort.errors import CausalModelError, listed, warn
+from equieffort.errors import CausalModelError, listed, many, warn
 from equieffort.frames import Encoding, Floats
 from equieffort.scm.mechanisms import indicators
 
@@ -16,10 +16,11 @@ COLLINEAR = 1e10
 
 def check_rows(node: str, columns: int, rows: int) -> None:
     """Refuse to learn an equation that would fit anything."""
-    if columns >= rows:
+    if columns + 1 >= rows:
         raise CausalModelError(
             "SCM_TOO_FEW_ROWS",
-            f"The equation of {node!r} has {columns} coefficients for causes, but there are only {rows} rows.",
+            f"The equation of {node!r} has {many(columns, 'coefficient', 'coefficients')} for its causes, but there "
+            f"are only {many(rows, 'row', 'rows')}.",
             fix="Fit on more people, merge rare levels, or give the equation: mechanisms={...: Linear({...})}.",
         )
 
@@ -34,11 +35,13 @@ def examine(node: str, causes: Encoding, parents: Floats, values: Floats, fitted
     residual = values - fitted
     spread = float(values.var())
     r2 = 1.0 - float(np.mean(residual**2)) / spread if spread > 0 else float("nan")
-    condition = _condition(design)
+    # An indicator of a level that nobody has explains nothing and disturbs nothing.
+    met = [k for k, (_, level) in enumerate(owners) if level is None or design[:, k].any()]
+    condition = _condition(design[:, met])
     if condition > COLLINEAR:
         warn(
             "SCM_COLLINEAR",
-            f"The causes of {node!r} are collinear: {listed(name for name, _ in owners)}.",
+            f"The causes of {node!r} are collinear or constant: {listed(dict.fromkeys(name for name, _ in owners))}.",
             fix="Remove one of them from the graph, or give the equation yourself.",
             stacklevel=5,
         )

@@ -36,7 +36,7 @@ class Auto:
             return Choice(linear, "The score is linear and so is every equation an action can reach.")
         raise ModelError(
             "MODEL_NOT_LINEAR",
-            f"No exact solver fits this problem: {obstacle}.",
+            f"No exact solver fits this problem. {obstacle}",
             fix="Use a linear classifier (LogisticRegression, LinearSVC, ...) behind scaling and one-hot encoding, "
             "and linear equations below actionable features; a number that the model one-hot encodes must be "
             'declared kind="categorical".',

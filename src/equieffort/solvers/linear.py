@@ -34,13 +34,13 @@ class LinearExact(Solver):
     gap: float = field(default=1e-9)
 
     def supports(self, problem: RecourseProblem) -> str:
-        """Empty if score and equations are linear, otherwise which is not."""
+        """Empty if score and equations are linear, otherwise a sentence that says which is not."""
         if isinstance(problem.view, NotLinear):
-            return f"the classifier has no linear score: {problem.view.reason}"
+            return f"The classifier has no linear score that could be used: {problem.view.reason}."
         try:
             _patterns(problem)
         except NotLinear as reason:
-            return reason.reason
+            return f"It is not linear: {reason.reason}."
         return ""
 
     def patterns(self, problem: RecourseProblem) -> int:

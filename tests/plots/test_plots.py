@@ -1,0 +1,96 @@
+"""The picture shows the numbers of the curve, and says so."""
+
+from __future__ import annotations
+
+import io
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import equieffort as ee
+from equieffort.errors import ParameterError
+
+QUANTILES = (0.3, 0.6, 1.0)
+
+
+def world(labels: dict[str, str]) -> ee.Audit:
+    rng = np.random.default_rng(2)
+    names = rng.choice(list("abc"[: len(labels)]), 150)
+    X = pd.DataFrame({"s": [labels[name] for name in names], "x": rng.normal(size=150) - (names == "a")})
+    schema = ee.Schema(
+        sensitive="s", protected=labels["a"], reference=labels["b"], favourable=True, features={"x": "actionable"}
+    )
+    scm = ee.StructuralCausalModel([], nodes=["s", "x"]).fit(X)
+    return ee.audit(ee.LinearScore({"x": 1.0}), X, schema=schema, scm=scm, criteria=ee.Criteria(tau=1.5))
+
+
+@pytest.fixture(scope="module")
+def audit() -> ee.Audit:
+    return world({"a": "ash", "b": "birch", "c": "cedar"})
+
+
+def test_lines_and_bands_are_the_curve(audit):
+    axes = audit.plot.acr(QUANTILES).axes[0]
+    curve = audit.curve(QUANTILES)
+    lines = {line.get_label(): line.get_xydata() for line in axes.lines if " against " in str(line.get_label())}
+    bands = [b for b in axes.collections if hasattr(b, "get_paths")]
+    parts = list(curve.groupby(["group", "against"], sort=False))
+    assert len(lines) == len(parts) == len(bands) == 4
+    for ((group, against), part), drawn in zip(parts, bands, strict=True):
+        assert np.array_equal(lines[f"{group} against {against}"], part[["quantile", "acr"]].to_numpy())
+        heights = drawn.get_paths()[0].vertices[:, 1]
+        assert {part["acr_low"].min(), part["acr_high"].max()} == {heights.min(), heights.max()}
+
+
+def test_words_around_the_picture(audit):
+    axes = audit.plot.acr(QUANTILES).axes[0]
+    assert "ACR" in axes.get_ylabel()
+    assert "neighbours" in axes.get_xlabel()
+    legend = [text.get_text() for text in axes.get_legend().get_texts()]
+    assert legend == [
+        "ash against birch",
+        "cedar against birch",
+        "birch against ash",
+        "birch against cedar",
+        "equal within tau = 1.5",
+    ]
+
+
+def test_lines_differ_in_more_than_colour(audit):
+    lines = [line for line in audit.plot.acr(QUANTILES).axes[0].lines if " against " in str(line.get_label())]
+    assert len({line.get_linestyle() for line in lines}) == len(lines) == len({line.get_color() for line in lines})
+
+
+def test_a_figure_can_be_written_and_leaves_no_global_state(audit):
+    before = "matplotlib.pyplot" in sys.modules
+    buffer = io.BytesIO()
+    audit.plot.acr(QUANTILES).savefig(buffer, format="png")
+    assert buffer.getvalue().startswith(b"\x89PNG")
+    assert ("matplotlib.pyplot" in sys.modules) == before
+
+
+def test_a_loaded_audit_draws_the_same(audit, tmp_path):
+    audit.save(tmp_path / "x.audit")
+    again = ee.load(tmp_path / "x.audit").plot.acr(QUANTILES).axes[0]
+    for a, b in zip(audit.plot.acr(QUANTILES).axes[0].lines, again.lines, strict=True):
+        assert np.array_equal(a.get_xydata(), b.get_xydata())
+
+
+def test_without_matplotlib_the_extra_is_named(audit, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    with pytest.raises(ParameterError, match=r"equieffort\[plot\]") as caught:
+        audit.plot.acr(QUANTILES)
+    assert caught.value.code == "OPTIONAL_DEPENDENCY"
+
+
+@pytest.mark.xfail(
+    strict=True, reason="matplotlib hides labels that start with an underscore and reads $...$ as a formula"
+)
+@pytest.mark.parametrize("name", ["_hidden", "$x^$"])
+def test_names_of_groups_are_shown_as_they_are(name):
+    figure = world({"a": name, "b": "birch"}).plot.acr(QUANTILES)
+    texts = figure.axes[0].get_legend().get_texts()
+    assert any(text.get_text().replace("\\", "").startswith(name) for text in texts)
+    figure.savefig(io.BytesIO())

@@ -1,0 +1,181 @@
+"""What one person can do: steps that replay by hand, words for every status, and markup that stays text."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.compose import make_column_transformer
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder
+
+import equieffort as ee
+from equieffort.explain import Explanation, Step
+
+# income -> savings (half of it is saved); the score wants 10 points of income, savings and a certificate.
+PEOPLE = pd.DataFrame(
+    {
+        "group": ["a", "b", "a", "b", "a"],
+        "income": [2.0, 4.0, 30.0, 2.0, 2.0],
+        "savings": [1.0, 2.0, 0.0, 1.0, 1.0],
+        "fixed": [0.0, 0.0, 0.0, -90.0, 0.0],
+    },
+    index=["ann", "bob", "cy", "dee", "eve"],
+)
+
+
+def audit(score=None, people=PEOPLE, **features) -> ee.Audit:
+    chosen = {
+        "income": ee.Feature("actionable", max_increase=20),
+        "savings": "mutable",
+        "fixed": "immutable",
+    } | features
+    schema = ee.Schema(sensitive="group", protected="a", favourable=True, features=chosen)
+    edges = [("income", "savings")]
+    mechanisms = {"savings": ee.Linear({"income": 0.5})}
+    scm = ee.StructuralCausalModel(edges, nodes=["group", "fixed"], mechanisms=mechanisms).fit(people)
+    model = ee.LinearScore(score or {"income": 1.0, "savings": 1.0, "fixed": 1.0}, threshold=10.0)
+    return ee.audit(model, people, schema=schema, scm=scm, cost=ee.WeightedL1(ee.Range((0.0, 1.0))))
+
+
+@pytest.fixture(scope="module")
+def plain() -> ee.Audit:
+    return audit()
+
+
+def test_steps_replay_by_hand(plain):
+    # ann lacks 7 points and each unit of income brings 1.5: income 2 -> 2 + 14/3, savings follow by 7/3.
+    found = plain.explain("ann")
+    change = 7 / 1.5
+    assert (found.person, found.group, found.status, found.reason) == ("ann", "a", "optimal", "")
+    assert [(s.feature, s.kind) for s in found.steps] == [("income", "set"), ("savings", "follows")]
+    income, savings = found.steps
+    assert (income.before, savings.before) == (2.0, 1.0)
+    assert income.after == pytest.approx(2 + change)
+    assert savings.after == pytest.approx(1 + change / 2)
+    # Cost in shares of the range of income, 28; what follows is free.
+    assert (income.cost, savings.cost) == (pytest.approx(change / 28), 0.0)
+    assert found.cost == pytest.approx(change / 28)
+    assert sum(found.frame()["cost"]) == pytest.approx(found.cost)
+
+
+def test_words_for_somebody_who_can_act(plain):
+    text = str(plain.explain("ann"))
+    assert text.startswith("Person ann (a): turns the decision at a cost of 0.1667; no cheaper action exists.")
+    assert "1. set income from 2 to 6.66667 (+4.66667), cost 0.1667" in text
+    assert "-> savings then follows from 1 to 3.33333 (+2.33333)" in text
+
+
+def test_words_for_somebody_who_need_not(plain):
+    found = plain.explain("cy")
+    assert found.status == "not_needed"
+    assert found.steps == ()
+    assert str(found) == "Person cy (a): the decision is favourable already; nothing is needed."
+
+
+def test_words_for_somebody_who_cannot(plain):
+    found = plain.explain("dee")
+    assert found.status == "infeasible"
+    assert found.steps == ()
+    assert found.bound == np.inf
+    assert found.reason == plain.recourse.frame().loc["dee", "reason"]
+    text = str(found)
+    assert text.startswith("Person dee (b): no allowed action turns the decision.")
+    # 97 points are missing, and 20 more income gives 30.
+    assert re.search(r"\b97\b", text)
+    assert re.search(r"\b30\b", text)
+    assert "income" in text
+
+
+def test_holding_a_feature_is_a_step():
+    # Savings now count against the person, so it pays to keep them where they are.
+    found = audit({"income": 1.0, "savings": -1.0, "fixed": 1.0}, savings=ee.Feature("actionable", direction="up"))
+    steps = {s.feature: s for s in found.explain("ann").steps}
+    assert steps["savings"].kind == "hold"
+    assert steps["savings"].before == steps["savings"].after == 1.0
+    assert steps["savings"].cost == 0.0
+    # 10 - (2 - 1) = 9 points, one a unit of income.
+    assert steps["income"].after == pytest.approx(11.0)
+    text = str(found.explain("ann"))
+    assert "keep savings at 1 although its causes change" in text
+    assert text.index("set income") < text.index("keep savings")
+
+
+def test_steps_over_features_of_every_kind():
+    rng = np.random.default_rng(0)
+    n = 60
+    people = pd.DataFrame(
+        {
+            "group": rng.choice(["a", "b"], n),
+            "income": rng.integers(0, 9, n),
+            "savings": rng.normal(size=n),
+            "fixed": np.zeros(n) + rng.integers(0, 2, n),
+            "job": rng.choice(["cook", "smith"], n),
+            "owner": rng.choice([True, False], n),
+        }
+    )
+    wanted = (people["job"] == "smith") * 3 + people["owner"] * 2.0 + people["income"] + rng.normal(size=n) > 7
+    columns = ["income", "job", "owner"]
+    encode = make_column_transformer((OneHotEncoder(), ["job"]), remainder="passthrough")
+    model = make_pipeline(encode, LogisticRegression()).fit(people[columns], wanted)
+    cheap = ee.Feature("actionable", weight=0.1)
+    features = {"income": "actionable", "job": cheap, "owner": cheap}
+    schema = ee.Schema(sensitive="group", protected="a", favourable=True, features=features)
+    scm = ee.StructuralCausalModel([], nodes=list(people.columns)).fit(people)
+    found = ee.audit(model, people, schema=schema, scm=scm)
+    after = found.recourse.counterfactuals()
+    kinds = set()
+    for row in np.flatnonzero(found.recourse.has_action):
+        explained = found.explain(row)
+        assert sum(s.cost for s in explained.steps) == pytest.approx(explained.cost)
+        for step in explained.steps:
+            assert step.before == people.loc[row, step.feature]
+            assert step.after == after.loc[row, step.feature]
+            assert type(step.after) in (int, str, bool, float)
+            kinds.add((step.feature, type(step.after).__name__))
+        assert "(+0)" not in str(explained)
+    assert kinds == {("job", "str"), ("owner", "bool"), ("income", "int")}
+
+
+def test_frame_has_its_columns_even_when_empty(plain):
+    columns = ["feature", "kind", "before", "after", "cost"]
+    assert plain.explain("cy").frame().columns.tolist() == columns
+    assert plain.explain("ann").frame().columns.tolist() == columns
+    assert len(plain.explain("ann").frame()) == 2
+
+
+@pytest.mark.parametrize(
+    ("status", "part"),
+    [
+        ("feasible", "at a cost of 3; no action costs less than 1.5."),
+        ("unknown", "no action was found and none was excluded. The clock ran out."),
+        ("infeasible", "no allowed action turns the decision. The clock ran out."),
+    ],
+)
+def test_words_for_what_is_not_proven(status, part):
+    assert part in str(Explanation("ann", "a", status, 3.0, 1.5, (), "The clock ran out."))
+
+
+@pytest.mark.parametrize(
+    ("step", "words"),
+    [
+        (Step("job", "set", "cook", "smith", 1.0), "set job from cook to smith, cost 1"),
+        (Step("owner", "set", False, True, 0.5), "set owner from False to True, cost 0.5"),
+        (Step("amount", "set", 5000, 1234.5, 0.25), "set amount from 5,000 to 1,234.5 (-3,765.5), cost 0.25"),
+        (Step("amount", "follows", 1, 2, 0.0), "amount then follows from 1 to 2 (+1)"),
+    ],
+)
+def test_words_of_a_step(step, words):
+    assert str(step) == words
+
+
+def test_markup_stays_text():
+    hostile = "<script>alert('\"&')</script>"
+    found = Explanation(hostile, "<b>", "optimal", 1.0, 1.0, (Step(hostile, "set", "<i>", "</pre>", 1.0),), "")
+    html = found._repr_html_()
+    assert html.startswith("<pre>")
+    assert re.findall(r"<[^>]*>", html) == ["<pre>", "</pre>"]
+    assert hostile in str(found)
