@@ -388,25 +388,7 @@ def check_words(problem: EquieffortError | EquieffortWarning) -> None:
     assert not suggested or quoted[0] != suggested[0], problem.what
 
 
-POOR_WORDS = {
-    "45 no predict, extra column": "a warning about unused columns comes first",
-    "09 missing, numbered people": "shows np.int64(20)",
-    "12 unseen, numbered people": "shows np.int64(0)",
-    "48 answers differently": "shows np.False_",
-    "48 answers differently, numbered people": "shows np.int64(4)",
-    "49 no label, numbered people": "shows np.int64(2)",
-    "49 fails": "the model's words, without a full stop",
-}
-
-
-def marked(cases: dict[str, Any], faults: dict[str, str]) -> list[Any]:
-    return [
-        pytest.param(case, marks=pytest.mark.xfail(strict=True, reason=faults[case])) if case in faults else case
-        for case in cases
-    ]
-
-
-@pytest.mark.parametrize("case", marked(BAD, POOR_WORDS))
+@pytest.mark.parametrize("case", BAD)
 def test_every_error_says_what_why_and_how(case: str) -> None:
     with pytest.raises(EquieffortError) as caught:
         BAD[case]()
@@ -451,7 +433,7 @@ def test_case_07_columns_in_another_order() -> None:
 def test_case_07_bare_array_needs_names() -> None:
     refused("07 bare array", DataError, "DATA_NO_NAMES", "(8, 2)", "model_features")
     refused("07 bare model", DataError, "DATA_NO_NAMES", "LogisticRegression", "model_features")
-    refused("07 wrong number of names", DataError, "DATA_NO_NAMES", "(8, 2)", "1 names")
+    refused("07 wrong number of names", DataError, "DATA_NO_NAMES", "(8, 2)", "1 name was")
     refused("07 columns named by numbers", DataError, "DATA_NO_NAMES", "'3'")
     refused("07 not a table", DataError, "DATA_TYPE", "list", "pandas, polars or pyarrow")
     refused("07 lazy", DataError, "DATA_TYPE", "LazyFrame", ".collect()")
@@ -484,9 +466,6 @@ def test_case_09_missing_value_with_a_model_that_refuses_it() -> None:
     refused("09 missing, logistic", DataError, "DATA_MISSING_VALUES", "'debt'", "row 'c'")
 
 
-MISSING_DISTANCE = pytest.mark.xfail(strict=True, reason="the default distance is bound to people with missing values")
-
-
 def gaps() -> pd.DataFrame:
     return people(debt=[1, NAN, 3, 4, 5, 6, 7, NAN]).set_axis(LABELS)
 
@@ -509,7 +488,7 @@ def test_case_09_drop_with_a_model_that_refuses_it() -> None:
     assert len(result.recourse) == 6
 
 
-@pytest.mark.parametrize("missing", ["drop", pytest.param("model", marks=MISSING_DISTANCE)])
+@pytest.mark.parametrize("missing", ["drop", "model"])
 def test_case_09_missing_with_given_equations(missing: Any) -> None:
     features = {"income": "actionable", "debt": "mutable"}
     with pytest.warns(EquieffortWarning):
@@ -523,10 +502,9 @@ def test_case_09_drop_missing_group() -> None:
     assert row(result, "f").n == 3
 
 
-@MISSING_DISTANCE
 def test_case_09_the_model_decides() -> None:
     # NaN is not at least 10, so the rule refuses both; nothing is known of their recourse.
-    result = warned("REPLAY_FAILED", lambda: audit(gaps(), missing="model"), "2 people")
+    result = warned("RECOURSE_UNKNOWN", lambda: audit(gaps(), missing="model"), "2 people")
     assert result.recourse.frame().status["c"] == result.recourse.frame().status["d"] == "unknown"
     assert np.isnan(result.recourse.cost[[1, 7]]).all()
     assert (row(result, "f").rho_low, row(result, "f").rho_high) == approx((2 / 3, 1))
@@ -609,7 +587,6 @@ def test_case_20_continuous_sensitive_attribute() -> None:
     refused("20 continuous", SchemaError, "SCHEMA_SENSITIVE_CONTINUOUS", "'sex'", "30 different", "bins", "pd.cut")
 
 
-@pytest.mark.xfail(strict=True, reason="only more than 20 different numbers count as continuous")
 def test_case_20_a_group_for_each_person() -> None:
     refused("20 continuous, few people", SchemaError, "SCHEMA_SENSITIVE_CONTINUOUS", "'sex'")
 
@@ -632,7 +609,7 @@ def test_case_21_an_action_that_would_move_a_protected_column_is_no_recourse() -
 def test_case_22_nothing_to_recourse() -> None:
     result = audit(people(income=np.arange(20.0, 28.0)))
     assert (result.verdict.outcome, result.verdict.codes) == ("inconclusive", ("NOTHING",))
-    assert "nothing to recourse" in str(result.verdict)
+    assert "nothing to reverse" in str(result.verdict)
     undefined = ["phi", "phi_low", "phi_high", "rho", "rho_low", "rho_high", "acr", "acr_low", "acr_high", "rd"]
     assert result.by_group[undefined].isna().all(axis=None)
     assert result.by_group.favourable_rate.tolist() == [1.0, 1.0]
@@ -720,10 +697,9 @@ def test_case_27_zero_range_is_left_out_of_the_distance() -> None:
     result = warned("COST_ZERO_RANGE", call, "'debt' has a single value")
     # Incomes 0, 1, 2 and 3 are the nearest four of eight; the median distance is that of 3.5.
     assert np.flatnonzero(result.neighbours(0, ee.Nearest(0.5))).tolist() == [0, 1, 4, 5]
-    assert result.individual(0).about.startswith("The 4 people")
+    assert result.individual(0).about.startswith("4 people")
 
 
-@pytest.mark.xfail(strict=True, reason="a distance that nobody asked for is bound")
 def test_case_27_no_warning_of_a_distance_that_is_not_used() -> None:
     assert codes_of(audit(people(debt=1.0))) == []
 
@@ -734,7 +710,6 @@ def test_case_28_an_outlier_dominates_a_range() -> None:
     assert result.recourse.cost[0] == approx(10 / 1000)
 
 
-@pytest.mark.xfail(strict=True, reason="a distance that nobody asked for is bound with the plain range")
 def test_case_28_the_advice_silences_the_warning() -> None:
     robust = audit(outlier(120), cost=ee.WeightedL1(ee.Range(quantiles=(0.01, 0.99))))
     assert robust.recourse.cost[0] > 0.5
@@ -748,13 +723,13 @@ def test_case_28_an_outlier_among_few_people(n: int) -> None:
 
 def test_case_29_contradictory_limits() -> None:
     refused("29 lower above upper", SchemaError, "SCHEMA_LIMITS", "5", "above", "1")
-    refused("29 plausible", SchemaError, "SCHEMA_LIMITS", "plausible minimum is 5", "maximum, 1")
+    refused("29 plausible", SchemaError, "SCHEMA_LIMITS", "plausible minimum 5", "maximum 1")
     refused("29 plausible pair", SchemaError, "SCHEMA_LIMITS", "not a pair", "(low, high)")
-    refused("29 nan", SchemaError, "SCHEMA_LIMITS", "lower is NaN")
-    refused("29 nan, plausible", SchemaError, "SCHEMA_LIMITS", "plausible minimum")
+    refused("29 nan", SchemaError, "SCHEMA_LIMITS", "lower is nan")
+    refused("29 nan, plausible", SchemaError, "SCHEMA_LIMITS", "an end of plausible")
     refused("29 negative change", SchemaError, "SCHEMA_LIMITS", "max_increase is -1")
     refused("29 limits without actions", SchemaError, "SCHEMA_LIMITS", "immutable", "plausible=")
-    refused("29 direction", SchemaError, "SCHEMA_LIMITS", "'increase'", '"up"')
+    refused("29 direction", SchemaError, "SCHEMA_ROLE", "'increase'", '"up"')
     refused("29 limits of a category", SchemaError, "SCHEMA_KIND", "'purpose'", "categorical")
     assert ee.Feature("actionable", lower=3, upper=3).lower == 3
 
@@ -831,7 +806,7 @@ def ties() -> ee.Audit:
 def test_case_33_ties_at_the_quantile_are_inside(quantile: float, size: int) -> None:
     found = ties().individual(0, quantile=quantile)
     assert int(found.by_group.n.sum()) == size
-    assert f"The {size} people" in found.about
+    assert f"{size} pe" in found.about
 
 
 def test_case_33_sizes_are_reported() -> None:
@@ -847,7 +822,7 @@ def test_case_33_sizes_are_reported() -> None:
 def test_case_34_quantile_outside_its_domain() -> None:
     shown = {"zero": "0", "negative": "-0.1", "above one": "1.5", "nan": "nan", "text": "'0.5'"}
     for case, value in (shown | {"individual": "0", "curve": "1.1"}).items():
-        mentions = f"The quantile is {value}.", "above 0 and at most 1"
+        mentions = f"The quantile is {value},", "above 0 and at most at 1"
         refused(f"34 {case}", ParameterError, "NEIGHBOURS_QUANTILE", *mentions)
     refused("34 k", ParameterError, "NEIGHBOURS_K", "k is 0")
     refused("34 k too large", ParameterError, "NEIGHBOURS_K", "k is 9", "8 people")
@@ -906,7 +881,7 @@ def test_case_38_edge_into_the_sensitive_attribute() -> None:
 
 def test_case_39_collinear_causes() -> None:
     scm = SCM([("a", "t"), ("b", "t")], nodes=["income", "debt"])
-    with pytest.warns(EquieffortWarning, match="'t' are collinear: 'a', 'b'") as caught:
+    with pytest.warns(EquieffortWarning, match="'t' are collinear or constant: 'a', 'b'") as caught:
         scm.fit(collinear())
     check_words(caught[0].message)  # type: ignore[arg-type]
     # Of all a + 2 b = 3 the one nearest to the origin.
@@ -999,13 +974,12 @@ def test_case_44_facts_must_be_whole() -> None:
 
 
 def test_case_45_model_that_cannot_be_asked() -> None:
-    refused("45 no predict", ModelError, "MODEL_NO_PREDICT", "object has no predict")
+    refused("45 no predict", ModelError, "MODEL_NO_PREDICT", "of type object, has no predict")
     refused("45 class", ModelError, "MODEL_NOT_FITTED", "LogisticRegression is a class", ".fit(X, y)")
     refused("45 not fitted", ModelError, "MODEL_NOT_FITTED", "LogisticRegression is not fitted")
     refused("45 pipeline not fitted", ModelError, "MODEL_NOT_FITTED", "Pipeline is not fitted")
 
 
-@pytest.mark.xfail(strict=True, reason="a warning about unused columns comes first")
 def test_case_45_no_other_message_first() -> None:
     refused("45 no predict, extra column", ModelError, "MODEL_NO_PREDICT")
 
@@ -1102,7 +1076,7 @@ def test_case_50_an_unknown_row_says_why() -> None:
 
 def test_case_58_duplicate_index() -> None:
     X = people().set_axis([7, 7, 2, 3, 4, 5, 6, 8])
-    result = warned("DATA_DUPLICATE_INDEX", lambda: audit(X), "1 people", "positions")
+    result = warned("DATA_DUPLICATE_INDEX", lambda: audit(X), "1 label", "positions")
     assert result.recourse.frame().index.tolist() == list(range(8))
     assert result.explain(1).cost == approx(8 / 12)
     assert result.explain(7).status == "not_needed"
@@ -1121,10 +1095,7 @@ def test_case_58_duplicate_index() -> None:
         lambda X: X.to_dict("list"),
         lambda X: X.astype({"sex": "string", "debt": "Float64", "income": X.income.dtype.name.title()}),
         lambda X: X.astype({"sex": "category"}),
-        pytest.param(
-            lambda X: X.assign(sex=pd.Categorical(X.sex, categories=["m", "x", "f"])),
-            marks=pytest.mark.xfail(strict=True, reason="a level that nobody has counts as a collinear cause"),
-        ),
+        lambda X: X.assign(sex=pd.Categorical(X.sex, categories=["m", "x", "f"])),
         lambda X: X.astype({"sex": object}),
     ],
     ids=["polars", "polars category", "pyarrow", "dict", "nullable", "category", "unused level", "object"],
@@ -1148,7 +1119,7 @@ def test_polars_nulls_are_missing_values() -> None:
     X = pl.from_pandas(people()).with_columns(
         pl.when(pl.col("debt") == 2).then(None).otherwise(pl.col("debt")).alias("debt")
     )
-    with pytest.raises(DataError, match="'debt' has 1 missing values, the first in row 1"):
+    with pytest.raises(DataError, match="'debt' has 1 missing value, the first in row 1"):
         audit(X)
     assert len(warned("DATA_MISSING_VALUES", lambda: audit(X, missing="drop"), "(f: 1)").recourse) == 7
 
@@ -1167,7 +1138,6 @@ def test_the_callers_index_comes_back() -> None:
     refused("person, none", ParameterError, "DATA_UNKNOWN_ROW", "Name one person")
 
 
-@pytest.mark.xfail(strict=True, reason="shows np.int64(20)")
 def test_people_with_numbers_are_named_by_them() -> None:
     refused("09 missing, numbered people", DataError, "DATA_MISSING_VALUES", "the first in row 20.")
     result = audit(people().set_axis([10, 20, 30, 40, 50, 60, 70, 80]))
@@ -1181,7 +1151,7 @@ def test_the_order_of_people_does_not_matter() -> None:
     pd.testing.assert_frame_equal(turned.loc[LABELS], audit(X).recourse.frame())
 
 
-@pytest.mark.parametrize("missing", ["error", "drop", pytest.param("model", marks=MISSING_DISTANCE)])
+@pytest.mark.parametrize("missing", ["error", "drop", "model"])
 def test_x_is_never_modified(missing: Any) -> None:
     X = (people() if missing == "error" else gaps()).set_axis(LABELS)
     beside = X.pop("sex")

@@ -289,8 +289,8 @@ class Column:
             if len(unseen):
                 raise DataError(
                     "DATA_UNSEEN_CATEGORY",
-                    f"Column {self.name!r} holds {label(unseen.iloc[0])} in row {label(unseen.index[0])}, which is none "
-                    f"of its known levels: {listed(self.levels)}. {closest(unseen.iloc[0], self.levels)}".rstrip(),
+                    f"Column {self.name!r} holds {label(unseen.iloc[0])} in row {label(unseen.index[0])}, which is "
+                    f"none of its known levels: {listed(self.levels)}. {closest(unseen.iloc[0], self.levels)}".rstrip(),
                     fix="Correct the value, drop these rows, or fit again with data that holds it.",
                 )
         return codes

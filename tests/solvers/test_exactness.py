@@ -20,6 +20,7 @@ from tests.oracles import (
     FAMILIES,
     INF,
     RELATIVE,
+    Tally,
     compare,
     is_category,
     is_text,
@@ -56,7 +57,7 @@ def _no_remarks():
         yield
 
 
-def cases_from(seed, count=5):
+def cases_from(seed, count=4):
     """A few cases of every family."""
     return [random_case(rng_of(family, seed + k), family) for family in FAMILIES for k in range(count)]
 
@@ -76,7 +77,7 @@ def test_the_solver_agrees_with_brute_force(family, block):
 
 @pytest.mark.parametrize("family", ["continuous", "categorical"])
 def test_linear_programs_and_corners_agree(family):
-    for seed in range(500, 520):
+    for seed in range(500, 512):
         case = random_case(rng_of(family, seed), family)
         for person in persons(case) if len(case.numbers) < 4 else ():
             assert vertex_oracle(case, person) == pytest.approx(
@@ -96,19 +97,24 @@ def test_strips_and_corners_agree():
     assert compared > 50
 
 
+def a_case_with_recourse():
+    cases = (random_case(rng_of("continuous", seed), "continuous") for seed in itertools.count())
+    return next(case for case in cases if (solved(case).cost > 0.01).sum() > 2)
+
+
 def test_the_comparison_notices_wrong_answers():
-    case = random_case(rng_of("continuous", 0), "continuous")
+    case = a_case_with_recourse()
     honest = compare(case, linprog_oracle)
-    assert honest.optimal > 0
+    assert honest.optimal > 2
     assert not honest.disagreements
     for wrong in (lambda c, p: 1.001 * linprog_oracle(c, p), lambda c, p: INF):
         assert len(compare(case, wrong).disagreements) == honest.optimal
 
 
 def test_the_replay_notices_tampered_actions():
-    case = random_case(rng_of("continuous", 0), "continuous")
+    case = a_case_with_recourse()
     scm, table = scm_of(case), solved(case)
-    row = int(np.flatnonzero(table.status == "optimal")[0])
+    row = int(np.flatnonzero(table.cost > 0.01)[0])
     person, told = persons(case)[row], table.iloc[row].copy()
     assert replay_fault(case, scm, person, told) == ""
     moved = next(name for name in case.numbers if abs(told[f"delta_{name}"]) > 0)
@@ -124,7 +130,7 @@ def test_the_replay_notices_tampered_actions():
 def test_every_action_replays_alone():
     """Many people a case: the equations, the limits, the cost and the label, each person asked alone."""
     count = 0
-    for k, case in enumerate(cases_from(600, 4)):
+    for k, case in enumerate(cases_from(600)):
         rng = np.random.default_rng(k)
         many = case.people.iloc[np.arange(60) % len(case.people)].reset_index(drop=True)
         for name in many:
@@ -275,6 +281,7 @@ def probed(case, pipeline, favourable):
 @pytest.mark.parametrize("numbers", NUMBERS, ids=["plain", "standard", "minmax", "nested"])
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
 def test_pipelines_are_seen_through(model, numbers, favourable):
+    total = Tally()
     for seed in (3, 4):
         world = random_case(rng_of("categorical", seed), "categorical")
         pipeline = trained(world, model, numbers)
@@ -287,9 +294,9 @@ def test_pipelines_are_seen_through(model, numbers, favourable):
         own = pipeline.decision_function(rows[list(pipeline.feature_names_in_)])
         seen = problem.view.score(problem.encoding.encode(rows))
         np.testing.assert_allclose(seen, own if favourable == "yes" else -own, rtol=1e-9, atol=1e-9 * np.abs(own).max())
-        tally = compare(case, linprog_oracle)
-        assert tally.people > 0
-        assert not tally.disagreements, "\n".join(tally.disagreements)
+        total += compare(case, linprog_oracle, f"seed {seed}")
+    assert total.people > 0
+    assert not total.disagreements, "\n".join(total.disagreements)
 
 
 # Worlds made by hand

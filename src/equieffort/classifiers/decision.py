@@ -110,18 +110,18 @@ class Decision:
         return answers
 
     def _failed(self, error: Exception) -> ModelError | DataError:
-        name, text = type(self.classifier).__name__, sentence(str(error).strip().split("\n")[0])
+        name, text = type(self.classifier).__name__, str(error).strip().split("\n")[0]
         if type(error).__name__ == "NotFittedError":
             return _not_fitted(name)
         if "unknown categories" in text.lower() or "unseen labels" in text.lower():
             return DataError(
                 "DATA_UNSEEN_CATEGORY",
-                f"The model met a category it does not know: {text}",
+                f"The model met a category it does not know: {sentence(text)}",
                 fix="Correct the values, drop these rows, or train the model with this category.",
             )
         return ModelError(
             "MODEL_FAILED",
-            f"{name}.predict failed: {type(error).__name__}: {text}",
+            f"{name}.predict failed: {type(error).__name__}: {sentence(text)}",
             fix="Check that the model accepts these columns: " + listed(self.features, 20) + ".",
         )
 
