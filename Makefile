@@ -4,7 +4,7 @@ BIN = $(VENV)/bin
 STAMP = $(VENV)/.ready
 PYTEST = $(BIN)/python -m pytest
 
-.PHONY: audit test check bench verify oracle format clean
+.PHONY: audit test check bench paper verify oracle format clean
 
 audit: $(STAMP)
 	$(BIN)/python examples/german_credit.py
@@ -17,6 +17,9 @@ check: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+paper: $(STAMP)
+	$(BIN)/equieffort paper --out out/paper
 
 bench: $(STAMP)
 	$(BIN)/python benchmarks/run.py

@@ -15,7 +15,6 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-import numba
 import numpy as np
 import pandas as pd
 from scipy.optimize import linprog
@@ -814,12 +813,7 @@ def rng_of(family: str, seed: int) -> np.random.Generator:
 
 def run(family: str, seeds: range) -> Tally:
     """Compare many cases of a family."""
-    tally, threads = Tally(), numba.get_num_threads()
-    # The cases are tiny, and test workers share the cores.
-    numba.set_num_threads(1)
-    try:
-        for seed in seeds:
-            tally += compare(random_case(rng_of(family, seed), family), ORACLES[family], f"{family} seed {seed}")
-    finally:
-        numba.set_num_threads(threads)
+    tally = Tally()
+    for seed in seeds:
+        tally += compare(random_case(rng_of(family, seed), family), ORACLES[family], f"{family} seed {seed}")
     return tally

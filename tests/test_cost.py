@@ -3,6 +3,7 @@
 import json
 import math
 import warnings
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -147,7 +148,7 @@ def test_percentile_is_linear_between_reference_values(sample, fact, value):
 def test_percentile_grows_with_the_change(sample, weight, fact, steps, side):
     bound = percentile(sample, weight)
     costs = [cost_of(bound, [fact], [fact + side * step]) for step in sorted(steps)]
-    assert all(after >= before - 1e-12 for before, after in zip(costs, costs[1:], strict=False))
+    assert all(after >= before - 1e-12 for before, after in pairwise(costs))
     assert cost_of(bound, [fact], [fact]) == 0.0
     # No value is reached for nothing, inside the data or outside.
     for step, cost in zip(sorted(steps), costs, strict=True):

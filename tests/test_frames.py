@@ -349,13 +349,13 @@ def test_screen_names_row_and_column():
     with pytest.raises(DataError, match="'a' has 2 missing values, the first in row 'q'") as caught:
         screen(frame, ["b", "a"], "error")
     assert caught.value.code == "DATA_MISSING_VALUES"
-    with pytest.raises(DataError, match="'c' has 1 missing values, the first in row 'r'"):
+    with pytest.raises(DataError, match="'c' has 1 missing value, the first in row 'r'"):
         screen(frame, ["c"], "error")
     assert screen(frame, ["b"], "error").tolist() == [True, True, True]
     for missing in ("drop", "model"):
         assert screen(frame, ["a", "c"], missing).tolist() == [True, False, False]
     for value in (np.inf, -np.inf, 1e31):
-        with pytest.raises(DataError, match="'a' holds .* in row 'q'") as caught:
+        with pytest.raises(DataError, match=r"'a' holds .* in row 'q'") as caught:
             screen(frame.assign(a=[1.0, value, 2.0]), ["a"], "model")
         assert caught.value.code == "DATA_NOT_FINITE"
     with pytest.raises(DataError) as caught:
@@ -403,7 +403,7 @@ def test_sensitive_features_that_do_not_fit():
     frame = pd.DataFrame({"a": [1, 2, 3], "sex": SEX})
     assert join_sensitive(frame, None, ["sex"]) is frame
     assert join_sensitive(frame, SEX, ["sex"])["sex"].tolist() == SEX
-    for given, names in (
+    for beside, names in (
         (["f"], ["race"]),
         (["f"] * 3, ["race", "sex"]),
         (np.zeros((3, 3)), ["race"]),
@@ -412,7 +412,7 @@ def test_sensitive_features_that_do_not_fit():
         (pd.Series(SEX, index=[2, 1, 0]), ["race"]),
     ):
         with pytest.raises(DataError):
-            join_sensitive(frame, given, names)
+            join_sensitive(frame, beside, names)
 
 
 @given(st.floats(-1e15, 1e15))

@@ -5,6 +5,7 @@ import pickle
 import subprocess
 import sys
 from dataclasses import FrozenInstanceError
+from itertools import pairwise
 from types import SimpleNamespace
 
 import networkx as nx
@@ -214,7 +215,7 @@ def test_a_drawn_cycle_is_one(digraph, data):
     assert path[0] == path[-1]
     assert len(path) > 1
     assert len(set(path[1:])) == len(path) - 1
-    assert all(digraph.has_edge(cause, effect) for cause, effect in zip(path, path[1:], strict=False))
+    assert all(digraph.has_edge(cause, effect) for cause, effect in pairwise(path))
 
 
 def test_self_loop_is_a_cycle():

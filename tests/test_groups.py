@@ -138,7 +138,7 @@ def test_data_that_cannot_form_groups():
     with pytest.raises(DataError, match="Did you mean 'sex'") as caught:
         groups({"sex": ["f", "m"]}, sensitive="sexx", protected="f")
     assert caught.value.code == "SCHEMA_SENSITIVE_MISSING"
-    with pytest.raises(DataError, match="1 missing values, the first in row 1") as caught:
+    with pytest.raises(DataError, match="1 missing value, the first in row 1") as caught:
         groups({"s": ["f", None, "m"]}, protected="f")
     assert caught.value.code == "DATA_MISSING_VALUES"
 

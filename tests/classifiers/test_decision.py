@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, OrdinalEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from equieffort import Feature, LinearScore, RecourseProblem, Schema, StructuralCausalModel, solve
@@ -54,11 +54,11 @@ def test_only_predict_is_asked_and_only_with_its_own_columns():
 
 
 def test_a_whole_solve_shows_the_model_nothing_else():
-    class Watched(LinearScore):
-        seen: list = []
+    seen = []
 
+    class Watched(LinearScore):
         def predict(self, X):
-            self.seen.append(list(X.columns))
+            seen.append(tuple(X.columns))
             return super().predict(X)
 
     frame = people()
@@ -68,8 +68,8 @@ def test_a_whole_solve_shows_the_model_nothing_else():
     scm = StructuralCausalModel([], nodes=["secret", "a", "b", "id"]).fit(frame)
     rule = Watched({"a": 1.0, "b": -1.0}, threshold=0.5)
     solve(RecourseProblem.of(rule, frame, schema=schema, scm=scm), frame)
-    assert len(Watched.seen) >= 3
-    assert set(map(tuple, Watched.seen)) == {("a", "b")}
+    assert len(seen) >= 3
+    assert set(seen) == {("a", "b")}
 
 
 @given(st.permutations(["a", "b", "secret", "id"]), st.permutations(["a", "b"]))
@@ -144,7 +144,11 @@ REFUSED = {
     "no predict": (lambda frame: Nothing(), True, "MODEL_NO_PREDICT"),
     "a class": (lambda frame: LogisticRegression, True, "MODEL_NOT_FITTED"),
     "not fitted": (lambda frame: LogisticRegression(), True, "MODEL_NOT_FITTED"),
-    "pipeline not fitted": (lambda frame: make_pipeline(StandardScaler(), LogisticRegression()), True, "MODEL_NOT_FITTED"),
+    "pipeline not fitted": (
+        lambda frame: make_pipeline(StandardScaler(), LogisticRegression()),
+        True,
+        "MODEL_NOT_FITTED",
+    ),
     "unknown label": (lambda frame: LogisticRegression().fit(frame[["a"]], frame["a"] > 0), "good", "MODEL_LABELS"),
     "three labels": (lambda frame: LogisticRegression().fit(frame[["a"]], frame["id"] % 3), 1, "MODEL_MULTICLASS"),
     "a coin": (lambda frame: Spy(coin()), True, "MODEL_NOT_DETERMINISTIC"),
@@ -163,6 +167,21 @@ def test_models_that_cannot_be_asked(name):
     with pytest.raises(ModelError) as caught:
         Decision.of(make(frame), favourable, frame)
     assert caught.value.code == code
+
+
+@pytest.mark.xfail(strict=True, reason="raw values are compared with categories that the encoder saw after other steps")
+@pytest.mark.parametrize("first", ["cleaning", "coding"])
+def test_what_a_pipeline_does_before_encoding_is_its_own_affair(first):
+    """The model answers, so there is nothing to refuse."""
+    frame = people().assign(job=["Nurse", "nurse ", "clerk", "Clerk"] * 10)
+    step = {
+        "cleaning": FunctionTransformer(lambda data: data.apply(lambda column: column.str.strip().str.lower())),
+        "coding": OrdinalEncoder().set_output(transform="pandas"),
+    }[first]
+    clf = make_pipeline(step, OneHotEncoder(), LogisticRegression()).fit(frame[["job"]], frame["id"] % 4 < 2)
+    theirs = clf.predict(frame[["job"]])
+    assert theirs.any()
+    np.testing.assert_array_equal(Decision.of(clf, True, frame).is_favourable(frame), theirs)
 
 
 def test_the_models_own_words_are_passed_on():

@@ -57,7 +57,7 @@ NUMBERS, TEXTS = ["income", "age"], ["job", "city"]
 
 def people(n=300, seed=0):
     rng = np.random.default_rng(seed)
-    frame = pd.DataFrame(
+    return pd.DataFrame(
         {
             "income": rng.normal(30, 9, n),
             "job": rng.choice(["clerk", "driver", "nurse"], n, p=[0.5, 0.4, 0.1]),
@@ -66,7 +66,6 @@ def people(n=300, seed=0):
             "city": rng.choice(["no", "yes"], n),
         }
     )
-    return frame
 
 
 X = people()
@@ -234,12 +233,17 @@ LAYOUTS = {
     "callable of names": lambda: columns((OneHotEncoder(), lambda frame: [c for c in frame if c in TEXTS])),
     "remainder passthrough": lambda: columns((OneHotEncoder(), TEXTS), remainder="passthrough"),
     "remainder estimator": lambda: columns((OneHotEncoder(), TEXTS), remainder=MinMaxScaler()),
-    "remainder of one": lambda: columns((OneHotEncoder(), [*TEXTS, "owner"]), ("drop", ["age"]), remainder=MinMaxScaler()),
+    "remainder of one": lambda: columns(
+        (OneHotEncoder(), [*TEXTS, "owner"]), ("drop", ["age"]), remainder=MinMaxScaler()
+    ),
     "drop": lambda: columns((OneHotEncoder(), ["job"]), ("drop", ["city", "age"]), remainder="passthrough"),
     "passthrough": lambda: columns(("passthrough", ["age", "owner"]), (OneHotEncoder(), ["city"])),
     "empty part": lambda: columns((StandardScaler(), []), (OneHotEncoder(), ["job"]), remainder="drop"),
     "a column twice": lambda: columns(
-        (OneHotEncoder(), ["job"]), (OrdinalEncoder(), ["city", "job"]), (StandardScaler(), ["age"]), ("passthrough", ["age"])
+        (OneHotEncoder(), ["job"]),
+        (OrdinalEncoder(), ["city", "job"]),
+        (StandardScaler(), ["age"]),
+        ("passthrough", ["age"]),
     ),
     "flag scaled": lambda: columns((StandardScaler(), ["owner", "age"])),
     "flag encoded": lambda: columns((OneHotEncoder(drop="if_binary"), ["owner"]), (OneHotEncoder(), ["job"])),
@@ -249,7 +253,10 @@ LAYOUTS = {
         (make_pipeline("passthrough", make_pipeline(MinMaxScaler(), StandardScaler())), NUMBERS),
     ),
     "nested column transformers": lambda: columns(
-        (columns((StandardScaler(), ["age"]), (OneHotEncoder(), ["job"]), remainder="passthrough"), ["job", "age", "income"]),
+        (
+            columns((StandardScaler(), ["age"]), (OneHotEncoder(), ["job"]), remainder="passthrough"),
+            ["job", "age", "income"],
+        ),
         remainder="drop",
     ),
     "chained column transformers": lambda: make_pipeline(
@@ -282,9 +289,10 @@ def test_chained_column_transformers_by_name(verbose):
     second = columns((MinMaxScaler(), ["step1__age" if verbose else "age"]), remainder="passthrough")
     clf = make_pipeline(first, second, RidgeClassifier()).fit(X, Y)
     try:
-        assert gap(clf) < 1e-9
-    except NotLinear as refusal:
-        assert refusal.reason
+        found = gap(clf)
+    except NotLinear:
+        return
+    assert found < 1e-9
 
 
 @pytest.mark.xfail(strict=True, reason="sparse coefficients are not turned into an array: a bare ValueError")
@@ -319,7 +327,9 @@ def test_text_of_any_dtype(dtype):
 
 
 def test_numbers_that_are_categories():
-    clf = make_pipeline(columns((OneHotEncoder(handle_unknown="ignore"), ["age"]), ("passthrough", ["income"])), RidgeClassifier())
+    clf = make_pipeline(
+        columns((OneHotEncoder(handle_unknown="ignore"), ["age"]), ("passthrough", ["income"])), RidgeClassifier()
+    )
     clf.fit(X, Y)
     assert gap(clf, kinds={"age": "categorical"}) < 1e-9
     with pytest.raises(NotLinear, match="'age'"):

@@ -26,7 +26,15 @@ def draw(figure: Figure, preset: str, ours: pd.DataFrame, published: pd.DataFram
     axes.set_title(f"{figure.title} ({preset})", fontsize=10)
     axes.set(xlabel=figure.xlabel, ylabel=figure.ylabel)
     axes.grid(alpha=0.25, lw=0.6)
+    _legend(picture, axes)
     return picture
+
+
+def _legend(picture: Any, axes: Any) -> None:
+    """Below the axes, where it hides no curve."""
+    handles, labels = axes.get_legend_handles_labels()
+    if handles:
+        picture.legend(handles, labels, loc="outside lower center", ncols=2, fontsize=7.5, frameon=False)
 
 
 def save(picture: Any, folder: Path, name: str) -> None:
@@ -37,6 +45,7 @@ def save(picture: Any, folder: Path, name: str) -> None:
 
 
 def _curves(axes: Any, ours: pd.DataFrame, published: pd.DataFrame, truth: pd.DataFrame) -> None:
+    labelled = False
     for k, (series, part) in enumerate(ours.groupby("series", sort=False)):
         colour = COLOURS[k]
         flat = part["ours"].nunique() == 1 and len(part) == 2
@@ -59,13 +68,13 @@ def _curves(axes: Any, ours: pd.DataFrame, published: pd.DataFrame, truth: pd.Da
             for end in ("published_low", "published_high"):
                 axes.plot(theirs["x"], theirs[end], color=colour, ls=":", lw=0.6, alpha=0.8)
         known = truth[truth["series"] == series]
-        label = "endless sample (closed form)" if k == 0 else None
+        label = "endless sample (closed form)" if len(known) and not labelled else None
+        labelled = labelled or len(known) > 0
         if len(known) == 1:
             axes.axhline(float(known["truth"].iloc[0]), color=colour, ls="--", lw=0.8, alpha=0.8, label=label)
         elif len(known):
             axes.plot(known["x"], known["truth"], color="0.35", ls="--", lw=1.0, label=label)
     axes.set_ylim(bottom=0)
-    axes.legend(fontsize=7.5, frameon=False, loc="best")
 
 
 def _sweep(axes: Any, ours: pd.DataFrame, truth: pd.DataFrame) -> None:
@@ -89,6 +98,11 @@ def _sweep(axes: Any, ours: pd.DataFrame, truth: pd.DataFrame) -> None:
         if len(known):
             axes.plot([0.955, 1.045], [float(known["truth"].iloc[0])] * 2, color=colour, ls="--", lw=1.8)
     axes.set_xlim(right=1.13)
+    if ours["ours"].max() > 2:
+        axes.set_yscale("log")
+        axes.set_yticks([1, 2, 5, 10], ["1", "2", "5", "10"])
+        axes.set_ylim(0.8, 14)
+        axes.minorticks_off()
 
 
 def _boxes(axes: Any, ours: pd.DataFrame, published: pd.DataFrame) -> None:
@@ -113,7 +127,6 @@ def _boxes(axes: Any, ours: pd.DataFrame, published: pd.DataFrame) -> None:
     axes.set_xticks(ticks, labels)
     for column, colour in (("published", "#999999"), ("ours", COLOURS[0])):
         axes.plot([], [], lw=8, color=colour, alpha=0.75, label=column)
-    axes.legend(fontsize=8, frameon=False)
 
 
 def draw_extra(item: Any) -> Any:
@@ -127,5 +140,5 @@ def draw_extra(item: Any) -> Any:
     axes.set_title(item.title, fontsize=10)
     axes.set(xlabel="quantile on distance", ylabel=item.ylabel)
     axes.grid(alpha=0.25, lw=0.6)
-    axes.legend(fontsize=8, frameon=False)
+    _legend(picture, axes)
     return picture

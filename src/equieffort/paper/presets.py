@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -60,6 +61,7 @@ class World:
         sensitive = self.X[self.problem.schema.sensitive_columns[0]].to_numpy()
         return self.audit.recourse.is_unfavourable & (sensitive == PROTECTED)
 
+    @cached_property
     def stays(self) -> Bools:
         """For each refused protected person whether flipping S, propagated, leaves the decision as it is."""
         return decision_stays(self.problem, self.X[self.refused], UNPROTECTED)
@@ -67,8 +69,7 @@ class World:
     @property
     def cfr(self) -> float:
         """The counterfactual fairness ratio."""
-        stays = self.stays()
-        return float(stays.mean()) if len(stays) else float("nan")
+        return float(self.stays.mean()) if len(self.stays) else float("nan")
 
 
 def standardised(X: pd.DataFrame, names: list[str]) -> pd.DataFrame:
