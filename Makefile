@@ -10,7 +10,7 @@ audit: $(STAMP)
 	$(BIN)/python examples/german_credit.py
 
 test: $(STAMP)
-	$(PYTEST) -m "not verify" -n 2
+	$(PYTEST) -m "not verify" -n 2 --dist loadgroup
 
 check: $(STAMP)
 	$(BIN)/ruff format --check .

@@ -281,7 +281,6 @@ def test_nobody_there_is_an_error(labelled, arguments):
     assert caught.value.code == "DATA_UNKNOWN_ROW"
 
 
-@pytest.mark.xfail(strict=True, reason="labels of an integer index are shown as np.int64(7)")
 def test_a_person_is_named_as_the_index_shows_them(labelled):
     problem = labelled.recourse.detail.problem
     X = people()[0].head(200)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib
 import math
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -192,14 +194,28 @@ def test_distances_need_not_be_symmetric():
     check(Given(matrix), QUANTILES, group, cost, 2, distances=matrix)
 
 
-@pytest.mark.xfail(
-    strict=True, reason="a bucket width below the smallest normal number is not handled: counts are lost"
-)
+TINY = """
+import numpy as np
+from equieffort.distances import BoundDistance
+from equieffort.neighbours import sweep
+
+matrix = np.random.default_rng(9).integers(0, 5, (30, 30)) * 1e-310
+
+class Given(BoundDistance):
+    def to_all(self, rows):
+        return matrix[rows]
+
+found = sweep(Given(), np.arange(30), [0.3, 1.0], np.zeros(30, dtype=np.int64), np.ones(30), 1).size[:, :, 0]
+expected = [[int((row <= np.quantile(row, q)).sum()) for q in (0.3, 1.0)] for row in matrix]
+assert found.tolist() == expected
+"""
+
+
+@pytest.mark.xfail(strict=True, reason="the bucket scale overflows, and 0 * inf becomes an index outside the array")
 def test_tiny_distances_count_like_others():
-    rng = np.random.default_rng(9)
-    matrix = rng.integers(0, 5, (30, 30)) * 1e-310
-    _, group, cost = random_case(rng, 30)
-    check(Given(matrix), [0.3, 1.0], group, cost, 2, distances=matrix)
+    # In a process of its own: writing outside an array can take the whole test run down.
+    done = subprocess.run([sys.executable, "-c", TINY], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.xfail(

@@ -28,7 +28,10 @@ REASONS = {
     "flip of the attribute moves its effects by the full difference between the groups.",
     "UNITS": "The paper's cost equation divides each change by the feature's range, but its plots are in standard "
     "deviations. Over ranges the numbers are smaller by a constant factor a feature.",
-    "UNKNOWN": "We know of no reason. The published value lies outside what the described procedure gives.",
+    "FIT": "The least cost belongs to somebody next to the boundary and moves with the last digits of the classifier's "
+    "fit. scikit-learn's solvers at their usual tolerances give values on both sides of the published one.",
+    "UNKNOWN": "We know of no reason, or of none but chance: about one point in twenty may lie outside a band that "
+    "holds 95 % of the draws.",
 }
 """Why a point may differ, in words for a reader of the paper."""
 
@@ -64,6 +67,8 @@ def _judge(preset: str, row: dict[str, float | str]) -> tuple[str, str]:
         return EXPLAINED, "UNITS" if is_cost else "INTERCEPTS"
     if is_cost and ours < published:
         return EXPLAINED, "COARSE"
+    if series == "German no CF whislo":
+        return EXPLAINED, "FIT"
     if figure == "fig-ratio-cost-german-credit":
         # A ratio of two costs that are both overestimated; the cost figures show that they are.
         return EXPLAINED, "COARSE"

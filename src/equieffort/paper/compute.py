@@ -42,15 +42,17 @@ class Size:
     jobs: int = 2
 
 
-def compute(preset: Preset, size: Size, progress: Progress) -> pd.DataFrame:
-    """All series of all figures under one preset."""
+def compute(preset: Preset, size: Size, progress: Progress, figure: str | None = None) -> pd.DataFrame:
+    """All series of all figures under one preset, or only what one figure needs."""
     with warnings.catch_warnings():
         # What the published analysis does on purpose (poor fits, say) is said on the page.
         warnings.simplefilter("ignore", EquieffortWarning)
-        progress(f"{preset.name}: German credit", 0, 1)
-        points = dict(_german_points(german(preset)))
-        progress(f"{preset.name}: German credit", 1, 1)
-        points |= _synthetic_points(preset, size, progress)
+        points: dict[Key, Point] = {}
+        if figure is None or "synthetic" not in figure:
+            progress(f"{preset.name}: German credit", 0, 1)
+            points |= dict(_german_points(german(preset)))
+            progress(f"{preset.name}: German credit", 1, 1)
+        points |= _synthetic_points(preset, size, progress, figure)
     rows = [(*key, *point) for key, point in points.items()]
     return pd.DataFrame(rows, columns=COLUMNS)
 
@@ -86,15 +88,25 @@ def _box_points(world: World, name: str, place: int) -> Iterator[tuple[Key, floa
             yield ("fig-boxplot-cost-CF", f"{name} {label} {part}", float(place + offset)), value
 
 
-def _synthetic_points(preset: Preset, size: Size, progress: Progress) -> dict[Key, Point]:
+def _tasks(size: Size, figure: str | None) -> list[tuple[int, int, bool]]:
+    """Which worlds to draw: alpha, seed, and whether the draw belongs to the sweep over alpha."""
+    swept = figure is None or figure.endswith("-alpha") or figure == "fig-CF-score"
+    fixed = figure is None or not (figure.endswith("-alpha") or "german" in figure)
+    sweep_seeds, seeds = (size.sweep_seeds if swept else 0), (size.seeds if fixed else 0)
+    return [
+        (alpha, size.seed + k, k < sweep_seeds)
+        for alpha in ALPHAS
+        for k in range(max(seeds, sweep_seeds) if alpha == FIGURE_ALPHA else sweep_seeds)
+    ]
+
+
+def _synthetic_points(preset: Preset, size: Size, progress: Progress, figure: str | None) -> dict[Key, Point]:
     """Median over seeds and the range that holds 95 % of them."""
+    tasks = _tasks(size, figure)
+    if not tasks:
+        return {}
     from joblib import Parallel, delayed
 
-    tasks = [
-        (alpha, size.seed + k, k < size.sweep_seeds)
-        for alpha in ALPHAS
-        for k in range(size.seeds if alpha == FIGURE_ALPHA else size.sweep_seeds)
-    ]
     drawn: dict[Key, list[float]] = defaultdict(list)
     pool = Parallel(n_jobs=size.jobs, return_as="generator")
     for done, found in enumerate(pool(delayed(_draw)(preset, a, size.n, s, sweep) for a, s, sweep in tasks), start=1):

@@ -93,7 +93,8 @@ def extras() -> list[Extra]:
             "German credit: average cost ratio under other costs, women",
             "ACR",
             "The same people, with effort priced over ranges, standard deviations, median absolute deviations, and "
-            "relative to the person's own values. What counts as effort is a choice, and the ratio depends on it.",
+            "relative to the person's own values. As long as everybody acts on the amount alone, a scale common to all "
+            "cancels in the ratio; the person's own value does not.",
             by_cost,
         ),
         Extra(

@@ -51,7 +51,7 @@ def reproduce(
     compared: list[pd.DataFrame] = []
     pictures: dict[str, list[dict[str, str]]] = {item.name: [] for item in wanted}
     for name in names:
-        ours = compute(PRESETS[name], size, progress)
+        ours = compute(PRESETS[name], size, progress, figure)
         comparison = compare(name, ours)
         here = folder / name
         here.mkdir(exist_ok=True)
