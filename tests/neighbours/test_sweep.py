@@ -194,6 +194,24 @@ def test_distances_need_not_be_symmetric():
     check(Given(matrix), QUANTILES, group, cost, 2, distances=matrix)
 
 
+def test_thresholds_are_numpys_to_the_last_bit():
+    # 0.29 * 100 falls a hair below 29: whether the next person is inside hangs on how numpy rounds.
+    rng = np.random.default_rng(21)
+    matrix = rng.random((101, 101))
+    group, cost = np.zeros(101, dtype=np.int64), np.ones(101)
+    quantiles = [q for q in (k / 100 for k in range(1, 101)) if q * 100 != round(q * 100)]
+    assert len(quantiles) > 5
+    found = check(Given(matrix), quantiles, group, cost, 1, distances=matrix)
+    textbook = []
+    for row in matrix:
+        rising = np.sort(row)
+        for place in (q * 100 for q in quantiles):
+            low = math.floor(place)
+            textbook.append(int((row <= rising[low] + (rising[low + 1] - rising[low]) * (place - low)).sum()))
+    # The textbook interpolation would differ, so this test can tell them apart.
+    assert textbook != found.size.ravel().tolist()
+
+
 TINY = """
 import numpy as np
 from equieffort.distances import BoundDistance

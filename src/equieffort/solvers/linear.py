@@ -52,7 +52,7 @@ class LinearExact(Solver):
     ) -> Proposal:
         """The cheapest action of each encoded person, over all patterns or only one."""
         proposal = Proposal.empty(problem, len(matrix))
-        people = _People.of(problem, matrix, attempt)
+        people = People.of(problem, matrix, attempt)
         everyone = _patterns(problem)
         for pattern in everyone if only is None else [everyone[only]]:
             _try_pattern(problem, people, pattern, proposal)
@@ -72,7 +72,7 @@ def _patterns(problem: RecourseProblem) -> list[Pattern]:
 
 
 @dataclass(frozen=True, eq=False)
-class _People:
+class People:
     """What is the same for every pattern."""
 
     matrix: Floats
@@ -86,7 +86,8 @@ class _People:
     """Whether the boundary itself is favourable and can be trusted to the last bit."""
 
     @classmethod
-    def of(cls, problem: RecourseProblem, matrix: Floats, attempt: int) -> _People:
+    def of(cls, problem: RecourseProblem, matrix: Floats, attempt: int) -> People:
+        """Facts, limits, and how much score each person lacks."""
         view = problem.view
         assert isinstance(view, LinearView)
         facts = matrix[:, list(problem.numeric)]
@@ -122,24 +123,30 @@ def row_range(problem: RecourseProblem, pattern: Pattern, row: Row, matrix: Floa
     return low - start, high - start
 
 
-def _try_pattern(problem: RecourseProblem, people: _People, pattern: Pattern, proposal: Proposal) -> None:
-    """Solve one pattern for everybody and keep it where it is better."""
-    from equieffort.solvers.kernels import fill_batch
+@dataclass(frozen=True, eq=False)
+class Box:
+    """How far each numeric action may go under a pattern, for each person."""
 
-    n, cost = len(people.matrix), problem.cost
-    need, price = people.need, np.zeros(n)
-    usable = np.ones(n, dtype=bool)
-    if problem.categorical:
-        need = need - level_shift(problem, pattern, people.matrix, lambda b, c: pattern.level_gain[b])
-        for b, (c, level) in enumerate(zip(problem.categorical, pattern.levels, strict=True)):
-            if level >= 0:
-                price += problem.change_weights[b]
-                usable &= people.matrix[:, c] != level
+    low: Floats
+    high: Floats
+    usable: Bools
+    """False where the pattern is no use: the fact's own level, or a category that moves what must stay."""
+    forced: Bools
+    """Where a category's change forces another action, or several actions share a column that is out of range."""
+    shared: list[tuple[Row, Floats, Floats]]
+    """Columns that several actions move, with the least and largest change they may make."""
+
+
+def make_box(problem: RecourseProblem, people: People, pattern: Pattern, whole: Bools) -> Box:
+    """Limits of the actions themselves, tightened by the columns that follow one of them alone."""
+    n = len(people.matrix)
     is_set = np.array(pattern.is_set, dtype=bool)
-    whole = problem.is_integer & is_set
     low = np.where(is_set, people.low - people.facts, 0.0)
     high = np.where(is_set, people.high - people.facts, 0.0)
-    hard = np.zeros(n, dtype=bool)
+    usable, forced = np.ones(n, dtype=bool), np.zeros(n, dtype=bool)
+    for c, level in zip(problem.categorical, pattern.levels, strict=True):
+        if level >= 0:
+            usable &= people.matrix[:, c] != level
     shared: list[tuple[Row, Floats, Floats]] = []
     for row in pattern.rows:
         least, most = row_range(problem, pattern, row, people.matrix)
@@ -150,9 +157,24 @@ def _try_pattern(problem: RecourseProblem, people: _People, pattern: Pattern, pr
             _fold(row, least, most, low, high, whole)
         else:
             shared.append((row, least, most))
-            hard |= (least > 0) | (most < 0)
-    hard |= ((low > 0) | (high < 0)).any(axis=1)
+            forced |= (least > 0) | (most < 0)
+    forced |= ((low > 0) | (high < 0)).any(axis=1)
     usable &= (low <= high).all(axis=1)
+    return Box(low, high, usable, forced, shared)
+
+
+def _try_pattern(problem: RecourseProblem, people: People, pattern: Pattern, proposal: Proposal) -> None:
+    """Solve one pattern for everybody and keep it where it is better."""
+    from equieffort.solvers.kernels import fill_batch
+
+    n, cost = len(people.matrix), problem.cost
+    need, price = people.need, np.zeros(n)
+    if problem.categorical:
+        need = need - level_shift(problem, pattern, people.matrix, lambda b, c: pattern.level_gain[b])
+        price += sum(w for w, level in zip(problem.change_weights, pattern.levels, strict=True) if level >= 0)
+    whole = problem.is_integer & np.array(pattern.is_set, dtype=bool)
+    box = make_box(problem, people, pattern, whole)
+    low, high, shared, hard = box.low, box.high, box.shared, box.forced.copy()
     if isinstance(cost, LinearCost):
         up, down = cost.prices(people.facts)
     else:
@@ -169,8 +191,8 @@ def _try_pattern(problem: RecourseProblem, people: _People, pattern: Pattern, pr
         moved = delta @ row.effect
         give = TOLERANCE * (1.0 + np.abs(people.matrix[:, row.position]))
         hard |= (moved < least - give) | (moved > most + give)
-    code[~usable] = NONE
-    hard &= usable & (code != NONE)
+    code[~box.usable] = NONE
+    hard &= box.usable & (code != NONE)
     if isinstance(cost, LinearCost):
         # The fill forgets shared rows, so it bounds from below: what a sure action beats need not be looked at again.
         dearer = hard & (proposal.code == FOUND) & (out_bound + price >= proposal.cost)
@@ -196,7 +218,7 @@ def _fold(row: Row, least: Floats, most: Floats, low: Floats, high: Floats, whol
 
 def _program(
     problem: RecourseProblem,
-    people: _People,
+    people: People,
     pattern: Pattern,
     i: int,
     low: Floats,

@@ -48,7 +48,7 @@ class Program:
     ) -> tuple[int, float, float, Floats]:
         """(code, cost, bound, delta) as `fill_batch` gives them; NONE also when nothing is cheaper than `cutoff`."""
         nothing = np.zeros(len(self.gain))
-        reach, at = self._largest_gain()
+        reach, at = self.largest_gain()
         if at is None and reach == -np.inf:
             return NONE, np.inf, np.inf, nothing
         if reach < need - tolerance:
@@ -93,7 +93,7 @@ class Program:
         if not endless:
             return self
         moves, widths, _ = self._columns()
-        reach, _ = self._largest_gain()
+        reach, _ = self.largest_gain()
         status, _, solution = self._run(np.ones(len(widths)), moves, widths, min(need, reach), order=False)
         if solution is None or status != "optimal":
             return self
@@ -152,7 +152,7 @@ class Program:
         widths, prices = np.array([w for _, w, _ in segments]), np.array([p for _, _, p in segments])
         return moves, widths, prices
 
-    def _largest_gain(self) -> tuple[float, Floats | None]:
+    def largest_gain(self) -> tuple[float, Floats | None]:
         """The largest gain within rows and limits (prices do not matter); -inf when the rows allow nothing."""
         moves, widths, _ = self._columns()
         if len(self.rows) == 0:

@@ -7,8 +7,9 @@ import numpy as np
 from equieffort.classifiers import LinearView
 from equieffort.frames import Floats, number
 from equieffort.problem import RecourseProblem, limits
-from equieffort.solvers.linear import level_shift, row_range
+from equieffort.solvers.linear import People, level_shift, make_box, row_range
 from equieffort.solvers.patterns import Pattern
+from equieffort.solvers.programs import Program, Side
 
 
 def why_infeasible(problem: RecourseProblem, patterns: list[Pattern], person: Floats) -> str:
@@ -18,19 +19,36 @@ def why_infeasible(problem: RecourseProblem, patterns: list[Pattern], person: Fl
     ranked = [(_reach(problem, pattern, person), pattern) for pattern in patterns]
     reach, best = max(ranked, key=lambda item: item[0])
     start = float(view.score(person)[0])
-    if not np.isfinite(reach) or reach <= 0:
-        still = [problem.names[k] for j, k in enumerate(problem.numeric) if best.gain[j] != 0]
-        if not still and not problem.categorical:
+    stops = _stops(problem, best, person) + _stopped_categories(problem, patterns, person)
+    if reach <= 0:
+        if not best.gain.any() and not problem.categorical:
             return "No action moves the score."
-        stops = _stops(problem, best, person)
         return "No allowed action raises the score" + (f": {'; '.join(stops)}." if stops else ".")
-    stops = _stops(problem, best, person)
     shared = [problem.names[row.position] for row in best.rows if len(row.movers) > 1]
     if shared:
-        stops.append("what may become of " + ", ".join(shared))
+        stops.append("what may become of " + ", ".join(map(repr, shared)))
     needed = f"The decision needs {number(problem.margin - start)} more score"
     most = f"the best allowed actions give at most {number(reach)}"
     return f"{needed}; {most}: {'; '.join(stops)}." if stops else f"{needed}; {most}."
+
+
+def _stopped_categories(problem: RecourseProblem, patterns: list[Pattern], person: Floats) -> list[str]:
+    """Categories whose change would help, but would move a column that must stay."""
+    texts: dict[str, None] = {}
+    for pattern in patterns:
+        changed = [problem.names[c] for c, level in zip(problem.categorical, pattern.levels, strict=True) if level >= 0]
+        helps = level_shift(problem, pattern, person, lambda b, c, p=pattern: p.level_gain[b])[0] > 0
+        if not changed or not helps:
+            continue
+        for row in pattern.rows:
+            least, most = row_range(problem, pattern, row, person)
+            if not row.movers and (least[0] > 0 or most[0] < 0):
+                name = problem.names[row.position]
+                why = f"{row.guards!r} must not move" if row.guards else f"{name!r} must not move"
+                if not row.fixed:
+                    why = f"plausible range of {name!r}"
+                texts[f"{' and '.join(changed)} cannot change that way ({why})"] = None
+    return list(texts)[:3]
 
 
 def _room(problem: RecourseProblem, pattern: Pattern, person: Floats) -> list[tuple[int, float, str]]:
@@ -67,16 +85,30 @@ def _room(problem: RecourseProblem, pattern: Pattern, person: Floats) -> list[tu
 
 
 def _reach(problem: RecourseProblem, pattern: Pattern, person: Floats) -> float:
-    for b, level in enumerate(pattern.levels):
-        if level >= 0 and person[0, problem.categorical[b]] == level:
-            return -np.inf
+    """The largest gain in score the pattern allows; minus infinity where it allows nothing."""
+    whole = problem.is_integer & np.array(pattern.is_set, dtype=bool)
+    box = make_box(problem, People.of(problem, person, 0), pattern, whole)
+    if not box.usable[0]:
+        return -np.inf
     total = float(level_shift(problem, pattern, person, lambda b, c: pattern.level_gain[b])[0])
-    for row in pattern.rows:
-        if not row.movers:
-            least, most = row_range(problem, pattern, row, person)
-            if least[0] > 0 or most[0] < 0:
-                return -np.inf
-    return total + sum(abs(pattern.gain[j]) * room for j, room, _ in _room(problem, pattern, person))
+    if not box.shared and not box.forced[0]:
+        return total + sum(abs(pattern.gain[j]) * room for j, room, _ in _room(problem, pattern, person))
+    sides = [
+        Side(j, sign, [(room, 1.0)])
+        for j in range(len(problem.numeric))
+        for sign, room in ((1.0, float(box.high[0, j])), (-1.0, float(-box.low[0, j])))
+        if room > 0
+    ]
+    unit = np.eye(len(problem.numeric))
+    rows = [(row.effect, least[0], most[0]) for row, least, most in box.shared]
+    rows += [
+        (unit[j], box.low[0, j], box.high[0, j]) for j in range(len(unit)) if box.low[0, j] > 0 or box.high[0, j] < 0
+    ]
+    program = Program(
+        sides, pattern.gain, whole,
+        np.array([row for row, _, _ in rows]), np.array([low for _, low, _ in rows]), np.array([h for _, _, h in rows]),
+    )  # fmt: skip
+    return total + program.largest_gain()[0]
 
 
 def _stops(problem: RecourseProblem, pattern: Pattern, person: Floats) -> list[str]:
