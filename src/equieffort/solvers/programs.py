@@ -53,6 +53,9 @@ class Program:
             return NONE, np.inf, np.inf, nothing
         if reach < need - tolerance:
             return NONE, np.inf, np.inf, nothing
+        if not self.sides:
+            # Nothing can be moved, and nothing need be.
+            return (FOUND if need + slack <= 0 else TIE), 0.0, 0.0, nothing
         if len(self.rows) == 0:
             return self._separable(need, slack, tolerance, reach, cutoff)
         return self._ended(max(need + slack, need))._with_rows(need, slack, tolerance, reach, at)
@@ -154,6 +157,9 @@ class Program:
 
     def largest_gain(self) -> tuple[float, Floats | None]:
         """The largest gain within rows and limits (prices do not matter); -inf when the rows allow nothing."""
+        if not self.sides:
+            stays = np.all(self.row_low <= 0) and np.all(self.row_high >= 0)
+            return (0.0, np.zeros(len(self.gain))) if stays else (-np.inf, None)
         moves, widths, _ = self._columns()
         if len(self.rows) == 0:
             useful = (self.gain @ moves) > 0
