@@ -7,7 +7,7 @@ PYTEST = $(BIN)/python -m pytest
 .PHONY: audit test check bench paper verify oracle format clean
 
 audit: $(STAMP)
-	$(BIN)/python examples/german_credit.py
+	$(BIN)/equieffort demo german --out out/german
 
 test: $(STAMP)
 	$(PYTEST) -m "not verify" -n 2 --dist loadgroup
@@ -23,6 +23,7 @@ paper: $(STAMP)
 
 bench: $(STAMP)
 	$(BIN)/python benchmarks/run.py
+	$(BIN)/python benchmarks/command_line.py
 
 verify: $(STAMP)
 	$(PYTEST) -m verify -n 2 tests/test_verify.py

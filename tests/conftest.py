@@ -11,9 +11,14 @@ from pathlib import Path
 import numpy
 import pytest
 import scipy
+from hypothesis import settings
 
 # However pytest is started, `tests.oracles` is found.
 sys.path.insert(0, str(Path(__file__).parents[1]))
+
+# Machines differ in speed and are shared; no test judges seconds.
+settings.register_profile("steady", deadline=None)
+settings.load_profile("steady")
 
 COLUMNS = ("cases", "people", "optimal", "infeasible", "feasible", "disagreements")
 

@@ -815,5 +815,10 @@ def run(family: str, seeds: range) -> Tally:
     """Compare many cases of a family."""
     tally = Tally()
     for seed in seeds:
-        tally += compare(random_case(rng_of(family, seed), family), ORACLES[family], f"{family} seed {seed}")
+        case, label = random_case(rng_of(family, seed), family), f"{family} seed {seed}"
+        try:
+            tally += compare(case, ORACLES[family], label)
+        except Exception as error:
+            # A crash is a disagreement too, and must not hide the cases after it.
+            tally += Tally(cases=1, disagreements=[f"{label}: {type(error).__name__}: {error}"])
     return tally

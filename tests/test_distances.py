@@ -125,9 +125,7 @@ def test_own_distance_sees_all_columns_but_the_protected():
         np.zeros(4),
         np.full((1, 4), -1e-9),
         np.full((1, 4), np.nan),
-        pytest.param(
-            np.array([[0, 1, np.inf, 1]]), marks=pytest.mark.xfail(strict=True, reason="infinity passes as a distance")
-        ),
+        np.array([[0, 1, np.inf, 1]]),
     ],
 )
 def test_an_own_distance_that_is_no_distance_is_refused(answer):

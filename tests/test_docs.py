@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import equieffort as ee
+from equieffort.paper.extras import german_audit
 
 ROOT = Path(__file__).parents[1]
 DOCUMENTS = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]
@@ -22,9 +23,9 @@ def test_the_readme_example_runs(tmp_path, monkeypatch, capsys):
     assert blocks
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {}
+    code = compile("\n".join(blocks), "README.md", "exec")
     with pytest.warns(ee.errors.EquieffortWarning, match=r"explains 0\.9% of its variance"):
-        for block in blocks:
-            exec(compile(block, "README.md", "exec"), names)
+        exec(code, names)
     printed = capsys.readouterr().out
     assert "Person 1 (female)" in printed
     assert (tmp_path / "german.audit").is_file()
@@ -36,7 +37,7 @@ def test_the_picture_caption_states_what_the_example_finds():
     assert said is not None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ee.errors.EquieffortWarning)
-        audit = runpy.run_path(str(ROOT / "examples" / "german_credit.py"))["german_audit"]()
+        audit = german_audit()
     row = audit.by_group.set_index("group").loc["female"]
     assert f"{row['acr']:.2f}" == said.group(1)
     assert row["rd"] > 0
@@ -44,13 +45,15 @@ def test_the_picture_caption_states_what_the_example_finds():
     assert near["acr"].between(1.5, 2.6).all()
 
 
-def test_the_german_example_prints_a_verdict_and_saves(tmp_path):
+def test_the_demo_prints_a_verdict_and_saves(tmp_path):
+    command = [sys.executable, "-c", "from equieffort.cli import main; main()", "demo", "german"]
     done = subprocess.run(
-        [sys.executable, str(ROOT / "examples" / "german_credit.py"), str(tmp_path / "made")],
-        capture_output=True, text=True, check=True,
-    )  # fmt: skip
+        [*command, "-o", str(tmp_path / "made" / "german")], capture_output=True, text=True, check=True
+    )
     assert re.search(r"^(EQUAL|UNEQUAL|INCONCLUSIVE): ", done.stdout, re.MULTILINE)
+    assert re.search(r"^\s*female\s+male\s+0\.05", done.stdout, re.MULTILINE)
     assert ee.load(tmp_path / "made" / "german.audit").verdict.outcome.upper() in done.stdout
+    assert (tmp_path / "made" / "german.html").read_text(encoding="utf-8").startswith("<!doctype html>")
 
 
 def test_every_code_is_listed():

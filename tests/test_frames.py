@@ -250,7 +250,6 @@ def test_missing_becomes_nan_in_every_kind(values):
         assert np.isnan(matrix[:, k]).tolist() == absent
 
 
-@pytest.mark.xfail(strict=True, reason="flags of dtype object get the levels 0 and 1, which they are then not among")
 @pytest.mark.parametrize("missing", [[], [None]], ids=["complete", "with a missing value"])
 @pytest.mark.parametrize("how", ["object", "dict", "polars", "pyarrow"])
 def test_flags_that_arrive_as_objects(how, missing):
@@ -304,25 +303,46 @@ def test_intervals_are_levels_like_others():
     assert encoding.decode(matrix)["band"].tolist() == frame["band"].tolist()
 
 
-@pytest.mark.xfail(
-    strict=True, reason="dictionary-encoded text in a pandas frame is refused as neither number nor category"
-)
 def test_pandas_arrow_dictionary_is_a_category():
     dtype = pd.ArrowDtype(pa.dictionary(pa.int32(), pa.string()))
-    frame = pd.DataFrame({"c": pd.Series(["x", "y"]).astype(dtype)})
-    assert Encoding.of(frame, ["c"])["c"].levels == ("x", "y")
+    frame = pd.DataFrame({"c": pd.Series(["y", "x", None]).astype(dtype)})
+    encoding = Encoding.of(frame, ["c"])
+    assert encoding["c"].levels == ("x", "y")
+    np.testing.assert_array_equal(encoding.encode(frame)[:, 0], [1.0, 0.0, np.nan])
+    ordered = pa.DictionaryArray.from_arrays([1, 0, 2], ["low", "mid", "high"], ordered=True)
+    column = pd.Series(pd.array(ordered, dtype=pd.ArrowDtype(ordered.type)), name="c")
+    assert Column.of(column).levels == ("low", "mid", "high")
 
 
-@pytest.mark.xfail(strict=True, reason="only pandas categories keep the declared order of their levels")
+@pytest.mark.parametrize("ordered", [True, False])
+def test_a_missing_value_in_an_arrow_dictionary_stays_missing(ordered):
+    indices = pa.array([1, 0, None], pa.int32())
+    table = pa.table({"c": pa.DictionaryArray.from_arrays(indices, ["low", "mid"], ordered=ordered)})
+    frame = read_frame(table)
+    assert frame["c"].tolist()[:2] == ["mid", "low"]
+    assert frame["c"].isna().tolist() == [False, False, True]
+
+
 @pytest.mark.parametrize("how", ["polars", "dict", "pyarrow"])
 def test_a_declared_order_of_levels_is_kept(how):
     order = ["low", "mid", "high"]
     table = {
-        "polars": lambda: pl.DataFrame({"c": pl.Series(["mid", "low"], dtype=pl.Enum(order))}),
-        "dict": lambda: {"c": pd.Categorical(["mid", "low"], categories=order, ordered=True)},
-        "pyarrow": lambda: pa.table({"c": pa.DictionaryArray.from_arrays([1, 0], order, ordered=True)}),
+        "polars": lambda: pl.DataFrame({"c": pl.Series(["mid", "high", "low"], dtype=pl.Enum(order))}),
+        "dict": lambda: {"c": pd.Categorical(["mid", "high", "low"], categories=order, ordered=True)},
+        "pyarrow": lambda: pa.table({"c": pa.DictionaryArray.from_arrays([1, 2, 0], order, ordered=True)}),
     }[how]()
-    assert Encoding.of(read_frame(table), ["c"])["c"].levels == tuple(order)
+    frame = read_frame(table)
+    assert frame["c"].tolist() == ["mid", "high", "low"]
+    assert Encoding.of(frame, ["c"])["c"].levels == tuple(order)
+
+
+def test_a_level_that_nobody_has_is_no_level():
+    declared = pd.Series(pd.Categorical(["hi", "lo"], categories=["mid", "lo", "hi"]), name="c")
+    assert Column.of(declared).levels == ("lo", "hi")
+    assert Column.of(declared, "binary").levels == ("lo", "hi")
+    with pytest.raises(DataError) as caught:
+        Column.of(declared).encode(pd.Series(["mid"]))
+    assert caught.value.code == "DATA_UNSEEN_CATEGORY"
 
 
 def test_unseen_level_is_named_with_its_row():

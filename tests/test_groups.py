@@ -97,6 +97,9 @@ def test_intersections_are_the_combinations_that_occur(rows, data):
     assert sorted(found.labels) == sorted(" & ".join(map(str, key)) for key in present)
     assert labels_of(found, found.codes) == [" & ".join(map(str, row)) for row in rows]
     assert labels_of(found, found.protected) == [" & ".join(map(str, key)) for key in protected]
+    # A set has no order, so the groups come in their own.
+    unordered = groups(frame, sensitive=["sex", "race", "old"], protected=set(protected), reference=reference)
+    assert unordered.protected == tuple(sorted(found.protected))
     assert found.labels[found.reference] == " & ".join(map(str, reference))
     assert set(found.compared) == set(range(len(present))) - {found.reference}
 
@@ -143,20 +146,37 @@ def test_data_that_cannot_form_groups():
     assert caught.value.code == "DATA_MISSING_VALUES"
 
 
-@pytest.mark.xfail(strict=True, reason="a value named twice is compared twice")
 def test_a_value_named_twice_is_one_group():
     found = groups({"s": ["f", "m"]}, protected=["f", "f"])
     assert found.compared == (found.labels.index("f"),)
 
 
-@pytest.mark.xfail(strict=True, reason="an array of protected values is compared as one value")
-def test_protected_values_may_come_in_an_array():
-    found = groups({"s": list("abc")}, protected=np.array(["a", "b"]))
+@pytest.mark.parametrize("form", [np.array, pd.Index, pd.Series], ids=["array", "index", "series"])
+def test_protected_values_may_come_in_an_array(form):
+    found = groups({"s": list("abc")}, protected=form(["a", "b"]))
     assert labels_of(found, found.protected) == ["a", "b"]
+    one = groups({"s": list("abc")}, protected=np.array("a"), reference="c")
+    assert labels_of(one, one.protected) == ["a"]
 
 
-@pytest.mark.xfail(strict=True, reason="labels are joined text, so different intersections can get one label")
-def test_labels_tell_groups_apart():
-    frame = {"s": ["a & b", "a"], "t": ["c", "b & c"]}
-    found = groups(frame, sensitive=["s", "t"], protected=("a", "b & c"))
-    assert len(set(found.labels)) == 2
+def test_intersections_may_come_in_an_array():
+    frame = pd.DataFrame(itertools.product(["f", "m"], ["x", "y"]), columns=["sex", "race"])
+    pairs = [("f", "x"), ("f", "y")]
+    for several in (np.array(pairs), pd.MultiIndex.from_tuples(pairs)):
+        found = groups(frame, sensitive=["sex", "race"], protected=several, reference=("m", "y"))
+        assert labels_of(found, found.protected) == ["f & x", "f & y"]
+
+
+@pytest.mark.parametrize(
+    ("frame", "given"),
+    [
+        ({"s": ["a & b", "a"], "t": ["c", "b & c"]}, {"sensitive": ["s", "t"], "protected": ("a", "b & c")}),
+        ({"s": pd.Series([1, "1"], dtype=object)}, {"protected": "1"}),
+    ],
+    ids=["intersections", "number and text"],
+)
+def test_labels_tell_groups_apart(frame, given):
+    """Results are kept by label, so two groups of one label are refused."""
+    with pytest.raises(SchemaError, match="would both be called") as caught:
+        groups(frame, **given)
+    assert caught.value.code == "SCHEMA_GROUPS"

@@ -124,7 +124,6 @@ def test_a_classifier_without_a_linear_score_is_kept_with_the_reason():
     assert "RandomForestClassifier" in one.view.reason
 
 
-@pytest.mark.xfail(strict=True, reason="NotLinear is a frozen dataclass and an exception, which cannot be unpickled")
 def test_a_problem_without_a_linear_score_can_be_pickled():
     frame = people()
     two = pickle.loads(pickle.dumps(problem(frame, clf=forest(frame))))
@@ -151,15 +150,22 @@ def test_scales_come_from_what_the_causal_model_was_fitted_on():
     np.testing.assert_allclose(problem(few, scm=scm, reference=few).cost.up[0], 1 / np.ptp(few["income"]))
 
 
-@pytest.mark.xfail(
-    strict=True, reason="a pickled causal model forgets its reference data, and X silently takes their place"
-)
 def test_scales_are_the_same_after_the_causal_model_was_pickled():
     everyone = people(200)
     scm = StructuralCausalModel(EDGES).fit(everyone)
     again = pickle.loads(pickle.dumps(scm))
     few = everyone.iloc[:20]
     np.testing.assert_allclose(problem(few, scm=again).cost.up, problem(few, scm=scm).cost.up)
+
+
+def test_scales_of_features_outside_the_graph_are_not_guessed_after_pickling():
+    everyone = people(200)
+    scm = StructuralCausalModel([], nodes=["age", "sex"]).fit(everyone)
+    few, again = everyone.iloc[:20], pickle.loads(pickle.dumps(scm))
+    with pytest.raises(ParameterError, match="'income'") as caught:
+        problem(few, scm=again)
+    assert caught.value.code == "PARAMETER"
+    np.testing.assert_allclose(problem(few, scm=again, reference=everyone).cost.up, problem(few, scm=scm).cost.up)
 
 
 @pytest.mark.parametrize("form", [pl.DataFrame, pa.Table.from_pandas, dict], ids=["polars", "pyarrow", "dict"])
@@ -356,10 +362,10 @@ def test_given_equations_need_no_fit():
     assert caught.value.code == "SCM_NOT_FITTED"
 
 
-@pytest.mark.xfail(strict=True, reason="Percentile cannot be bound when only categories are actionable")
 def test_percentile_when_only_categories_are_actionable():
     frame = people().assign(owner=[True, False] * 30)
     rule = LinearScore({"income": 1.0, "owner": 5.0}, threshold=25.0)
-    one = problem(frame, clf=rule, features={"owner": "actionable", "age": "immutable"}, cost=Percentile())
+    scm = StructuralCausalModel(EDGES, nodes=["owner"]).fit(frame)
+    one = problem(frame, clf=rule, scm=scm, features={"owner": "actionable", "age": "immutable"}, cost=Percentile())
     found = solve(one, frame)
     assert set(found.cost[found.has_action]) == {1.0}

@@ -56,7 +56,6 @@ def test_zero_scale_names_feature_and_alternatives(scale):
         assert alternative in caught.value.fix
 
 
-@pytest.mark.xfail(strict=True, reason="the mean of equal values is rounded, so their deviation is 4e-16 and not zero")
 def test_equal_values_have_no_spread_whatever_the_rounding():
     with pytest.raises(CostError) as caught:
         Std().of("income", np.full(20, 3.7))

@@ -14,8 +14,9 @@ def page() -> str:
     rows = "\n".join(f"| `{code}` | {why} |" for code, why in CODES.items())
     return f"""# Error and warning codes
 
-Every error raised on purpose is an `equieffort.errors.EquieffortError` with `code`, `what`, `why` and `fix`; every warning an
-`EquieffortWarning` with the same. Codes do not change between releases. `audit.warnings` keeps what was warned about.
+Every error raised on purpose is an `equieffort.errors.EquieffortError` with `code`, `what`, `why` and `fix`; every
+warning an `EquieffortWarning` with the same. Codes do not change between releases. `audit.warnings` keeps
+what was warned about.
 
 | code | why it matters |
 | --- | --- |

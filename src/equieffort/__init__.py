@@ -12,6 +12,7 @@ __version__ = "0.1.0"
 
 _NAMES: dict[str, str] = {
     "Audit": "_audit",
+    "AuditComparison": "comparison",
     "Auto": "solvers",
     "CausalGraph": "graph",
     "Criteria": "verdict",
@@ -45,8 +46,11 @@ _NAMES: dict[str, str] = {
     "Verdict": "verdict",
     "WeightedL1": "cost",
     "audit": "_audit",
+    "compare_audits": "comparison",
     "load": "files",
     "parse_rule": "rules",
+    "read_spec": "spec",
+    "run_spec": "runs",
     "solve": "recourse",
 }
 _MODULES = ("datasets", "errors")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import platform
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from html import escape
+from importlib.metadata import version
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
@@ -21,15 +23,15 @@ from equieffort.errors import label as written
 from equieffort.explain import Explanation, explain
 from equieffort.frames import Bools, Missing
 from equieffort.metrics import PAPER_QUANTILES, acr_curve, by_group, comparisons, group_stats, neighbourhood_sweep
-from equieffort.neighbours import Everyone, Nearest, NearestK, Neighbourhood
+from equieffort.neighbours import Everyone, Nearest, NearestK, Neighbourhood, Unsaved
 from equieffort.problem import RecourseProblem
-from equieffort.recourse import solve
+from equieffort.recourse import Progress, solve
 from equieffort.rules import parse_rule
 from equieffort.schema import Schema
 from equieffort.scm import StructuralCausalModel
 from equieffort.solvers import Auto, Solver
 from equieffort.table import RecourseTable
-from equieffort.verdict import Assessment, Criteria, Verdict, decide
+from equieffort.verdict import Assessment, Criteria, Surrogate, Verdict, decide
 
 if TYPE_CHECKING:
     from equieffort.plots import AuditPlots
@@ -178,6 +180,8 @@ class Audit:
 
     @staticmethod
     def _distance_of(neighbourhood: Neighbourhood) -> Distance:
+        if isinstance(neighbourhood, Unsaved):
+            raise neighbourhood.refusal()
         return neighbourhood.distance if isinstance(neighbourhood, Nearest | NearestK) else Manhattan()
 
     def _assess(
@@ -186,7 +190,9 @@ class Audit:
         groups = self.recourse.groups
         stats = group_stats(self.recourse, members)
         compared = comparisons(groups, stats, None if row is None else int(groups.codes[row]))
-        verdict = decide(compared, self.criteria, individual=row is not None)
+        stand_in = self.about.get("surrogate")
+        surrogate = Surrogate(**stand_in) if stand_in else None
+        verdict = decide(compared, self.criteria, individual=row is not None, surrogate=surrogate)
         return Assessment(level, about, by_group(groups, stats, compared), compared, verdict)
 
     def _row(self, label: Any, position: int | None) -> int:
@@ -197,7 +203,7 @@ class Audit:
             if not (whole and -len(self.recourse) <= position < len(self.recourse)):
                 raise DataError(
                     "DATA_UNKNOWN_ROW",
-                    f"There is no person at position {position!r}; there are {len(self.recourse)}.",
+                    f"There is no person at position {_plain(position)}; there are {len(self.recourse)}.",
                     fix=f"Give a position from 0 to {len(self.recourse) - 1}.",
                 )
             return int(position) % len(self.recourse)
@@ -207,12 +213,23 @@ class Audit:
             first = ", ".join(map(repr, self.recourse.index[:5].tolist()))
             raise DataError(
                 "DATA_UNKNOWN_ROW",
-                f"No person has the index label {label!r}.",
+                f"No person has the index label {_plain(label)}.",
                 fix=f"The first labels are {first}; use position= for a position.",
             ) from error
 
     def _name(self, row: int) -> str:
         return written(self.recourse.index[row])
+
+
+def _versions() -> dict[str, str]:
+    """What computed the audit: part of how to reproduce it."""
+    parts = {name: version(name) for name in ("numpy", "scipy", "scikit-learn", "pandas", "numba")}
+    return {"equieffort": __version__, "python": platform.python_version(), **parts}
+
+
+def _plain(given: Any) -> str:
+    # Anything may be given as a label; only numpy's scalars are written otherwise than Python does.
+    return written(given) if isinstance(given, np.generic) else repr(given)
 
 
 def audit(
@@ -230,6 +247,7 @@ def audit(
     reference: Any = None,
     missing: Missing = "error",
     margin: float = 0.0,
+    progress: Progress | None = None,
 ) -> Audit:
     """Must some groups work harder than others to turn a "no" into a "yes"?
 
@@ -261,6 +279,8 @@ def audit(
         "error", "drop" or "model".
     margin
         Extra distance from the boundary that an action must reach, in units of the score.
+    progress
+        Called as progress("solving", done, total, note) while people are solved.
 
     Returns
     -------
@@ -275,7 +295,9 @@ def audit(
         chosen = Auto() if solver is None else solver
         choice = chosen.select(problem) if isinstance(chosen, Auto) else None
         engine = choice.solver if choice else chosen
-        table = solve(problem, X, solver=engine, sensitive_features=sensitive_features, missing=missing)
+        table = solve(
+            problem, X, solver=engine, sensitive_features=sensitive_features, missing=missing, progress=progress
+        )
         near = neighbourhood if neighbourhood is not None else Everyone()
         distances: dict[Distance, BoundDistance] = {}
         if isinstance(near, Nearest | NearestK):
@@ -284,6 +306,7 @@ def audit(
     fitted = problem.scm
     about = {
         "version": __version__,
+        "versions": _versions(),
         "classifier": type(classifier).__name__,
         "solver": repr(engine),
         "solver_reason": choice.reason if choice else "Chosen by the caller.",

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from equieffort.errors import CostError, ParameterError, closest, listed
+from equieffort.errors import CostError, ParameterError, closest, label, listed
 from equieffort.frames import Floats, number
 from equieffort.scales import ALTERNATIVES, Own, Range, Scale, warn_outlier
 
@@ -176,34 +176,46 @@ def _extra_weight(weights: Mapping[str, float], name: str) -> float:
     return float(weight)
 
 
+def _check_knots(knots: Any) -> None:
+    if not isinstance(knots, int | np.integer) or isinstance(knots, bool) or knots < 2:
+        raise ParameterError("PARAMETER", f"knots is {label(knots)}.", fix="Give a whole number of at least 2.")
+
+
+def _single_value(name: str, value: float) -> CostError:
+    return CostError(
+        "COST_ZERO_SCALE",
+        f"Feature {name!r} has a single reference value, {number(value)}.",
+        fix="Give reference data in which it varies.",
+    )
+
+
 @dataclass(frozen=True)
 class Percentile(Cost):
     """The share of the reference people that a change overtakes.
 
     The percentile of a value is the share of reference values at or below it, linear between them; beyond the
     observed values it goes on with the slope of one over the range, so that leaving the data is never free.
-    `knots` keeps only so many quantiles of the reference values, which makes solving faster.
+    `knots` keeps only so many of the distinct reference values, evenly picked, which makes solving faster.
     """
 
     knots: int | None = None
 
+    def __post_init__(self) -> None:
+        if self.knots is not None:
+            _check_knots(self.knots)
+
     def bind(self, names: Sequence[str], reference: Floats, weights: Floats) -> PiecewiseCost:
         """Fix the reference values."""
         curves = [self._percentiles(name, reference[:, k]) for k, name in enumerate(names)]
-        tails = np.array([[1.0, 1.0]] * len(names)) * weights[:, ::-1]
-        tails /= np.array([[values[-1] - values[0]] for values, _ in curves])
-
+        spans = np.array([values[-1] - values[0] for values, _ in curves])
+        tails = weights[:, ::-1] / spans[:, None]
         about = {"percentiles": {n: [v.tolist(), s.tolist()] for n, (v, s) in zip(names, curves, strict=True)}}
         return PiecewiseCost(tuple(names), _PercentileCurves(curves, weights), tails, about)
 
     def _percentiles(self, name: str, reference: Floats) -> Curve:
         values, counts = np.unique(reference, return_counts=True)
         if len(values) < 2:
-            raise CostError(
-                "COST_ZERO_SCALE",
-                f"Feature {name!r} has a single reference value, {number(values[0])}.",
-                fix="Give reference data in which it varies.",
-            )
+            raise _single_value(name, values[0])
         shares = np.cumsum(counts) / len(reference)
         if self.knots is not None and len(values) > self.knots:
             keep = np.unique(np.linspace(0, len(values) - 1, self.knots).round().astype(int))
@@ -241,6 +253,9 @@ class Separable(Cost):
     functions: Mapping[str, Callable[[float, Floats], Any]]
     knots: int = 33
 
+    def __post_init__(self) -> None:
+        _check_knots(self.knots)
+
     def bind(self, names: Sequence[str], reference: Floats, weights: Floats) -> PiecewiseCost:
         """Fix the knots."""
         absent = [name for name in names if name not in self.functions]
@@ -254,9 +269,11 @@ class Separable(Cost):
         tails = np.zeros((len(names), 2))
         for k, name in enumerate(names):
             low, high = grids[k][0], grids[k][-1]
+            if low == high:
+                raise _single_value(name, low)
             ends = self.read(name, (low + high) / 2, np.array([low, high])) * weights[k, ::-1]
             # Beyond the knots the average price from the middle to the end goes on.
-            tails[k] = ends / max((high - low) / 2, np.finfo(float).tiny)
+            tails[k] = ends / ((high - low) / 2)
 
         about = {"separable": {name: grid.tolist() for name, grid in zip(names, grids, strict=True)}}
         return PiecewiseCost(tuple(names), _SeparableCurves(self, tuple(names), grids, weights), tails, about)

@@ -117,12 +117,12 @@ class _OwnBound(BoundDistance):
     def to_all(self, rows: slice) -> Floats:
         centres = self.data.iloc[rows]
         found = np.asarray(self.f(centres, self.data), dtype=np.float64)
-        if found.shape != (len(centres), len(self.data)) or not (found >= 0).all():
+        if found.shape != (len(centres), len(self.data)) or not (np.isfinite(found) & (found >= 0)).all():
             raise ParameterError(
                 "DISTANCE_INVALID",
                 f"The distance returned shape {found.shape} for {len(centres)} centres and {len(self.data)} people, "
-                "or values that are negative or missing.",
-                fix="Return a matrix of distances, a row a centre, none negative.",
+                "or values that are negative, infinite or missing.",
+                fix="Return a matrix of finite distances, a row a centre, none negative; far apart is a large number.",
             )
         return found
 

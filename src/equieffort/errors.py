@@ -96,6 +96,29 @@ CODES: dict[str, str] = {
     "AUDIT_FILE": "Only a complete audit file of a known version can be read.",
     "OPTIONAL_DEPENDENCY": "This needs a package that is not part of the core installation.",
     "PARAMETER": "The argument decides what is computed.",
+    # runs, comparison, command line
+    "AUDIT_SCALES": "Costs at different prices are in different units, and their difference means nothing.",
+    "AUDIT_SCHEMAS": "Only audits of the same groups and the same rules of action can be compared.",
+    "AUDIT_LABELS": "What happened to a person can only be said if the label names the same person in both audits.",
+    "SPEC_UNFILLED": "Who is protected and what may change must be said by somebody who knows, never guessed.",
+    "OUTPUT": "Work whose result cannot be written is lost, so this is looked at before any work is done.",
+    "RUN_CHANGED": "Results must belong to one state of the data.",
+    "RUN_WRITE": "What was computed could not be kept.",
+    # spec, inputs
+    "SPEC_FILE": "The spec says what is audited and by which rules; nothing runs without it.",
+    "SPEC_YAML": "Text that programs read in different ways could change the audit without anybody noticing.",
+    "SPEC_KEY": "A key that is misspelt or forgotten would leave the audit with a setting nobody chose.",
+    "SPEC_VALUE": "Each key decides what is computed, so a value that does not fit is never bent until it does.",
+    "DATA_FILE": "People can only be audited once their table has been read completely.",
+    "DATA_ENCODING": "Bytes read by the wrong table of letters turn names and groups into others.",
+    "DATA_RAGGED": "A cell too many or too few shifts values into columns where they mean something else.",
+    "DATA_SIMILAR_LABELS": "Spellings of one group would be compared as if they were different groups.",
+    # models: reading model files, training a surrogate
+    "MODEL_FILE": "Only a complete file of a known format gives the model that was saved.",
+    "MODEL_PICKLE": "Reading a pickle runs any program that is in it.",
+    "MODEL_UNTRUSTED": "Only what is known to be harmless is read from a file.",
+    "MODEL_VERSION": "A model read by another version of its library may decide differently.",
+    "MODEL_SURROGATE": "A surrogate must learn two outcomes, and is judged on people it has not seen.",
 }
 """Code -> why it matters."""
 

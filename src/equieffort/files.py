@@ -15,13 +15,13 @@ import numpy.typing as npt
 import pandas as pd
 
 from equieffort.distances import Distance, Euclidean, Manhattan
-from equieffort.errors import AuditFileError, EquieffortWarning, sentence
+from equieffort.errors import AuditFileError, EquieffortWarning, label, sentence
 from equieffort.frames import Column, Encoding
 from equieffort.groups import Groups
-from equieffort.neighbours import Everyone, Nearest, NearestK, Neighbourhood
+from equieffort.neighbours import Everyone, Nearest, NearestK, Neighbourhood, Unsaved
 from equieffort.scales import MAD, Own, Range, Scale, Std
 from equieffort.schema import Feature, Schema
-from equieffort.table import RecourseTable, Saved
+from equieffort.table import RecourseTable, Saved, split_actions
 from equieffort.verdict import Criteria
 
 if TYPE_CHECKING:
@@ -29,6 +29,10 @@ if TYPE_CHECKING:
 
 FORMAT, VERSION = "equieffort-audit", 1
 STORED = ("status", "cost", "bound", "chosen", "delta", "level")
+PLAIN = "iufbMm"
+"""Kinds of arrays that are stored as they are: numbers, flags and dates without time zone."""
+SCALARS = ("string", "integer", "floating", "mixed-integer-float", "boolean", "empty")
+"""What pandas calls columns of values that JSON gives back as they were."""
 
 
 def save(audit: Audit, path: str | os.PathLike[str]) -> None:
@@ -38,11 +42,13 @@ def save(audit: Audit, path: str | os.PathLike[str]) -> None:
         raise AuditFileError(
             "AUDIT_FILE", f"The folder {str(target.parent)!r} does not exist.", fix="Create it, or save elsewhere."
         )
+    if target.is_dir():
+        raise AuditFileError("AUDIT_FILE", f"{str(target)!r} is a folder.", fix="Give the path of a file.")
     manifest, arrays = _parts(audit)
     partial = target.with_name(f".{target.name}.partial")
     try:
         with zipfile.ZipFile(partial, "w", zipfile.ZIP_DEFLATED) as file:
-            _member(file, "audit.json", json.dumps(manifest, indent=1, ensure_ascii=False).encode())
+            _member(file, "audit.json", _json(manifest))
             for name, array in arrays.items():
                 buffer = io.BytesIO()
                 np.save(buffer, np.ascontiguousarray(array), allow_pickle=False)
@@ -50,6 +56,11 @@ def save(audit: Audit, path: str | os.PathLike[str]) -> None:
         os.replace(partial, target)
     finally:
         partial.unlink(missing_ok=True)
+
+
+def _json(manifest: dict[str, Any]) -> bytes:
+    # Half a character, as cut text leaves behind, is kept as it is; json.loads reads it likewise.
+    return json.dumps(manifest, indent=1, ensure_ascii=False).encode(errors="surrogatepass")
 
 
 def _member(file: zipfile.ZipFile, name: str, content: bytes) -> None:
@@ -67,26 +78,28 @@ def _parts(audit: Audit) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
     arrays |= {"codes": table.groups.codes, "facts": facts, "moved": detail.moved(table, everything)}
     arrays["outside"] = detail.outside()
     arrays |= {"values": detail.chosen(table, everything)[1], "costs": detail.costs(table, everything)}
-    rest = Encoding.of(table.data, [n for n in table.data.columns if n not in detail.encoding.names])
-    arrays["rest"] = rest.encode(table.data)
-    index = table.index
-    numeric = pd.api.types.is_integer_dtype(index.dtype)
-    if numeric:
-        arrays["index"] = index.to_numpy()
+    rest: list[dict[str, Any]] = []
+    for name in (name for name in table.data.columns if name not in detail.encoding.names):
+        levels, arrays[f"rest{len(rest)}"] = _unused(table.data[name])
+        rest.append({"name": name, "levels": levels})
+    labels = _labels(table)
+    if isinstance(labels, np.ndarray):
+        arrays["index"] = labels
     reasons = {str(row): text for row, text in enumerate(table.reasons()) if text}
     manifest = {
         "format": FORMAT,
         "version": VERSION,
         "schema": detail.schema.to_dict(),
-        "columns": [_column(column) for column in detail.encoding.columns],
-        "rest": [_column(column) for column in rest.columns],
+        "columns": [_column(column, table.data.dtypes[column.name]) for column in detail.encoding.columns],
+        "rest": rest,
+        "order": list(table.data.columns),
         "groups": {
             "labels": list(table.groups.labels),
             "protected": list(table.groups.protected),
             "reference": table.groups.reference,
         },
-        "index": None if numeric else [str(label) for label in index],
-        "index_name": None if index.name is None else str(index.name),
+        "index": None if isinstance(labels, np.ndarray) else labels,
+        "index_name": None if table.data.index.name is None else str(table.data.index.name),
         "reasons": reasons,
         "criteria": audit.criteria.to_dict(),
         "neighbourhood": _neighbourhood(audit.neighbourhood),
@@ -100,35 +113,84 @@ def _plain(value: Any) -> Any:
     """Numpy values become Python's own; what JSON cannot hold becomes text."""
     if isinstance(value, dict):
         return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple | set | frozenset):
+    if isinstance(value, set | frozenset):
+        # A set has no order that outlives the process.
+        return _plain(sorted(value, key=repr))
+    if isinstance(value, list | tuple):
         return [_plain(item) for item in value]
     if isinstance(value, np.generic):
         return _plain(value.item())
     return value if value is None or isinstance(value, str | int | float | bool) else str(value)
 
 
-def _column(column: Column) -> dict[str, Any]:
-    return {"name": column.name, "kind": column.kind, "levels": list(column.levels)}
+def _column(column: Column, dtype: Any) -> dict[str, Any]:
+    exact = str(dtype) if isinstance(dtype, np.dtype) and dtype.kind in "iuf" else None
+    return {"name": column.name, "kind": column.kind, "levels": list(column.levels), "dtype": exact}
+
+
+def _unused(column: pd.Series) -> tuple[list[Any] | None, npt.NDArray[Any]]:
+    """A column that nothing uses: its values as they are, or codes of levels; what JSON cannot hold becomes text."""
+    values = column.to_numpy()
+    if values.dtype.kind in PLAIN:
+        return None, values
+    if pd.api.types.infer_dtype(values, skipna=True) not in SCALARS:
+        missing = column.isna().tolist()
+        texts = [None if gone else str(value) for value, gone in zip(values, missing, strict=True)]
+        values = np.array(texts, dtype=object)
+    codes, levels = pd.factorize(values)
+    return levels.tolist(), codes.astype(np.int32)
+
+
+def _labels(table: RecourseTable) -> npt.NDArray[Any] | list[str]:
+    """The index of X, also when positions stand for it, as an array or as a list of text."""
+    for index in (table.data.index, table.index):
+        if not isinstance(index, pd.MultiIndex):
+            values = pd.Index(index.to_numpy()).infer_objects().to_numpy()
+            if values.dtype.kind in PLAIN:
+                return values
+            if all(isinstance(value, str) for value in values):
+                return values.tolist()
+    raise AuditFileError(
+        "AUDIT_FILE",
+        f"A file holds labels that are all numbers, all text or all dates without time zone, but the index of X has "
+        f"{label(table.index[0])} and others.",
+        fix="Audit X.reset_index(): its labels become a column, and people are named by position.",
+    )
 
 
 _SCALES: dict[str, type[Scale]] = {"range": Range, "std": Std, "mad": MAD, "own": Own}
+_DISTANCES: dict[str, type[Manhattan | Euclidean]] = {"manhattan": Manhattan, "euclidean": Euclidean}
 
 
 def _neighbourhood(chosen: Neighbourhood) -> dict[str, Any]:
-    if isinstance(chosen, Nearest):
-        return {"kind": "nearest", "quantile": chosen.quantile, "distance": _distance(chosen.distance)}
-    if isinstance(chosen, NearestK):
-        return {"kind": "nearest_k", "k": int(chosen.k), "distance": _distance(chosen.distance)}
-    return {"kind": "everyone"}
+    # A class of the caller's own that extends one of these may do anything: only these very classes are known.
+    if type(chosen) is Everyone:
+        return {"kind": "everyone"}
+    if isinstance(chosen, Nearest | NearestK) and type(chosen) in (Nearest, NearestK):
+        distance = _distance(chosen.distance)
+        if distance is None:
+            return {"kind": "unsaved", "was": f"{type(chosen).__name__} with {type(chosen.distance).__name__}"}
+        if isinstance(chosen, Nearest):
+            return {"kind": "nearest", "quantile": chosen.quantile, "distance": distance}
+        return {"kind": "nearest_k", "k": int(chosen.k), "distance": distance}
+    return {"kind": "unsaved", "was": chosen.was if isinstance(chosen, Unsaved) else type(chosen).__name__}
 
 
 def _distance(distance: Distance) -> dict[str, Any] | None:
-    if not isinstance(distance, Manhattan | Euclidean):
+    kind = next((name for name, known in _DISTANCES.items() if type(distance) is known), None)
+    if kind is None or not isinstance(distance, Manhattan | Euclidean):
         return None
-    scale = next(name for name, kind in _SCALES.items() if isinstance(distance.scale, kind))
+    scale = next((name for name, known in _SCALES.items() if type(distance.scale) is known), None)
+    if scale is None:
+        raise AuditFileError(
+            "AUDIT_FILE",
+            f"The distance is scaled by {type(distance.scale).__name__}, which is not part of equieffort, so no file "
+            "can hold it.",
+            fix="Save dataclasses.replace(audit, neighbourhood=Everyone()), and pass neighbourhood= to individual().",
+        )
     quantiles = list(distance.scale.quantiles) if isinstance(distance.scale, Range) else None
     return {
-        "kind": "manhattan" if isinstance(distance, Manhattan) else "euclidean",
+        "kind": kind,
         "features": None if distance.features is None else list(distance.features),
         "scale": scale,
         "quantiles": quantiles,
@@ -155,7 +217,8 @@ def load(path: str | os.PathLike[str]) -> Audit:
         return _rebuild(manifest, arrays)
     except AuditFileError:
         raise
-    except (zipfile.BadZipFile, KeyError, ValueError, TypeError, EOFError, OSError) as error:
+    except Exception as error:
+        # Damage can show as anything: zip, decompression, JSON, numpy and pandas each have errors of their own.
         raise AuditFileError(
             "AUDIT_FILE",
             f"{str(source)!r} is not a complete audit file: {type(error).__name__}: {sentence(error)}",
@@ -175,16 +238,12 @@ def _check_version(source: Path, version: Any) -> None:
 def _rebuild(manifest: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> Audit:
     from equieffort._audit import Audit
 
-    encoding = _encoding(manifest["columns"])
-    n = len(arrays["status"])
-    if any(len(array) != n for array in arrays.values()):
-        raise ValueError("arrays of different length")
-    index = pd.Index(arrays["index"] if manifest["index"] is None else manifest["index"], name=manifest["index_name"])
-    data = encoding.decode(arrays["facts"], index)
-    rest = _encoding(manifest["rest"]).decode(arrays["rest"], index)
-    data = data.assign(**{name: rest[name] for name in rest.columns})
+    columns = manifest["columns"]
+    encoding = Encoding(tuple(Column(c["name"], c["kind"], tuple(c["levels"])) for c in columns))
+    schema = _schema(manifest["schema"])
+    _check_arrays(arrays, schema, encoding)
     reasons = {int(row): text for row, text in manifest["reasons"].items()}
-    saved = Saved(_schema(manifest["schema"]), encoding, data, arrays, reasons)
+    saved = Saved(schema, encoding, _data(manifest, arrays, encoding), arrays, reasons)
     groups = manifest["groups"]
     table = RecourseTable(
         saved,
@@ -201,8 +260,34 @@ def _rebuild(manifest: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> A
     return Audit(table, criteria, _read_neighbourhood(manifest["neighbourhood"]), warnings, manifest["about"])
 
 
-def _encoding(columns: list[dict[str, Any]]) -> Encoding:
-    return Encoding(tuple(Column(c["name"], c["kind"], tuple(c["levels"])) for c in columns))
+def _check_arrays(arrays: dict[str, npt.NDArray[Any]], schema: Schema, encoding: Encoding) -> None:
+    """Refuse what would fail only when it is read: arrays that are missing, or of another kind or shape."""
+    numeric, categorical = split_actions(schema, encoding)
+    n, width, acts = len(arrays["status"]), len(encoding.columns), len(numeric) + len(categorical)
+    expected = {
+        "status": ("i", (n,)), "cost": ("f", (n,)), "bound": ("f", (n,)), "chosen": ("i", (n,)),
+        "delta": ("f", (n, len(numeric))), "level": ("i", (n, len(categorical))), "codes": ("i", (n,)),
+        "facts": ("f", (n, width)), "moved": ("f", (n, width)), "values": ("f", (n, acts)), "costs": ("f", (n, acts)),
+        "outside": ("b", (n,)),
+    }  # fmt: skip
+    for name, (kind, shape) in expected.items():
+        if arrays[name].dtype.kind != kind or arrays[name].shape != shape:
+            raise ValueError(f"{name} has type {arrays[name].dtype} and shape {arrays[name].shape}, not {shape}")
+    if any(len(array) != n for array in arrays.values()):
+        raise ValueError("arrays of different length")
+
+
+def _data(manifest: dict[str, Any], arrays: dict[str, npt.NDArray[Any]], encoding: Encoding) -> pd.DataFrame:
+    """The people as they were audited, their columns in the order of X."""
+    found: dict[str, npt.NDArray[Any]] = {}
+    for k, (column, saved) in enumerate(zip(encoding.columns, manifest["columns"], strict=True)):
+        values = column.decode(arrays["facts"][:, k])
+        found[column.name] = values if saved["dtype"] is None else values.astype(saved["dtype"])
+    for k, saved in enumerate(manifest["rest"]):
+        values, levels = arrays[f"rest{k}"], saved["levels"]
+        found[saved["name"]] = values if levels is None else np.array([*levels, None], dtype=object)[values]
+    index = pd.Index(arrays["index"] if manifest["index"] is None else manifest["index"], name=manifest["index_name"])
+    return pd.DataFrame({name: found[name] for name in manifest["order"]}, index=index)
 
 
 def _schema(saved: dict[str, Any]) -> Schema:
@@ -222,13 +307,13 @@ def _schema(saved: dict[str, Any]) -> Schema:
 
 
 def _read_neighbourhood(saved: dict[str, Any]) -> Neighbourhood:
-    if saved["kind"] == "everyone" or saved["distance"] is None:
-        # A distance of the caller's own cannot be stored; individuals are then asked for with one.
+    if saved["kind"] == "everyone":
         return Everyone()
+    if saved["kind"] == "unsaved":
+        return Unsaved(saved["was"])
     given = saved["distance"]
     scale: Scale = Range(tuple(given["quantiles"])) if given["scale"] == "range" else _SCALES[given["scale"]]()
-    kind = Manhattan if given["kind"] == "manhattan" else Euclidean
-    distance = kind(given["features"], scale, given["include_protected"])
+    distance = _DISTANCES[given["kind"]](given["features"], scale, given["include_protected"])
     if saved["kind"] == "nearest":
         return Nearest(saved["quantile"], distance)
     return NearestK(saved["k"], distance)

@@ -86,11 +86,17 @@ def _from_array(data: npt.NDArray[Any], names: Sequence[str] | None, what: str) 
 
 def _from_mapping(data: Mapping[Any, Any], what: str) -> pd.DataFrame:
     try:
-        return pd.DataFrame({name: np.asarray(column) for name, column in data.items()})
+        return pd.DataFrame({name: _bare(column) for name, column in data.items()})
     except ValueError as error:
         raise DataError(
             "DATA_LENGTH", f"The columns of {what} are not of one length.", fix="Give one value a person in each."
         ) from error
+
+
+def _bare(column: Any) -> Any:
+    """A column without the index it may have; a category keeps the order that was declared for its levels."""
+    is_category = isinstance(getattr(column, "dtype", None), pd.CategoricalDtype)
+    return pd.Categorical(column) if is_category else np.asarray(column)
 
 
 def _from_narwhals(data: Any, what: str) -> pd.DataFrame:
@@ -103,8 +109,20 @@ def _from_narwhals(data: Any, what: str) -> pd.DataFrame:
     except TypeError as error:
         hint = "Call .collect() first." if hasattr(data, "collect") else "Pass a pandas, polars or pyarrow table."
         raise DataError("DATA_TYPE", f"{what} is a {type(data).__name__}, not a table in memory.", fix=hint) from error
-    columns = {name: eager[name].to_numpy() for name in eager.columns}
-    return pd.DataFrame(columns, copy=False)
+    return pd.DataFrame({name: _from_series(eager[name]) for name in eager.columns}, copy=False)
+
+
+def _from_series(series: Any) -> Any:
+    """The values of a column; levels whose order was declared stay a category, so that it is not lost."""
+    order = getattr(series.dtype, "categories", None)
+    if order is not None:
+        return pd.Categorical(series.to_numpy(), categories=list(order), ordered=True)
+    is_ordered = getattr(getattr(series.to_native(), "type", None), "ordered", None)
+    if is_ordered is not None:
+        # The bare array of a pyarrow dictionary shows the last level where a value is missing.
+        values = series.to_native().to_pandas()
+        return values if is_ordered else values.astype(object)
+    return series.to_numpy()
 
 
 def _duplicated(names: Iterable[Any]) -> list[Any]:
@@ -208,7 +226,7 @@ def infer_kind(column: pd.Series) -> Kind:
     >>> infer_kind(pd.Series([1, 2])), infer_kind(pd.Series(["a"])), infer_kind(pd.Series([True]))
     ('integer', 'categorical', 'binary')
     """
-    if isinstance(column.dtype, pd.CategoricalDtype):
+    if isinstance(column.dtype, pd.CategoricalDtype) or _is_arrow_dictionary(column):
         return "categorical"
     if pd.api.types.is_bool_dtype(column.dtype):
         return "binary"
@@ -229,7 +247,9 @@ def infer_kind(column: pd.Series) -> Kind:
 
 
 def find_levels(column: pd.Series) -> tuple[Any, ...]:
-    """The levels of a category: in declared order for pandas categories, otherwise sorted."""
+    """The levels of a category: in declared order where one was declared, otherwise sorted."""
+    if _is_arrow_dictionary(column) and column.dtype.pyarrow_dtype.ordered:
+        column = column.array.__arrow_array__().to_pandas()
     if isinstance(column.dtype, pd.CategoricalDtype):
         return tuple(column.cat.categories.tolist())
     found = column.dropna().unique().tolist()
@@ -237,6 +257,17 @@ def find_levels(column: pd.Series) -> tuple[Any, ...]:
         return tuple(sorted(found))
     except TypeError:
         return tuple(sorted(found, key=str))
+
+
+def _is_arrow_dictionary(column: pd.Series) -> bool:
+    """Whether pandas holds the column as pyarrow's form of a category."""
+    return isinstance(column.dtype, pd.ArrowDtype) and hasattr(column.dtype.pyarrow_dtype, "ordered")
+
+
+def _met_levels(column: pd.Series) -> tuple[Any, ...]:
+    """The levels that somebody has: of a level that is only declared, often left by a filter, nothing is known."""
+    met = set(column.dropna().unique().tolist())
+    return tuple(level for level in find_levels(column) if level in met)
 
 
 @dataclass(frozen=True)
@@ -258,7 +289,7 @@ class Column:
         kind = kind or infer_kind(series)
         name = str(series.name)
         if kind == "categorical":
-            return cls(name, kind, find_levels(series))
+            return cls(name, kind, _met_levels(series))
         if kind == "binary":
             return cls(name, kind, _binary_levels(series))
         return cls(name, kind)
@@ -312,14 +343,15 @@ def _tightest(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 
 def _binary_levels(series: pd.Series) -> tuple[Any, ...]:
-    levels = find_levels(series)
+    levels = _met_levels(series)
     if len(levels) > 2:
         raise SchemaError(
             "SCHEMA_KIND",
             f"Column {series.name!r} is declared binary but has {len(levels)} values: {listed(levels)}.",
             fix="Declare it categorical.",
         )
-    if pd.api.types.is_bool_dtype(series.dtype):
+    # Flags beside a missing value arrive as objects; they equal 0 and 1 but must not become numbers.
+    if pd.api.types.is_bool_dtype(series.dtype) or (levels and all(isinstance(v, bool | np.bool_) for v in levels)):
         return (False, True)
     if set(levels) <= {0, 1}:
         return (0, 1)

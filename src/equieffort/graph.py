@@ -12,6 +12,8 @@ True
 from __future__ import annotations
 
 import os
+import re
+import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -23,9 +25,12 @@ import networkx as nx
 from equieffort.errors import GraphError, ParameterError, closest, listed, sentence, warn
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class CausalGraph:
-    """An immutable directed acyclic graph over feature names; `nodes` are in causal order."""
+    """An immutable directed acyclic graph over feature names; `nodes` are in causal order.
+
+    Two graphs are equal when they have the same nodes and edges, in whatever order they were written.
+    """
 
     nodes: tuple[str, ...]
     edges: tuple[tuple[str, str], ...] = field(default=())
@@ -42,8 +47,16 @@ class CausalGraph:
             digraph.add_edges_from(source.edges)
         else:
             digraph = _to_networkx(source)
-        extra = [nodes] if isinstance(nodes, str) else list(nodes or ())
+        extra = [nodes] if isinstance(nodes, str) else _in_order(nodes or ())
         return cls._ordered(digraph, extra)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, CausalGraph):
+            return NotImplemented
+        return frozenset(self.nodes) == frozenset(other.nodes) and frozenset(self.edges) == frozenset(other.edges)
+
+    def __hash__(self) -> int:
+        return hash((frozenset(self.nodes), frozenset(self.edges)))
 
     @classmethod
     def _ordered(cls, digraph: nx.DiGraph, extra: list[str]) -> CausalGraph:
@@ -124,12 +137,17 @@ def _to_networkx(source: Any) -> nx.DiGraph:
     if inner is not None:
         return _from_networkx(inner)
     if isinstance(source, Iterable):
-        return _from_edges(list(source), ())
+        return _from_edges(_in_order(source), ())
     raise GraphError(
         "GRAPH_TYPE",
         f"A causal graph cannot be read from {type(source).__name__}.",
         fix="Pass a list of (cause, effect) pairs, a dict of children, a networkx DiGraph, GML or DOT.",
     )
+
+
+def _in_order(given: Iterable[Any]) -> list[Any]:
+    """The items as they come; a set has another order in each process, so its items are sorted."""
+    return sorted(given, key=str) if isinstance(given, set | frozenset) else list(given)
 
 
 def _mapping_edges(source: Mapping[Any, Any]) -> list[tuple[Any, Any]]:
@@ -141,7 +159,7 @@ def _mapping_edges(source: Mapping[Any, Any]) -> list[tuple[Any, Any]]:
                 f"The entry {cause!r}: {effects!r} of the graph does not list effects.",
                 fix=f"Write {{{cause!r}: [effect, ...]}}: each key causes the features in its list.",
             )
-        edges += [(cause, effect) for effect in effects]
+        edges += [(cause, effect) for effect in _in_order(effects)]
     return edges
 
 
@@ -149,7 +167,9 @@ def _from_edges(edges: list[Any], nodes: Iterable[Any]) -> nx.DiGraph:
     digraph = nx.DiGraph()
     digraph.add_nodes_from(nodes)
     for edge in edges:
-        if isinstance(edge, str) or not isinstance(edge, Iterable) or len(pair := tuple(edge)) != 2:
+        # A set of two does not say which of them is the cause.
+        no_pair = isinstance(edge, str | set | frozenset) or not isinstance(edge, Iterable)
+        if no_pair or len(pair := tuple(edge)) != 2:
             raise GraphError(
                 "GRAPH_TYPE",
                 f"{edge!r} is not an edge.",
@@ -202,7 +222,7 @@ def _read_text(source: str | os.PathLike[str]) -> nx.Graph:
                 fix="Check the path, or pass the GML or DOT text itself.",
             )
         text, where = path.read_text(encoding="utf-8"), str(path)
-    is_dot = "graph" in text.split("[")[0] and "{" in text.split("[")[0]
+    is_dot = _is_dot(text)
     try:
         if is_dot:
             return _read_dot(text)
@@ -218,24 +238,71 @@ def _read_text(source: str | os.PathLike[str]) -> nx.Graph:
         ) from error
 
 
-def _read_dot(text: str) -> nx.DiGraph:
+_QUOTED_OR_COMMENT = re.compile(r'"(?:[^"\\]|\\.)*"|//[^\n]*|/\*.*?\*/|^\s*#[^\n]*', re.DOTALL | re.MULTILINE)
+_DOT_OPENING = re.compile(r"\s*(strict\s+)?(di)?graph\b[^\[{]*\{", re.IGNORECASE)
+
+
+def _is_dot(text: str) -> bool:
+    """Whether text is DOT, which opens with a brace, and not GML, which opens with a bracket."""
+    return _DOT_OPENING.match(_QUOTED_OR_COMMENT.sub(" ", text)) is not None
+
+
+def _read_dot(text: str) -> nx.Graph:
     try:
-        import pydot
+        # What pydot and its parser deprecate in each other says nothing about the graph.
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            import pydot
+
+            graphs = pydot.graph_from_dot_data(text)
     except ImportError as error:
         raise ParameterError(
             "OPTIONAL_DEPENDENCY",
             "Reading DOT needs the package pydot.",
             fix="pip install 'equieffort[dot]', or pass the edges as a list.",
         ) from error
-    graphs = pydot.graph_from_dot_data(text)
     if not graphs:
         raise ValueError("no graph could be parsed")
-    dot = graphs[0]
-    graph = nx.DiGraph() if dot.get_type() == "digraph" else nx.Graph()
-    for node in dot.get_nodes():
-        name = node.get_name().strip('"')
-        if name not in ("node", "edge", "graph", "\\n"):
-            graph.add_node(name, **{key: str(v).strip('"') for key, v in node.get_attributes().items()})
-    for edge in dot.get_edges():
-        graph.add_edge(str(edge.get_source()).strip('"'), str(edge.get_destination()).strip('"'))
+    if len(graphs) > 1:
+        raise ValueError(f"it holds {len(graphs)} graphs, and only one can be meant")
+    graph = nx.DiGraph() if graphs[0].get_type() == "digraph" else nx.Graph()
+    _add_dot(graph, graphs[0].obj_dict)
     return graph
+
+
+def _add_dot(graph: nx.Graph, part: Mapping[str, Any]) -> list[str]:
+    """Add what a graph or subgraph of DOT holds, and name its nodes."""
+    found: list[str] = []
+    for written, statements in part["nodes"].items():
+        # Statements that set defaults look like nodes to pydot, and so do stray line ends.
+        if written in ("node", "edge", "graph", '"\\n"', "\\n"):
+            continue
+        name = _dot_name(written)
+        found.append(name)
+        for statement in statements:
+            graph.add_node(name, **{key: str(v).strip('"') for key, v in statement["attributes"].items()})
+    for same_name in part["subgraphs"].values():
+        for inner in same_name:
+            found += _add_dot(graph, inner)
+    for same_ends in part["edges"].values():
+        for edge in same_ends:
+            # Braces stand for all their nodes: a -> {b c} is a -> b and a -> c.
+            causes, effects = (
+                _add_dot(graph, end) if isinstance(end, Mapping) else [_dot_name(end)] for end in edge["points"]
+            )
+            graph.add_edges_from((cause, effect) for cause in causes for effect in effects)
+            found += [*causes, *effects]
+    return found
+
+
+_DOT_NAME = re.compile(r'(?P<name>"(?:[^"\\]|\\.)*"|<.*>|[^:"<]+)(:.*)?', re.DOTALL)
+
+
+def _dot_name(written: Any) -> str:
+    """The name of a node without quotes and without the port, which says where an edge is drawn."""
+    match = _DOT_NAME.fullmatch(str(written))
+    if match is None or str(written).lower() == "subgraph":
+        # pydot takes the keyword for a node where a subgraph is mentioned again.
+        raise ValueError(f"{written} is not the name of a node")
+    name = match["name"]
+    return name[1:-1].replace('\\"', '"') if name.startswith('"') else name

@@ -47,13 +47,23 @@ class Groups:
                 f"{listed(columns)} together form {len(keys):,} groups.",
                 fix="Use fewer columns, or merge values.",
             )
+        if twice := [text for k, text in enumerate(labels) if text in labels[:k]]:
+            raise SchemaError(
+                "SCHEMA_GROUPS",
+                f"Different groups in {listed(columns)} would both be called {listed(dict.fromkeys(twice))}.",
+                fix="Rename the values so that each group has a name of its own.",
+            )
         if len(keys) < 2:
             raise SchemaError(
                 "SCHEMA_ONE_GROUP",
                 f"Only one group is present in {listed(columns)}: {listed(labels)}.",
                 fix="Audit data that holds the groups to be compared.",
             )
-        protected = [_find(value, keys, columns) for value in _values(schema.protected, single)]
+        # A group that is named twice is still one group.
+        protected = list(dict.fromkeys(_find(value, keys, columns) for value in _values(schema.protected, single)))
+        if isinstance(schema.protected, set | frozenset):
+            # A set has another order in each process; the groups' own order is always the same.
+            protected.sort()
         others = [k for k in range(len(keys)) if k not in protected]
         if not others:
             raise SchemaError(
@@ -126,6 +136,8 @@ def _plain(value: Any) -> Any:
 
 
 def _values(declared: Any, single: bool) -> list[Any]:
+    if isinstance(declared, np.ndarray | pd.Index | pd.Series):
+        return np.atleast_1d(declared).tolist()
     if isinstance(declared, list | set | frozenset):
         return list(declared)
     if single and isinstance(declared, tuple):
@@ -139,6 +151,6 @@ def _find(value: Any, keys: list[Any], columns: tuple[str, ...]) -> int:
             return k
     raise SchemaError(
         "SCHEMA_GROUPS",
-        f"{value!r} is not a value of {listed(columns)}. {closest(value, keys)}".rstrip(),
+        f"{label(value)} is not a value of {listed(columns)}. {closest(value, keys)}".rstrip(),
         fix=f"The values are {', '.join(map(repr, keys[:20]))}{' and more' if len(keys) > 20 else ''}.",
     )

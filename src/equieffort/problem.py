@@ -12,7 +12,7 @@ import pandas as pd
 
 from equieffort.classifiers import Decision, LinearView, NotLinear, known_features, linear_view
 from equieffort.cost import BoundCost, Cost, WeightedL1
-from equieffort.errors import CausalModelError, ParameterError, SchemaError, warn
+from equieffort.errors import CausalModelError, ParameterError, SchemaError, listed, warn
 from equieffort.frames import (
     FILL_OR_CHOOSE,
     Bools,
@@ -283,8 +283,16 @@ def _checked_view(decision: Decision, encoding: Encoding, frame: pd.DataFrame) -
 
 
 def _reference(scm: StructuralCausalModel, frame: pd.DataFrame, names: list[str]) -> pd.DataFrame:
-    fitted_on = getattr(scm, "reference_", None)
-    return fitted_on if fitted_on is not None and set(names) <= set(fitted_on.columns) else frame
+    """What the causal model was fitted on, if that holds the features whose scales are needed; otherwise X."""
+    left = [name for name in names if name in scm.forgotten_]
+    if left:
+        raise ParameterError(
+            "PARAMETER",
+            f"The causal model was fitted on data that held {listed(left)}, but was saved or copied without these "
+            "values, which are no nodes of its graph.",
+            fix="Pass these data as reference=, or name the features in StructuralCausalModel(edges, nodes=[...]).",
+        )
+    return scm.reference_ if set(names) <= set(scm.reference_.columns) else frame
 
 
 def _reference_values(encoding: Encoding, source: pd.DataFrame, names: list[str]) -> Floats:

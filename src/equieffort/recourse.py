@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -17,11 +17,20 @@ from equieffort.groups import Groups
 from equieffort.problem import TOLERANCE, RecourseProblem
 from equieffort.solvers import Auto, Proposal, Solver, Status
 from equieffort.solvers.base import FOUND, LIMIT, NONE, TIE
-from equieffort.table import Live, RecourseTable, action_costs, propagate, settings
+from equieffort.table import Live, RecourseTable, action_costs, propagate, settings, with_columns
 
 CHUNK = 65_536
+WATCHED = 8_192
+"""People solved together when somebody watches the progress; results do not depend on it."""
 ATTEMPTS = 21
 """Doublings of the step over the boundary: from 1e-12 of the score's scale to 1e-6."""
+
+
+class Progress(Protocol):
+    """Is told how far the work is."""
+
+    def __call__(self, stage: str, done: int, total: int, note: str = "") -> None:
+        """`done` of `total` in a stage, and a remark."""
 
 
 def solve(
@@ -31,6 +40,7 @@ def solve(
     solver: Solver | Auto | None = None,
     sensitive_features: Any = None,
     missing: Missing = "error",
+    progress: Progress | None = None,
 ) -> RecourseTable:
     """Solve every person's recourse problem.
 
@@ -45,6 +55,8 @@ def solve(
     missing
         What to do with missing values: "error"; "drop" leaves these people out; "model" lets the model decide on
         them, and the recourse of those it refuses is unknown.
+    progress
+        Called as progress("solving", done, total, note) before the first and after each part of the work.
     """
     frame = join_sensitive(
         read_frame(X, names=problem.decision.features), sensitive_features, problem.schema.sensitive_columns
@@ -72,10 +84,16 @@ def solve(
     n = len(frame)
     table = RecourseTable.blank(Live(problem, engine, frame), groups)
     outside = np.zeros(len(groups.labels), dtype=np.int64)
-    for start in range(0, n, CHUNK):
-        part = slice(start, min(start + CHUNK, n))
+    size = CHUNK if progress is None else min(CHUNK, WATCHED)
+    if progress is not None:
+        progress("solving", 0, n)
+    for start in range(0, n, size):
+        part = slice(start, min(start + size, n))
         out = _Chunk(problem, engine, frame.iloc[part]).run(table, start, missing)
         outside += np.bincount(groups.codes[part][out], minlength=len(outside))
+        if progress is not None:
+            stuck = int((table.status[: part.stop] == Status.INFEASIBLE).sum())
+            progress("solving", part.stop, n, f"{stuck:,} infeasible so far")
     _warn_about(table, outside)
     return table
 
@@ -259,7 +277,7 @@ class _Chunk:
             k = problem.encoding.position(name)
             if not np.array_equal(moved[:, k], matrix[:, k]):
                 changed[name] = problem.encoding.columns[k].decode(moved[:, k])
-        answer = problem.decision.is_favourable(after.assign(**changed) if changed else after)
+        answer = problem.decision.is_favourable(with_columns(after, changed))
         if problem.margin > 0 and isinstance(problem.view, LinearView):
             answer &= problem.view.score(moved) >= problem.margin - 1e-9 * problem.view.magnitude(moved)
         return answer

@@ -81,7 +81,8 @@ class Std(Scale):
 
     def of(self, name: str, values: Floats) -> float:
         """The standard deviation of the reference values."""
-        return _positive(self, name, float(np.std(values)))
+        # The mean of equal values is rounded, so that they seem to deviate from it.
+        return _positive(self, name, float(np.std(values)) if np.ptp(values) > 0 else 0.0)
 
 
 @dataclass(frozen=True)

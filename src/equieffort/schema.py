@@ -301,12 +301,25 @@ class Schema:
         """A form that JSON can hold."""
         return {
             "sensitive": list(self.sensitive_columns),
-            "protected": self.protected,
-            "reference": self.reference,
-            "favourable": self.favourable,
+            "protected": _plain(self.protected),
+            "reference": _plain(self.reference),
+            "favourable": _plain(self.favourable),
             "also_protected": list(self.also_protected),
-            "features": {name: asdict(self.feature(name)) for name in self.features},
+            "features": {name: _plain(asdict(self.feature(name))) for name in self.features},
         }
+
+
+def _plain(value: Any) -> Any:
+    """A value as JSON can hold it: nothing of numpy's, and sets in a fixed order."""
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, set | frozenset):
+        return sorted((_plain(item) for item in value), key=str)
+    if isinstance(value, list | tuple):
+        return type(value)(_plain(item) for item in value)
+    if isinstance(value, np.generic | np.ndarray | pd.Index | pd.Series):
+        return _plain(value.tolist())
+    return value
 
 
 def _is_zero_one(column: pd.Series) -> bool:

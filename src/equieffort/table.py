@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -130,7 +131,7 @@ class RecourseTable:
             for k, column in enumerate(encoding.columns)
             if not np.array_equal(facts[:, k], moved[:, k], equal_nan=True)
         }
-        return self.data.assign(**changed)
+        return with_columns(self.data, changed)
 
     def reasons(self) -> list[str]:
         """For rows without an action what stands in the way, or why nothing is known; otherwise empty."""
@@ -165,6 +166,14 @@ class RecourseTable:
         columns["outside_limits"] = self.detail.outside()
         columns["reason"] = self.reasons()
         return pd.DataFrame(columns, index=self.index)
+
+
+def with_columns(frame: pd.DataFrame, columns: Mapping[str, Any]) -> pd.DataFrame:
+    """The frame with some columns replaced; it shares the others. Names are no keywords, so that any will do."""
+    changed = frame.copy(deep=False)
+    for name, values in columns.items():
+        changed[name] = values
+    return changed
 
 
 def split_actions(schema: Schema, encoding: Encoding) -> tuple[tuple[int, ...], tuple[int, ...]]:

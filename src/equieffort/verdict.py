@@ -7,17 +7,20 @@ to the end. Chance is not yet part of them, so a verdict says that it is a point
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from math import isfinite, isnan
 from typing import Any
 from typing import Literal as OneOf
 
+import numpy as np
 import pandas as pd
 
-from equieffort.errors import ParameterError
+from equieffort.errors import AuditFileError, ParameterError
 from equieffort.frames import number
 from equieffort.metrics import Comparison, exact_discrepancy
+from equieffort.stats import EffortStats
 
 Outcome = OneOf["equal", "unequal", "inconclusive"]
 
@@ -29,6 +32,7 @@ REASONS = {
     "UNDEFINED": "The ratio of average efforts cannot be computed.",
     "NOTHING": "Nobody was decided unfavourably, so there is nothing to reverse.",
     "TOO_FEW": "A group has fewer unfavourably decided people than the criteria ask for.",
+    "SURROGATE": "The stand-in model agrees with too few of the decisions it stands for.",
     "UNCERTIFIED": "Rows that are not solved to the end could overturn the result.",
 }
 """Code -> what it means."""
@@ -37,7 +41,7 @@ ROUNDING = 1e-12
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+    return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
 
 
 class Rule(ABC):
@@ -64,6 +68,10 @@ class Literal(Rule):
     def ends(self, tau: float) -> tuple[float, float]:
         """[0, tau]."""
         return 0.0, tau
+
+
+RULES: dict[str, type[Rule]] = {"two-sided": TwoSided, "literal": Literal}
+"""Name in a file -> rule."""
 
 
 @dataclass(frozen=True)
@@ -106,10 +114,17 @@ class Criteria:
 
     def to_dict(self) -> dict[str, Any]:
         """A form that JSON can hold."""
+        rule = next((name for name, kind in RULES.items() if type(self.rule) is kind), None)
+        if rule is None:
+            raise AuditFileError(
+                "AUDIT_FILE",
+                f"The rule {type(self.rule).__name__} is not part of equieffort, so no file can hold it.",
+                fix="Save dataclasses.replace(audit, criteria=Criteria(...)) with TwoSided() or Literal().",
+            )
         return {
             "tau": self.tau,
             "epsilon": self.epsilon,
-            "rule": "two-sided" if isinstance(self.rule, TwoSided) else "literal",
+            "rule": rule,
             "min_people": self.min_people,
             "certified": self.certified,
         }
@@ -117,8 +132,7 @@ class Criteria:
     @classmethod
     def from_dict(cls, saved: dict[str, Any]) -> Criteria:
         """From the saved form."""
-        rule = TwoSided() if saved["rule"] == "two-sided" else Literal()
-        return cls(saved["tau"], saved["epsilon"], rule, saved["min_people"], saved["certified"])
+        return cls(saved["tau"], saved["epsilon"], RULES[saved["rule"]](), saved["min_people"], saved["certified"])
 
 
 @dataclass(frozen=True)
@@ -132,17 +146,47 @@ class Finding:
 
 
 @dataclass(frozen=True)
+class Surrogate:
+    """A model trained on the decisions to stand in for one that is not at hand, and how often it agrees."""
+
+    kind: str
+    agreement: float
+    """Share of held-out decisions it repeats."""
+    by_group: Mapping[str, float]
+    required: float
+
+    @property
+    def agrees(self) -> bool:
+        """Whether it repeats enough decisions, overall and in every group."""
+        return min((self.agreement, *self.by_group.values())) >= self.required
+
+    def __str__(self) -> str:
+        groups = ", ".join(f"{label!r} {share:.1%}" for label, share in self.by_group.items())
+        text = (
+            f"This audits a {self.kind} model trained on the decisions, not the system that made them; it repeats "
+            f"{self.agreement:.1%} of decisions it has not seen ({groups})."
+        )
+        return (
+            text
+            if self.agrees
+            else f"{text} That is less than the {self.required:.0%} asked for, so nothing is concluded."
+        )
+
+
+@dataclass(frozen=True)
 class Verdict:
     """The outcome over all comparisons of protected groups; printing it gives the sentences."""
 
     outcome: Outcome
     findings: tuple[Finding, ...]
     criteria: Criteria
+    surrogate: Surrogate | None = None
 
     @property
     def codes(self) -> tuple[str, ...]:
         """All reasons, in order, without repetition."""
-        return tuple(dict.fromkeys(code for finding in self.findings for code in finding.codes))
+        first = ("SURROGATE",) if self.surrogate is not None and not self.surrogate.agrees else ()
+        return tuple(dict.fromkeys((*first, *(code for finding in self.findings for code in finding.codes))))
 
     @property
     def reasons(self) -> tuple[str, ...]:
@@ -150,7 +194,9 @@ class Verdict:
         return tuple(REASONS[code] for code in self.codes)
 
     def __str__(self) -> str:
-        return "\n".join([f"{self.outcome.upper()}: {self._headline()}", *(f.sentence for f in self.findings)])
+        preface = f"{self.surrogate} " if self.surrogate is not None else ""
+        head = f"{self.outcome.upper()}: {preface}{self._headline()}"
+        return "\n".join([head, *(finding.sentence for finding in self.findings)])
 
     def _headline(self) -> str:
         headline = {
@@ -198,13 +244,21 @@ def _judge_rd(comparison: Comparison, criteria: Criteria) -> str:
 
 def _judge_acr(comparison: Comparison, criteria: Criteria) -> str:
     low, high = comparison.acr_interval if criteria.certified else (comparison.acr, comparison.acr)
-    if isnan(comparison.acr) and (not criteria.certified or isnan(low) or isnan(high)):
+    if isnan(low):
         return "undefined"
+    if criteria.certified and not _has_ratio(comparison):
+        return "uncertified"
     floor, ceiling = criteria.rule.ends(criteria.tau)
     floor, ceiling = floor * (1 - ROUNDING), ceiling * (1 + ROUNDING)
     if low > ceiling or high < floor:
         return "unequal"
     return "equal" if floor <= low and high <= ceiling else "uncertified"
+
+
+def _has_ratio(comparison: Comparison) -> bool:
+    """Whether the ratio exists however the unsolved rows turn out: both groups act, and the other's effort counts."""
+    mine, theirs = comparison.mine, comparison.theirs
+    return mine.n_acting > 0 and theirs.n_acting > 0 and theirs.phi_interval[0] > 0
 
 
 def _finding(comparison: Comparison, criteria: Criteria, outcome: Outcome, *codes: str) -> Finding:
@@ -244,7 +298,12 @@ def _effort_words(comparison: Comparison) -> str:
     a, b, acr = comparison.group, comparison.against, comparison.acr
     if isnan(acr):
         if not comparison.mine.n_acting or not comparison.theirs.n_acting:
-            who = a if not comparison.mine.n_acting else b
+            who, stats = (a, comparison.mine) if not comparison.mine.n_acting else (b, comparison.theirs)
+            if stats.n_unknown:
+                return (
+                    f"For nobody in {who!r} is an action known ({stats.n_unknown} unknown), so average efforts cannot "
+                    "be compared."
+                )
             return (
                 f"Nobody in {who!r} has an action that would turn the decision, so average efforts cannot be compared."
             )
@@ -258,14 +317,29 @@ def _effort_words(comparison: Comparison) -> str:
 
 def _chance_words(comparison: Comparison) -> str:
     mine, theirs = comparison.mine, comparison.theirs
+    verb = "is known" if mine.n_unknown or theirs.n_unknown else "exists"
     return (
-        f"An action exists for {mine.n_acting} of {mine.n_unfavourable} in {comparison.group!r} ({mine.rho:.1%}) and "
-        f"for {theirs.n_acting} of {theirs.n_unfavourable} in {comparison.against!r} ({theirs.rho:.1%})."
+        f"An action {verb} for {_share_words(comparison.group, mine)} and for "
+        f"{_share_words(comparison.against, theirs)}."
     )
 
 
-def decide(compared: tuple[Comparison, ...], criteria: Criteria, *, individual: bool = False) -> Verdict:
-    """The verdict over comparisons: unequal if any protected group's is, equal if all are."""
+def _share_words(group: str, stats: EffortStats) -> str:
+    unknown = f", {stats.n_unknown} unknown" if stats.n_unknown else ""
+    return f"{stats.n_acting} of {stats.n_unfavourable} in {group!r} ({stats.rho:.1%}{unknown})"
+
+
+def decide(
+    compared: tuple[Comparison, ...],
+    criteria: Criteria,
+    *,
+    individual: bool = False,
+    surrogate: Surrogate | None = None,
+) -> Verdict:
+    """The verdict over comparisons: unequal if any protected group's is, equal if all are.
+
+    Of a surrogate that repeats too few decisions nothing is concluded.
+    """
     counted = [c for c in compared if c.role != "other" or individual]
     findings = tuple(judge(c, criteria, min_people=1 if individual else None) for c in counted)
     outcomes = [finding.outcome for finding in findings]
@@ -274,7 +348,9 @@ def decide(compared: tuple[Comparison, ...], criteria: Criteria, *, individual: 
         outcome = "unequal"
     elif outcomes and all(found == "equal" for found in outcomes):
         outcome = "equal"
-    return Verdict(outcome, findings, criteria)
+    if surrogate is not None and not surrogate.agrees:
+        outcome = "inconclusive"
+    return Verdict(outcome, findings, criteria, surrogate)
 
 
 @dataclass(frozen=True)

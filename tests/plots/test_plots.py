@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import io
 import sys
 
@@ -85,12 +86,17 @@ def test_without_matplotlib_the_extra_is_named(audit, monkeypatch):
     assert caught.value.code == "OPTIONAL_DEPENDENCY"
 
 
-@pytest.mark.xfail(
-    strict=True, reason="matplotlib hides labels that start with an underscore and reads $...$ as a formula"
-)
-@pytest.mark.parametrize("name", ["_hidden", "$x^$"])
+@pytest.mark.parametrize("name", ["_hidden", "$x^$", "_$x^$", "a\\$b"])
 def test_names_of_groups_are_shown_as_they_are(name):
     figure = world({"a": name, "b": "birch"}).plot.acr(QUANTILES)
     texts = figure.axes[0].get_legend().get_texts()
-    assert any(text.get_text().replace("\\", "").startswith(name) for text in texts)
+    assert [text.get_text() for text in texts[:2]] == [f"{name} against birch", f"birch against {name}"]
     figure.savefig(io.BytesIO())
+
+
+@pytest.mark.parametrize(("rule", "ends"), [(ee.TwoSided(), (0.5, 2.0)), (ee.Literal(), (0.0, 2.0))])
+def test_the_grey_band_is_what_the_rule_calls_equal(audit, rule, ends):
+    judged = dataclasses.replace(audit, criteria=ee.Criteria(tau=2.0, rule=rule))
+    axes = judged.plot.acr(QUANTILES).axes[0]
+    (band,) = (patch for patch in axes.patches if "tau" in patch.get_label())
+    assert (band.get_y(), band.get_y() + band.get_height()) == ends

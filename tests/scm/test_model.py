@@ -259,8 +259,12 @@ def test_pickling(make):
     pd.testing.assert_frame_equal(again.counterfactual(frame, do), scm.counterfactual(frame, do), check_exact=True)
     pd.testing.assert_frame_equal(again.diagnostics_, scm.diagnostics_)
     assert again.equations() == scm.equations()
-    # Nor do the people it was fitted on travel with it.
+    # The values that scales come from travel with it, but neither who these people are nor what else is known.
     assert b"p37" not in pickle.dumps(scm)
+    twice = pickle.loads(pickle.dumps(again))
+    pd.testing.assert_frame_equal(twice.reference_, frame[list(scm.graph.nodes)].reset_index(drop=True))
+    assert set(twice.forgotten_) == set(frame.columns) - set(scm.graph.nodes)
+    assert again.fit(frame).forgotten_ == ()
 
 
 def test_pickling_before_fitting_and_after_a_warning():

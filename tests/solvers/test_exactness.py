@@ -21,9 +21,7 @@ from tests.oracles import (
     FAMILIES,
     INF,
     RELATIVE,
-    Tally,
     compare,
-    is_category,
     is_text,
     linprog_oracle,
     persons,
@@ -43,7 +41,7 @@ from equieffort.cost import Percentile, WeightedL1
 from equieffort.errors import EquieffortWarning
 from equieffort.problem import RecourseProblem
 from equieffort.recourse import solve
-from equieffort.scales import Own
+from equieffort.scales import Own, Std
 from equieffort.schema import Feature, Schema
 from equieffort.scm import Linear, StructuralCausalModel
 
@@ -69,10 +67,13 @@ def cases_from(seed, count=4):
 # Against brute force
 
 
+CASES = {"continuous": 20, "integer": 20, "wide integer": 20, "categorical": 8, "mixed": 12, "piecewise": 15}
+
+
 @pytest.mark.parametrize("block", range(4))
 @pytest.mark.parametrize("family", FAMILIES)
 def test_the_solver_agrees_with_brute_force(family, block):
-    tally = run(family, range(15 * block, 15 * block + 15))
+    tally = run(family, range(CASES[family] * block, CASES[family] * (block + 1)))
     assert not tally.disagreements, "\n".join(tally.disagreements)
     # A block in which nobody, or everybody, has recourse would compare little.
     assert tally.optimal > 5
@@ -248,13 +249,12 @@ NUMBERS = [
 
 
 def trained(case, model, numbers):
-    """A pipeline fitted on labels that follow the case's score, but for the person who is best off."""
+    """A pipeline fitted on labels that follow the case's score."""
     texts = [name for name in case.score if is_text(case.people[name])]
     plain = [name for name in case.score if name not in texts]
     encode = make_column_transformer((OneHotEncoder(drop="if_binary"), texts), (numbers, plain))
     scores = np.array([case.score_of(person) for person in persons(case)])
     labels = np.where(scores > np.median(scores), "yes", "no")
-    labels[scores.argmax()] = "no"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return make_pipeline(encode, model).fit(case.people[[*texts, *plain]], labels)
@@ -272,8 +272,8 @@ def probed(case, pipeline, favourable):
     weights, threshold = {}, -score()
     for name in columns:
         fact = base[name].iloc[0]
-        if is_category(case.people[name]):
-            weights[name] = {v: score(**{name: v}) - score() for v in sorted(set(case.people[name]))}
+        if name in case.levels:
+            weights[name] = {level: score(**{name: level}) - score() for level in case.levels[name]}
         else:
             step = case.spreads[name]
             weights[name] = (score(**{name: fact + step}) - score()) / step
@@ -288,22 +288,19 @@ def probed(case, pipeline, favourable):
 @pytest.mark.parametrize("numbers", NUMBERS, ids=["plain", "standard", "minmax", "nested"])
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
 def test_pipelines_are_seen_through(model, numbers, favourable):
-    total = Tally()
-    for seed in (3, 4):
-        world = random_case(rng_of("categorical", seed), "categorical")
-        pipeline = trained(world, model, numbers)
-        case = probed(world, pipeline, favourable)
-        problem, rng = problem_of(case), np.random.default_rng(0)
-        rows = case.people.iloc[rng.integers(0, len(case.people), 100)].reset_index(drop=True)
-        for name in rows:
-            if not is_category(rows[name]) and name != "s":
-                rows[name] = rng.normal(0, 3, 100) * case.spreads[name]
-        own = pipeline.decision_function(rows[list(pipeline.feature_names_in_)])
-        seen = problem.view.score(problem.encoding.encode(rows))
-        np.testing.assert_allclose(seen, own if favourable == "yes" else -own, rtol=1e-9, atol=1e-9 * np.abs(own).max())
-        total += compare(case, linprog_oracle, f"seed {seed}")
-    assert total.people > 0
-    assert not total.disagreements, "\n".join(total.disagreements)
+    world = random_case(rng_of("categorical", 6), "categorical")
+    pipeline = trained(world, model, numbers)
+    case = probed(world, pipeline, favourable)
+    problem, rng = problem_of(case), np.random.default_rng(0)
+    rows = case.people.iloc[rng.integers(0, len(case.people), 100)].reset_index(drop=True)
+    for name in set(case.score) - set(case.levels):
+        rows[name] = rng.normal(0, 3, 100) * case.spreads[name]
+    own = pipeline.decision_function(rows[list(pipeline.feature_names_in_)])
+    seen = problem.view.score(problem.encoding.encode(rows))
+    np.testing.assert_allclose(seen, own if favourable == "yes" else -own, rtol=1e-9, atol=1e-9 * np.abs(own).max())
+    tally = compare(case, linprog_oracle)
+    assert tally.people > 0
+    assert not tally.disagreements, "\n".join(tally.disagreements)
 
 
 # Worlds made by hand
@@ -374,6 +371,34 @@ def test_a_curve_without_end_beside_a_column_that_two_actions_move():
     assert row.cost == pytest.approx(0.5 + 0.5)
 
 
+def test_two_columns_in_a_chain_ask_the_same_of_an_action():
+    """The category moves m and, through it, k; x has to undo both, which is one condition but for rounding."""
+    rng = np.random.default_rng(0)
+    people = pd.DataFrame({"s": ["f", "m"] * 10, "c": [False] * 19 + [True], "x": rng.normal(size=20)})
+    people = people.assign(m=rng.normal(size=20), k=rng.normal(size=20))
+    features = {"c": "actionable", "x": "actionable", "m": "immutable", "k": "immutable"}
+    equations = {"m": Linear({"c": 0.3, "x": -1.1}), "k": Linear({"m": 0.7})}
+    rule = LinearScore({"c": 10.0, "x": 1.0}, threshold=5.0)
+    for row in range(19):
+        turned = people.iloc[np.roll(np.arange(20), -row)]
+        one = told(turned, [("c", "m"), ("x", "m"), ("m", "k")], equations, features, rule)
+        assert (one.status, one.do_c) == ("optimal", True)
+        assert one.delta_x == pytest.approx(0.3 / 1.1)
+
+
+def test_gain_without_end_along_a_plausible_column():
+    """Both actions together may go on for ever; a linear program of the largest gain has no answer here."""
+    people = pd.DataFrame({"s": ["f", "m"], "x1": [0.0, 40.0], "x2": [0.0, 2.0], "m": [0.0, 9.0]})
+    features = {"x1": "actionable", "x2": "actionable", "m": Feature("mutable", plausible=(-248.3567237, 143.8076129))}
+    equations = {"m": Linear({"x1": 14.7132732, "x2": 13.54421743})}
+    rule = LinearScore({"x1": 0.05166068, "x2": -0.03705771}, threshold=1.0)
+    row = told(people, [("x1", "m"), ("x2", "m")], equations, features, rule, cost=WeightedL1(Std()))
+    # Alone x1 is stopped by m at 9.77, short of the threshold; x2 makes room and gains as well.
+    gain, room = np.array([[0.05166068, -0.03705771], [14.7132732, 13.54421743]]), np.array([1.0, 143.8076129])
+    assert row.status == "optimal"
+    assert [row.delta_x1, row.delta_x2] == pytest.approx(np.linalg.solve(gain, room).tolist())
+
+
 def test_a_tie_that_fails_does_not_hide_a_dearer_action():
     """Setting x2 reaches the open threshold but never passes it; x1 with x2 following does, if x3 makes room in m."""
     people = pd.DataFrame({"s": ["f", "m"], "x1": [0.0, 1], "x2": [0.0, 1], "x3": [0.0, 1], "m": [0.0, 1]})
@@ -412,7 +437,7 @@ def test_a_category_stays_while_two_actions_cancel_above_it():
         assert one.status in ("optimal", "not_needed"), one.reason
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(45))
 def test_whole_numbers_with_exact_ties(seed):
     """Small whole numbers everywhere, so that scores meet the threshold exactly, and every one is tried."""
     rng = np.random.default_rng(seed)

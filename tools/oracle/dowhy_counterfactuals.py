@@ -354,13 +354,8 @@ def plain(value: object) -> Any:
 def describe(graph: nx.DiGraph) -> dict[str, Any]:
     return {
         "type": type_name(graph),
-        "nodes": [
-            [v, {k: plain(a) for k, a in attributes.items()}] for v, attributes in graph.nodes(data=True)
-        ],
-        "edges": [
-            [u, v, {k: plain(a) for k, a in attributes.items()}]
-            for u, v, attributes in graph.edges(data=True)
-        ],
+        "nodes": [[v, {k: plain(a) for k, a in attributes.items()}] for v, attributes in graph.nodes(data=True)],
+        "edges": [[u, v, {k: plain(a) for k, a in attributes.items()}] for u, v, attributes in graph.edges(data=True)],
     }
 
 
@@ -410,9 +405,7 @@ def dowhy_graphs(data: pd.DataFrame, edges: list[tuple[str, str]]) -> dict[str, 
     gcm_models.append({"class": type_name(fitted), "fitted": True, **describe(fitted.graph)})
     return {
         "causal_model": {
-            "class": type_name(
-                model := dowhy.CausalModel(data, "amount", "duration", graph=nx.DiGraph(edges))
-            ),
+            "class": type_name(model := dowhy.CausalModel(data, "amount", "duration", graph=nx.DiGraph(edges))),
             "path": "_graph._graph",
             "wrapper": type_name(model._graph),
             "models": models,

@@ -151,10 +151,15 @@ def known_features(classifier: Any, model_features: Sequence[str] | None = None)
 
 
 def _check_categories(step: Any, frame: pd.DataFrame) -> None:
-    """Refuse a category that an encoder of the model has never met, also where it would silently ignore it."""
+    """Refuse a category that an encoder of the model has never met, also where it would silently ignore it.
+
+    Only encoders that get the values as they are in the table: what earlier steps make of them is not known here.
+    """
     if hasattr(step, "steps"):
         for _, inner in step.steps:
             _check_categories(inner, frame)
+            if not _changes_nothing(inner):
+                break
     elif hasattr(step, "transformers_"):
         for _, inner, _ in step.transformers_:
             _check_categories(inner, frame)
@@ -169,6 +174,12 @@ def _check_categories(step: Any, frame: pd.DataFrame) -> None:
                     f"met. {closest(value, known)}".rstrip(),
                     fix=f"Correct the value, drop these rows, or train with it; the model knows {listed(known)}.",
                 )
+
+
+def _changes_nothing(step: Any) -> bool:
+    if step is None or isinstance(step, str):
+        return step in (None, "passthrough")
+    return type(step).__name__ == "FunctionTransformer" and step.func is None
 
 
 def _check_fitted(classifier: Any) -> None:

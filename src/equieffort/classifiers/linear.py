@@ -7,7 +7,7 @@ the favourable set is closed. A categorical feature contributes a value a level.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -76,11 +76,12 @@ class LinearView:
         return total
 
 
-@dataclass(frozen=True)
 class NotLinear(Exception):
     """Why a classifier has no linear view."""
 
-    reason: str
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
 
 
 def linear_view(decision: Decision, encoding: Encoding) -> LinearView:
@@ -126,7 +127,8 @@ def _coefficients(final: Any) -> tuple[Floats, float]:
     ours = type(final).__name__ in LINEAR_MODELS and type(final).__module__.startswith("sklearn.")
     if not ours:
         raise NotLinear(f"{type(final).__name__} is not a linear model this solver knows")
-    coef = np.asarray(final.coef_, dtype=np.float64).reshape(-1)
+    given = final.coef_.toarray() if hasattr(final.coef_, "toarray") else final.coef_
+    coef = np.asarray(given, dtype=np.float64).reshape(-1)
     return coef, float(np.asarray(final.intercept_, dtype=np.float64).reshape(-1)[0])
 
 
@@ -214,8 +216,20 @@ def _walk(step: Any, affine: Affine) -> tuple[Affine, Any]:
     if not isinstance(step, Pipeline):
         return affine, step
     for _, transformer in step.steps[:-1]:
-        affine = _transform(transformer, affine)
+        affine = _renamed(transformer, _transform(transformer, affine))
     return _walk(step.steps[-1][1], affine)
+
+
+def _renamed(transformer: Any, affine: Affine) -> Affine:
+    """The columns under the names a transformer gave them, by which a later one may pick them."""
+    if not hasattr(transformer, "feature_names_in_") or not hasattr(transformer, "get_feature_names_out"):
+        return affine
+    try:
+        names = tuple(map(str, transformer.get_feature_names_out()))
+    except (AttributeError, ValueError):
+        # A step inside cannot say, or names would clash: then nothing later can pick by name either.
+        return affine
+    return replace(affine, names=names) if len(names) == len(affine.names) else affine
 
 
 def _transform(transformer: Any, affine: Affine) -> Affine:
@@ -227,7 +241,7 @@ def _transform(transformer: Any, affine: Affine) -> Affine:
         return affine
     if isinstance(transformer, Pipeline):
         for _, inner in transformer.steps:
-            affine = _transform(inner, affine)
+            affine = _renamed(inner, _transform(inner, affine))
         return affine
     if isinstance(transformer, ColumnTransformer):
         return _column_transformer(transformer, affine)
@@ -265,19 +279,25 @@ def _column_transformer(transformer: Any, affine: Affine) -> Affine:
 def _rows(columns: Any, affine: Affine) -> list[int]:
     """Which columns a transformer was given: names, positions, a slice or a mask."""
     if isinstance(columns, str):
-        return [affine.names.index(columns)]
+        return [_row(columns, affine)]
     if isinstance(columns, int | np.integer):
         return [int(columns)]
     if isinstance(columns, slice):
         if isinstance(columns.start, str) or isinstance(columns.stop, str):
-            start = affine.names.index(columns.start) if columns.start is not None else 0
-            stop = affine.names.index(columns.stop) + 1 if columns.stop is not None else len(affine.names)
+            start = _row(columns.start, affine) if columns.start is not None else 0
+            stop = _row(columns.stop, affine) + 1 if columns.stop is not None else len(affine.names)
             return list(range(start, stop))
         return list(range(len(affine.names)))[columns]
     listed_columns = list(columns)
     if listed_columns and isinstance(listed_columns[0], bool | np.bool_):
         return [k for k, picked in enumerate(listed_columns) if picked]
-    return [affine.names.index(c) if isinstance(c, str) else int(c) for c in listed_columns]
+    return [_row(c, affine) if isinstance(c, str) else int(c) for c in listed_columns]
+
+
+def _row(name: str, affine: Affine) -> int:
+    if name not in affine.names:
+        raise NotLinear(f"a step picks the column {name!r}, which no step before it is known to give")
+    return affine.names.index(name)
 
 
 def _encoder(transformer: Any, affine: Affine) -> Affine:
@@ -287,19 +307,22 @@ def _encoder(transformer: Any, affine: Affine) -> Affine:
         if raw is None or not affine.encoding.columns[raw].is_category:
             raise NotLinear(f"{type(transformer).__name__} encodes {affine.names[row]!r}, which is not a category")
         columns.append(affine.encoding.columns[raw])
-    base = {name: [column.levels[0]] for name, column in zip(affine.names, columns, strict=True)}
-    zero = _encode(transformer, pd.DataFrame(base))
+    base = [column.levels[0] for column in columns]
+    zero = _encode(transformer, affine.names, [[level] for level in base])
     matrix = np.zeros((zero.shape[1], len(affine.encoding.columns)))
-    tables = {}
-    for raw, column in zip(affine.raw, columns, strict=True):
-        probe = {name: levels * len(column.levels) for name, levels in base.items()}
-        probe[column.name] = list(column.levels)
+    tables: dict[int, Floats] = {}
+    for row, (raw, column) in enumerate(zip(affine.raw, columns, strict=True)):
+        probe = [[level] * len(column.levels) for level in base]
+        probe[row] = list(column.levels)
         assert raw is not None
-        tables[raw] = (_encode(transformer, pd.DataFrame(probe)) - zero).T
+        # A column may reach the encoder twice; its effects add up.
+        tables[raw] = tables.get(raw, 0.0) + (_encode(transformer, affine.names, probe) - zero).T
     return Affine(matrix, tables, zero[0], (None,) * zero.shape[1], ("",) * zero.shape[1], affine.encoding)
 
 
-def _encode(transformer: Any, probe: pd.DataFrame) -> Floats:
+def _encode(transformer: Any, names: tuple[str, ...], columns: list[list[Any]]) -> Floats:
+    probe = pd.DataFrame(dict(enumerate(columns)))
+    probe.columns = pd.Index(names)
     if not hasattr(transformer, "feature_names_in_"):
         probe = probe.to_numpy()
     try:
@@ -307,7 +330,7 @@ def _encode(transformer: Any, probe: pd.DataFrame) -> Floats:
     except ValueError as error:
         raise ModelError(
             "DATA_UNSEEN_CATEGORY",
-            f"The model's {type(transformer).__name__} does not know every level of {listed(probe)}: {sentence(error)}",
+            f"The model's {type(transformer).__name__} does not know every level of {listed(names)}: {sentence(error)}",
             fix="Correct the values, drop these rows, or train the model with this category.",
         ) from error
     return np.asarray(out.toarray() if hasattr(out, "toarray") else out, dtype=np.float64)

@@ -1,49 +1,51 @@
-"""The command line: `equieffort paper`. What a user does wrong is told in a few lines, never as a traceback."""
+"""The command line. What a user does wrong is told in a few lines, never as a traceback.
+
+A file a group of commands; everything heavy is imported inside the commands, so that `--help` answers at once.
+"""
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from equieffort.cli.progress import reporter
-from equieffort.errors import EquieffortError
+from equieffort.cli.audit import audit
+from equieffort.cli.common import SETTINGS, guarded
+from equieffort.cli.demo import demo
+from equieffort.cli.init import init, schema
+from equieffort.cli.paper import paper
+from equieffort.cli.reading import check, diff, explain, report
 
-BAD_INPUT = 2
+app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode=None)
 
-app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False)
+
+def _version(asked: bool) -> None:
+    if asked:
+        from equieffort import __version__
+
+        typer.echo(f"equieffort {__version__}")
+        raise typer.Exit
 
 
 @app.callback()
-def equieffort() -> None:
-    """Must some groups of people work harder than others to turn a "no" into a "yes"?"""
-
-
-@app.command()
-def paper(
-    out: Annotated[Path, typer.Option(help="Folder to write into.")] = Path("paper"),
-    figure: Annotated[str | None, typer.Option(help="Only this figure, by its label in the paper.")] = None,
-    seed: Annotated[int, typer.Option(help="First seed of the synthetic draws.", min=0)] = 0,
-    n: Annotated[int, typer.Option(help="People in each synthetic draw.", min=20)] = 1000,
-    preset: Annotated[str, typer.Option(help="published, corrected or both.")] = "both",
+def equieffort(
+    debug: Annotated[bool, typer.Option("--debug", help="Show a traceback when something goes wrong.")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version.", callback=_version, is_eager=True)
+    ] = False,
 ) -> None:
-    """Compute the paper's figures and lay them beside the published ones."""
-    from equieffort.paper import Size, reproduce
+    """Must some groups of people work harder than others to turn a "no" into a "yes"?
 
-    with reporter() as progress:
-        made = reproduce(out, figure=figure, preset=preset, size=Size(n=n, seed=seed), progress=progress)
-    for name, part in made.comparison.groupby("preset", sort=False):
-        counts = part["judgement"].value_counts()
-        typer.echo(f"{name}: " + ", ".join(f"{count} {judgement}" for judgement, count in counts.items()))
-    typer.echo(f"Wrote {made.page} and {out / 'comparison.csv'}")
+    Exit codes: 0 effort is equal within the thresholds (or the command simply worked), 1 unequal effort found, 2 bad
+    input, 3 incomplete run, 4 inconclusive, 130 interrupted.
+    """
+    SETTINGS["debug"] = debug
+
+
+for command in (init, audit, check, report, explain, diff, demo, schema, paper):
+    app.command()(guarded(command))
 
 
 def main() -> None:
-    """Entry point: bad input ends with exit code 2 and its message."""
-    try:
-        app()
-    except EquieffortError as error:
-        print(error, file=sys.stderr)
-        sys.exit(BAD_INPUT)
+    """Entry point."""
+    app()

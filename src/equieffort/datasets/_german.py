@@ -148,7 +148,8 @@ def _chosen(columns: str | Sequence[str], known: list[str]) -> list[str]:
         if columns == "paper":
             return list(_PAPER)
         # A single column name is the likeliest slip, and iterating over its letters would hide it.
-        fix = f"Pass a list: [{columns!r}]." if columns in known else 'Use "all", "paper" or a list of names.'
+        hint = closest(columns, ["all", "paper"])
+        fix = f"Pass a list: [{columns!r}]." if columns in known else f'{hint} Use "all", "paper" or names.'.strip()
         raise ParameterError(
             "PARAMETER",
             f"columns is {columns!r}, which is neither 'all' nor 'paper' nor a sequence of names.",

@@ -13,7 +13,7 @@ import numpy as np
 
 from equieffort.frames import Bools
 from equieffort.problem import RecourseProblem
-from equieffort.table import propagate
+from equieffort.table import propagate, with_columns
 
 
 def decision_stays(problem: RecourseProblem, X: Any, to: Any) -> Bools:
@@ -31,5 +31,5 @@ def decision_stays(problem: RecourseProblem, X: Any, to: Any) -> Bools:
         for j, column in enumerate(problem.encoding.columns)
         if not np.array_equal(moved[:, j], facts[:, j])
     }
-    after = problem.decision.is_favourable(X.assign(**changed) if changed else X)
+    after = problem.decision.is_favourable(with_columns(X, changed))
     return after == problem.decision.is_favourable(X)

@@ -44,12 +44,11 @@ def exact_discrepancy(group: EffortStats, against: EffortStats, *, extreme: int 
 
 def cost_ratio_interval(group: EffortStats, against: EffortStats) -> Interval:
     """Where ACR certainly lies, given rows that are not solved to the end."""
-    if isnan(average_cost_ratio(group, against)) and not (group.n_unknown or against.n_unknown):
-        return NAN, NAN
     (low, high), (other_low, other_high) = group.phi_interval, against.phi_interval
-    least = low / other_high if other_high > 0 else NAN
-    most = high / other_low if other_low > 0 else float("inf")
-    return least, most
+    if isnan(low) or not other_high > 0:
+        # Whatever the unknown rows turn out to be, there is no ratio.
+        return NAN, NAN
+    return low / other_high, high / other_low if other_low > 0 else float("inf")
 
 
 @dataclass(frozen=True)

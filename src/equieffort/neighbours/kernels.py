@@ -7,6 +7,7 @@ rank falls are sorted. Costs are added as whole-number digits, so sums do not de
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numba
@@ -40,6 +41,13 @@ def _distances(values: Any, scales: Any, is_category: Any, power: int, centre: i
             out[i] = np.sqrt(out[i])
 
 
+@numba.njit(cache=True, inline="always")
+def _bucket(distance: float, scale: float) -> int:
+    """The bucket of a distance. Whatever it is, also NaN, the answer is a bucket: an index is never outside."""
+    place = distance * scale
+    return max(int(place), 0) if place < BUCKETS else BUCKETS - 1
+
+
 @numba.njit(cache=True)
 def _one(
     distance: Any, quantiles: Any, group: Any, digits: Any, slot: Any, ends: Any, order: Any, size: Any, acting: Any,
@@ -55,9 +63,12 @@ def _one(
     for i in range(people):
         top = max(top, distance[i])
     scale = BUCKETS / top if top > 0.0 else 0.0
+    if not scale < np.inf:
+        # Distances so small that their inverse overflows share one bucket, which is always right.
+        scale = 0.0
     ends[:] = 0
     for i in range(people):
-        b = min(int(distance[i] * scale), BUCKETS - 1)
+        b = _bucket(distance[i], scale)
         slot[i] = b
         ends[b + 1] += 1
     for b in range(BUCKETS):
@@ -74,7 +85,7 @@ def _one(
             acting[0, :] = 0
             sums[0, :, :] = 0
         threshold = _quantile(distance, order, ends, slot, quantiles[q])
-        edge = min(int(threshold * scale), BUCKETS - 1)
+        edge = _bucket(threshold, scale)
         inside = ends[edge - 1] if edge > 0 else 0
         # Whole buckets below the edge are inside for this quantile and all that follow.
         for p in range(done, inside):
@@ -128,7 +139,7 @@ def _order_statistic(distance: Any, order: Any, ends: Any, rank: int, slot: Any)
 @numba.njit(cache=True, parallel=True)
 def sweep_mixed(
     values: Any, scales: Any, is_category: Any, power: int, centres: Any, quantiles: Any, group: Any, digits: Any,
-    unit: float, size: Any, acting: Any, cost: Any,
+    lowest: int, size: Any, acting: Any, cost: Any,
 ) -> None:  # fmt: skip
     """All centres with the mixed distance; `cost` is the sum of costs by centre, quantile and group."""
     people, groups, width = values.shape[1], size.shape[2], digits.shape[1] - 1
@@ -142,12 +153,12 @@ def sweep_mixed(
         for c in range(block * len(centres) // blocks, (block + 1) * len(centres) // blocks):
             _distances(values, scales, is_category, power, centres[c], distance)
             _one(distance, quantiles, group, digits, slot, ends, order, size[c], acting[c], sums)
-            _round(sums, unit, cost[c])
+            _round(sums, lowest, cost[c])
 
 
 @numba.njit(cache=True, parallel=True)
 def sweep_given(
-    distances: Any, quantiles: Any, group: Any, digits: Any, unit: float, size: Any, acting: Any, cost: Any
+    distances: Any, quantiles: Any, group: Any, digits: Any, lowest: int, size: Any, acting: Any, cost: Any
 ) -> None:
     """The same for distances computed elsewhere, a row a centre."""
     centres, people = distances.shape
@@ -160,16 +171,23 @@ def sweep_given(
         sums = np.empty((quantiles.shape[0], groups, width), dtype=np.int64)
         for c in range(block * centres // blocks, (block + 1) * centres // blocks):
             _one(distances[c], quantiles, group, digits, slot, ends, order, size[c], acting[c], sums)
-            _round(sums, unit, cost[c])
+            _round(sums, lowest, cost[c])
 
 
 @numba.njit(cache=True, inline="always")
-def _round(sums: Any, unit: float, cost: Any) -> None:
-    """From digits to a double: the digits are exact, so the result is the same however people were ordered."""
+def _round(sums: Any, lowest: int, cost: Any) -> None:
+    """From digits to a double: the digits are exact, so the result is the same however people were ordered.
+
+    Digits are added in units of the highest that is not zero and scaled at last, so nothing overflows on the way.
+    """
     quantiles, groups, width = sums.shape
     for q in range(quantiles):
         for g in range(groups):
-            value = 0.0
-            for w in range(width - 1, -1, -1):
-                value = value * 4294967296.0 + float(sums[q, g, w])
-            cost[q, g] = value * unit
+            top = width - 1
+            while top > 0 and sums[q, g, top] == 0:
+                top -= 1
+            value, unit = 0.0, 1.0
+            for w in range(top, -1, -1):
+                value += float(sums[q, g, w]) * unit
+                unit /= 4294967296.0
+            cost[q, g] = math.ldexp(value, lowest + 32 * top)

@@ -69,6 +69,26 @@ class NearestK(Neighbourhood):
         return distances <= np.partition(distances, self.k - 1)[self.k - 1]
 
 
+@dataclass(frozen=True)
+class Unsaved(Neighbourhood):
+    """Stands in a loaded audit for a neighbourhood that no file can hold: nobody is taken for a neighbour by guess."""
+
+    was: str
+
+    def members(self, distances: Floats) -> Bools:
+        """Nobody can say."""
+        raise self.refusal()
+
+    def refusal(self) -> ParameterError:
+        """What whoever asks for it is told."""
+        return ParameterError(
+            "PARAMETER",
+            f"The audit used {self.was}, which is code of the caller's own and not part of a saved file.",
+            fix="Pass neighbourhood=Nearest(quantile, distance) to individual() and distance= to curve(), or put it "
+            "back: dataclasses.replace(audit, neighbourhood=...).",
+        )
+
+
 def check_quantile(quantile: float) -> None:
     """Refuse a quantile that is not a share of people."""
     is_number = isinstance(quantile, int | float | np.number) and not isinstance(quantile, bool)

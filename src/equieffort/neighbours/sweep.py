@@ -68,11 +68,10 @@ def sweep(
     digits = np.concatenate([parts, has[:, None].astype(np.int64)], axis=1)
     shape = (len(centres), len(wanted), groups)
     size, acting, total = np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=np.int64), np.zeros(shape)
-    unit = 2.0**lowest
     if isinstance(distance, MixedDistance):
         columns = np.ascontiguousarray(distance.values.T)
         sweep_mixed(
-            columns, distance.scales, distance.is_category, distance.power, centres, wanted, group, digits, unit,
+            columns, distance.scales, distance.is_category, distance.power, centres, wanted, group, digits, lowest,
             size, acting, total,
         )  # fmt: skip
     else:
@@ -80,6 +79,6 @@ def sweep(
         for begin in range(0, len(centres), block):
             part = slice(begin, min(begin + block, len(centres)))
             rows = np.concatenate([distance.to_all(slice(int(c), int(c) + 1)) for c in centres[part]])
-            sweep_given(rows, wanted, group, digits, unit, size[part], acting[part], total[part])
+            sweep_given(rows, wanted, group, digits, lowest, size[part], acting[part], total[part])
     back = np.argsort(rising, kind="stable")
     return Sweep(centres, np.asarray(quantiles, dtype=np.float64), size[:, back], acting[:, back], total[:, back])

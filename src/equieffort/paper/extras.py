@@ -17,6 +17,7 @@ from equieffort.cost import Cost, WeightedL1
 from equieffort.datasets import german_credit
 from equieffort.distances import Distance, Euclidean, Manhattan
 from equieffort.errors import EquieffortWarning
+from equieffort.neighbours import Neighbourhood
 from equieffort.scales import MAD, Own, Std
 from equieffort.schema import Feature, Schema
 from equieffort.scm import StructuralCausalModel
@@ -40,14 +41,16 @@ class Extra:
     series: pd.DataFrame
 
 
-def german_audit(features: dict[str, Feature], cost: Cost) -> Audit:
-    """German credit in its own units, with intercepts."""
+def german_audit(
+    features: dict[str, Feature] | None = None, cost: Cost | None = None, neighbourhood: Neighbourhood | None = None
+) -> Audit:
+    """German credit in its own units, with intercepts; by default bounded, as the demo shows it."""
     X, y = german_credit("paper")
     encode = make_column_transformer((OneHotEncoder(drop="if_binary"), ["sex"]), remainder=StandardScaler())
     classifier = make_pipeline(encode, LogisticRegression(tol=1e-12, max_iter=10_000)).fit(X, y)
-    schema = Schema(sensitive="sex", protected="female", favourable="good", features=features)
+    schema = Schema(sensitive="sex", protected="female", favourable="good", features=features or BOUNDED)
     scm = StructuralCausalModel([("sex", "amount"), ("age", "amount"), ("amount", "duration")]).fit(X)
-    return audit(classifier, X, schema=schema, scm=scm, cost=cost)
+    return audit(classifier, X, schema=schema, scm=scm, cost=cost, neighbourhood=neighbourhood)
 
 
 def extras() -> list[Extra]:

@@ -108,7 +108,7 @@ def _write(
     return {
         "preset": preset,
         "data": _encoded(folder / f"{item.name}.svg"),
-        "alt": f"{_plain(item.title)}, {preset} preset: our curves over the published ones; the numbers are in {item.name}.csv",
+        "alt": f"{_plain(item.title)}, {preset} preset: our curves over the published ones; numbers in {item.name}.csv",
         "judgement": _judgement(judged),
     }
 

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 """Okabe and Ito's palette, which colour-blind readers can tell apart."""
+NO_WIDTH = "\u200b"
+"""A space that takes no room."""
 
 
 class AuditPlots:
@@ -27,14 +29,21 @@ class AuditPlots:
         curve = self.audit.curve(quantiles)
         for k, ((group, against), part) in enumerate(curve.groupby(["group", "against"], sort=False)):
             colour, style = COLOURS[k % len(COLOURS)], ("-", "--", ":", "-.")[k % 4]
+            # matplotlib leaves names with an underscore in front out of the legend; the space has no width.
             name = f"{group} against {against}"
+            name = f"{NO_WIDTH}{name}" if name.startswith("_") else name
             axes.plot(part["quantile"], part["acr"], style, color=colour, marker="o", markersize=3, label=name)
             axes.fill_between(part["quantile"], part["acr_low"], part["acr_high"], color=colour, alpha=0.15, lw=0)
         tau = self.audit.criteria.tau
-        axes.axhspan(1 / tau, tau, color="0.5", alpha=0.12, lw=0, label=f"equal within tau = {tau:g}")
+        axes.axhspan(
+            *self.audit.criteria.rule.ends(tau), color="0.5", alpha=0.12, lw=0, label=f"equal within tau = {tau:g}"
+        )
         axes.axhline(1, color="0.4", lw=0.8)
         axes.set(xlabel="share of all people counted as neighbours", ylabel="effort of own group / other group (ACR)")
-        axes.legend(frameon=False)
+        for text in axes.legend(frameon=False).get_texts():
+            # A dollar sign in a name is no formula.
+            text.set_parse_math(False)
+            text.set_text(text.get_text().removeprefix(NO_WIDTH))
         return figure
 
 

@@ -71,12 +71,11 @@ def examine(node: str, causes: Encoding, parents: Floats, values: Floats, fitted
 def _condition(design: Floats) -> float:
     """The condition number of the centred, scaled design; infinite when it has no full rank."""
     centred = design - design.mean(axis=0)
-    scale = centred.std(axis=0)
     if design.shape[1] == 0:
         return 1.0
-    if (scale == 0).any():
+    if (np.ptp(design, axis=0) == 0).any():
         return float("inf")
-    singular = np.linalg.svd(centred / scale, compute_uv=False)
+    singular = np.linalg.svd(centred / centred.std(axis=0), compute_uv=False)
     return float(singular[0] / singular[-1]) if singular[-1] > 0 else float("inf")
 
 

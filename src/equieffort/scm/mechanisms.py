@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from equieffort.errors import CausalModelError, closest, listed
+from equieffort.errors import CausalModelError, closest, listed, sentence
 from equieffort.frames import Column, Encoding, Floats, number
 
 Predict = Callable[[Floats], Floats]
@@ -149,7 +149,15 @@ class Function(Mechanism):
         """f over the encoded causes, decoded for it."""
 
         def predict(parents: Floats) -> Floats:
-            values = np.asarray(self.f(causes.decode(parents)), dtype=np.float64)
+            answers = self.f(causes.decode(parents))
+            try:
+                values = np.asarray(answers, dtype=np.float64)
+            except (TypeError, ValueError) as error:
+                raise CausalModelError(
+                    "SCM_MECHANISM",
+                    f"The function of {node!r} did not return numbers: {sentence(error)}",
+                    fix="Return one finite number a row of the frame it gets.",
+                ) from error
             if values.shape != (len(parents),) or not np.isfinite(values).all():
                 raise CausalModelError(
                     "SCM_MECHANISM",
@@ -178,7 +186,9 @@ class LeastSquares(Learner):
         if self.intercept:
             # Centring first keeps the least-norm rule about the slopes alone, whatever the units' origin.
             middle, mean = design.mean(axis=0), float(values.mean())
-            solution = _least_norm(design - middle, values - mean)
+            # A constant is its own mean: what rounding leaves of it must not get a slope.
+            centred = np.where(np.ptp(design, axis=0) == 0, 0.0, design - middle)
+            solution = _least_norm(centred, values - mean)
             return _linear(owners, solution, mean - float(middle @ solution))
         return _linear(owners, _least_norm(design, values), 0.0)
 

@@ -108,10 +108,12 @@ class StructuralCausalModel:
             for node in self.graph.nodes:
                 if self.graph.parents(node):
                     mechanisms[node] = self._learn(node, encoding, matrix, rows)
+        # Bound before anything is kept, so that an equation that does not fit leaves no model that looks fitted.
+        causes = {node: _subset(encoding, self.graph.parents(node)) for node in mechanisms}
+        self._bound = {node: m.bind(node, causes[node]) for node, m in mechanisms.items() if m is not None}
         self.mechanisms_, self.encoding_, self.warnings_ = mechanisms, encoding, tuple(kept)
         self.diagnostics_ = pd.DataFrame(rows)
-        self._bound = {node: m.bind(node, self._causes(node)) for node, m in mechanisms.items() if m is not None}
-        self.reference_ = frame
+        self.reference_, self.forgotten_ = frame, ()
         return self
 
     def _learn(self, node: str, encoding: Encoding, matrix: Floats, rows: list[dict[str, Any]]) -> Mechanism | None:
@@ -213,7 +215,10 @@ class StructuralCausalModel:
         moved, unknown = model.propagate(matrix, chosen, values)
         if unknown:
             raise _cannot_abduct(next(iter(unknown)))
-        return frame.assign(**dict(model.encoding_.decode(moved, frame.index).items()))
+        changed = frame.copy(deep=False)
+        for name, column in model.encoding_.decode(moved, frame.index).items():
+            changed[name] = column
+        return changed
 
     def propagate(self, matrix: Floats, chosen: Bools, values: Floats) -> tuple[Floats, dict[str, Bools]]:
         """Counterfactuals of encoded people: x'_j = value where chosen, else x_j + f_j(causes') - f_j(causes).
@@ -276,8 +281,14 @@ class StructuralCausalModel:
         return settings
 
     def __getstate__(self) -> dict[str, Any]:
-        # The people it was fitted on are not part of the model; the bound equations are made again on loading.
-        return {key: value for key, value in self.__dict__.items() if key not in ("reference_", "_bound")}
+        # The bound equations are made again on loading. Of the people it was fitted on only the values of the nodes
+        # travel, since scales come from them: neither who these people are nor what else was known of them.
+        state = {key: value for key, value in self.__dict__.items() if key != "_bound"}
+        if self.is_fitted:
+            nodes = list(self.graph.nodes)
+            state["reference_"] = self.reference_[nodes].reset_index(drop=True)
+            state["forgotten_"] = (*self.forgotten_, *self.reference_.columns.difference(nodes, sort=False))
+        return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
@@ -290,6 +301,8 @@ class StructuralCausalModel:
     diagnostics_: pd.DataFrame
     warnings_: tuple[EquieffortWarning, ...]
     reference_: pd.DataFrame
+    forgotten_: tuple[str, ...] = ()
+    """Columns of the reference data that were left behind when the model was saved."""
     _bound: dict[str, Predict]
 
 

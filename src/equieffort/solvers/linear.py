@@ -259,7 +259,7 @@ def _program(
         sides,
         pattern.gain,
         problem.is_integer & np.array(pattern.is_set, dtype=bool),
-        np.array(rows).reshape(-1, len(problem.numeric)),
+        np.array(rows).reshape(len(rows), len(problem.numeric)),
         np.array(row_low),
         np.array(row_high),
     )

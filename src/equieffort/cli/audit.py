@@ -1,0 +1,123 @@
+"""`equieffort audit`: from a spec to the audit file and everything that is read from it."""
+
+from __future__ import annotations
+
+import json
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from equieffort.cli.common import EXIT, Outputs, command_line, save, write
+from equieffort.cli.progress import reporter
+
+if TYPE_CHECKING:
+    from equieffort._audit import Audit
+
+ALWAYS = (".audit", ".html", ".json", ".csv", ".md")
+SHOWN = ["group", "role", "n", "n_unfavourable", "n_infeasible", "phi", "rho", "against", "acr", "rd"]
+
+
+class Format(StrEnum):
+    """Formats for build servers."""
+
+    sarif = "sarif"
+    junit = "junit"
+
+
+SUFFIX = {Format.sarif: ".sarif", Format.junit: ".junit.xml"}
+
+
+def audit(
+    spec: Annotated[Path, typer.Argument(help="The spec, a YAML file; `equieffort init` writes one.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="Name of the outputs, without ending.")],
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Check everything, estimate the work, stop.")] = False,
+    formats: Annotated[
+        list[Format] | None, typer.Option("--format", help="Write this too; can be given twice.")
+    ] = None,
+    unsafe_load_pickle: Annotated[
+        bool, typer.Option("--unsafe-load-pickle", help="Load a pickled model: it can run any program on your machine.")
+    ] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show a traceback when something goes wrong.")] = False,
+) -> None:
+    """Audit the data that SPEC describes; writes OUT.audit, .html, .json, .csv and .md.
+
+    Ends with 0 if effort is equal within the thresholds, 1 if not, 4 if the data cannot tell.
+    """
+    from equieffort.files import load
+    from equieffort.runs import check_filled, estimate, prepare, run_prepared
+    from equieffort.spec import read_spec
+
+    check_filled(spec)
+    told = read_spec(spec)
+    inputs = (spec, told.data.path, told.model.file)
+    outputs = Outputs(out, (*ALWAYS, *(SUFFIX[name] for name in formats or [])), inputs=inputs)
+    with reporter(quiet=quiet or as_json) as progress:
+        ready = prepare(told, progress=progress, unsafe_load_pickle=unsafe_load_pickle)
+        if dry_run:
+            work = estimate(ready)
+        else:
+            made = run_prepared(ready, progress=progress, command=command_line())
+            progress("writing", 0, 1)
+            save(made, outputs[".audit"])
+            # Everything else is read from the file: what it says is what was kept.
+            made = load(outputs[".audit"])
+            _write_all(made, outputs)
+            progress("writing", 1, 1)
+    if dry_run:
+        _tell_estimate(work, as_json=as_json, quiet=quiet)
+        return
+    if as_json:
+        typer.echo(outputs[".json"].read_text(encoding="utf-8"), nl=False)
+    elif not quiet:
+        typer.echo(text(made))
+        typer.echo(f"\nWrote {', '.join(str(path) for path in outputs.paths.values())}")
+    raise typer.Exit(EXIT[made.verdict.outcome])
+
+
+def text(made: Audit) -> str:
+    """The verdict, the groups and the subgroups for a terminal."""
+    from equieffort.exports import text_table
+
+    parts = [str(made.verdict), text_table(made.by_group[SHOWN])]
+    for name, rule in made.about.get("subgroups", {}).items():
+        parts.append(f"{name}: {made.subgroup(rule)}")
+    return "\n\n".join(parts)
+
+
+def as_text(made: Audit, name: str, wanted: str) -> str:
+    """The audit in a format for other programs."""
+    from equieffort.exports import junit, sarif, summary
+
+    if wanted == "junit":
+        return junit(made, name)
+    return json.dumps(sarif(made, name) if wanted == "sarif" else summary(made), indent=2, ensure_ascii=False) + "\n"
+
+
+def _write_all(made: Audit, outputs: Outputs) -> None:
+    from equieffort.exports import recourse_csv
+    from equieffort.report import model_card, render
+
+    page = render(
+        made,
+        title=made.about.get("title", ""),
+        suppress_below=made.about.get("suppress_below", 0),
+        command=made.about.get("command", ""),
+    )
+    name = outputs[".audit"].name
+    texts = {".html": page, ".json": as_text(made, name, "json"), ".csv": recourse_csv(made), ".md": model_card(made)}
+    texts |= {suffix: as_text(made, name, wanted) for wanted, suffix in SUFFIX.items() if suffix in outputs}
+    for suffix, content in texts.items():
+        write(outputs[suffix], content)
+
+
+def _tell_estimate(work: object, *, as_json: bool, quiet: bool) -> None:
+    from dataclasses import asdict
+
+    if as_json:
+        typer.echo(json.dumps(asdict(work), indent=2, ensure_ascii=False))  # type: ignore[call-overload]
+    elif not quiet:
+        typer.echo(f"{work}\nEverything fits together; nothing was solved or written.")

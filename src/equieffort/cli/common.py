@@ -1,0 +1,160 @@
+"""What all commands share: exit codes, how errors are told, and outputs that are checked before any work."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+import warnings
+from collections.abc import Callable, Iterable
+from functools import wraps
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from equieffort.errors import AuditFileError, EquieffortError, EquieffortWarning, ParameterError, sentence
+
+EQUAL, UNEQUAL, BAD_INPUT, INCOMPLETE, INCONCLUSIVE, INTERRUPTED = 0, 1, 2, 3, 4, 130
+EXIT = {"equal": EQUAL, "unequal": UNEQUAL, "inconclusive": INCONCLUSIVE}
+"""The exit code of each outcome of a verdict."""
+
+BROKEN_OFF = frozenset({"RUN_CHANGED", "RUN_WRITE"})
+"""Codes of errors that are not the input's fault: the run is incomplete."""
+
+
+SETTINGS = {"debug": False}
+"""What the options before the command say; set anew by each call."""
+
+
+def guarded(command: Callable[..., None]) -> Callable[..., None]:
+    """Tell errors of a command in a few lines and end with the right exit code; a traceback only with --debug."""
+
+    @wraps(command)
+    def run(**options: Any) -> None:
+        settings = {
+            "debug": bool(SETTINGS["debug"] or options.get("debug")),
+            "quiet": bool(options.get("quiet")),
+        }
+        with warnings.catch_warnings():
+            warnings.simplefilter("always", EquieffortWarning)
+            warnings.showwarning = lambda message, *_, **__: tell_warning(message, settings)
+            try:
+                command(**options)
+            except (typer.Exit, typer.Abort, BrokenPipeError):
+                raise
+            except (Exception, KeyboardInterrupt) as error:
+                if settings["debug"]:
+                    tell(traceback.format_exc())
+                code, text = _explained(error)
+                tell(text)
+                raise typer.Exit(code) from error
+
+    return run
+
+
+def _explained(error: BaseException) -> tuple[int, str]:
+    """The exit code and the words for what went wrong."""
+    if isinstance(error, EquieffortError):
+        return INCOMPLETE if error.code in BROKEN_OFF else BAD_INPUT, str(error)
+    if isinstance(error, KeyboardInterrupt):
+        return INTERRUPTED, "\nInterrupted: the run is not finished. The same command starts it again."
+    if isinstance(error, MemoryError):
+        return INCOMPLETE, "Out of memory: the run is not finished. Audit fewer rows, or use a larger machine."
+    return INCOMPLETE, (
+        f"The run broke off: {type(error).__name__}: {sentence(error)}\n"
+        "  How to fix it: This looks like a fault of equieffort; run again with --debug and report it."
+    )
+
+
+def tell(text: str) -> None:
+    """A line for the person at the terminal, apart from the results."""
+    typer.echo(text, err=True)
+
+
+def tell_warning(message: Warning | str, settings: dict[str, Any]) -> None:
+    """A warning in one line."""
+    if not settings.get("quiet"):
+        text = f"{message.what} ({message.code})" if isinstance(message, EquieffortWarning) else sentence(message)
+        tell(f"Warning: {text}")
+
+
+class Outputs:
+    """Files to be written, checked before any work: folders exist, nothing is in the way, no input is overwritten."""
+
+    def __init__(self, out: Path, suffixes: Iterable[str], *, inputs: Iterable[Path | None] = ()) -> None:
+        stem = out.with_suffix("") if out.suffix in (".audit", ".html") else out
+        self.paths = {suffix: stem.with_name(stem.name + suffix) for suffix in suffixes}
+        taken = {path.resolve() for path in inputs if path is not None}
+        for path in self.paths.values():
+            if path.resolve() in taken:
+                raise ParameterError(
+                    "OUTPUT",
+                    f"The output {str(path)!r} would overwrite an input.",
+                    fix="Give another name with -o.",
+                )
+            check_writable(path)
+
+    def __getitem__(self, suffix: str) -> Path:
+        return self.paths[suffix]
+
+    def __contains__(self, suffix: str) -> bool:
+        return suffix in self.paths
+
+
+def check_writable(path: Path) -> None:
+    """Refuse a file that cannot be written, before anything is computed."""
+    folder = path.parent
+    if not folder.is_dir():
+        raise ParameterError(
+            "OUTPUT", f"The folder {str(folder)!r} does not exist.", fix="Create it, or write elsewhere with -o."
+        )
+    if path.is_dir():
+        raise ParameterError("OUTPUT", f"{str(path)!r} is a folder.", fix="Give the name of a file with -o.")
+    if path.exists() and not os.access(path, os.W_OK):
+        raise ParameterError("OUTPUT", f"{str(path)!r} is read-only.", fix="Give another name with -o.")
+    probe = folder / f".{path.name}.{os.getpid()}.partial"
+    try:
+        probe.touch()
+        probe.unlink()
+    except OSError as error:
+        raise ParameterError(
+            "OUTPUT",
+            f"The folder {str(folder)!r} cannot be written to: {sentence(error.strerror or error)}",
+            fix="Write elsewhere with -o.",
+        ) from error
+
+
+def write(path: Path, text: str) -> None:
+    """Write a file that appears whole or not at all."""
+    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    try:
+        partial.write_text(text, encoding="utf-8", newline="")
+        os.replace(partial, path)
+    except OSError as error:
+        raise _lost(path, error) from error
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def save(audit: Any, path: Path) -> None:
+    """Save an audit; a full disk is told as such."""
+    try:
+        audit.save(path)
+    except OSError as error:
+        raise _lost(path, error) from error
+
+
+def _lost(path: Path, error: OSError) -> AuditFileError:
+    return AuditFileError(
+        "RUN_WRITE",
+        f"{str(path)!r} could not be written: {sentence(error.strerror or error)}",
+        fix="Make room or choose another folder with -o, and run again.",
+    )
+
+
+def command_line() -> str:
+    """The command as it was typed, for the report."""
+    import shlex
+
+    return shlex.join(["equieffort", *sys.argv[1:]])

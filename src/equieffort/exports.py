@@ -1,0 +1,213 @@
+"""An audit for other programs: JSON, a CSV of everybody's recourse, SARIF and JUnit for build servers.
+
+Every export reads the audit and adds nothing to it. What is not defined, or has no limit, is null in JSON and empty in
+CSV. Cells that a spreadsheet would take for a formula get a leading apostrophe; numbers stay numbers.
+
+>>> neutral("=1+1"), neutral("-3"), neutral("flat"), neutral(-3.0)
+("'=1+1", "'-3", 'flat', -3.0)
+"""
+
+from __future__ import annotations
+
+import io
+import math
+import re
+from collections.abc import Iterator
+from typing import Any
+from xml.etree import ElementTree
+
+import numpy as np
+import pandas as pd
+
+from equieffort import __version__
+from equieffort._audit import Audit
+from equieffort.frames import number
+from equieffort.verdict import REASONS, Assessment, Finding, Verdict
+
+FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
+"""What makes a spreadsheet run a cell; the last four are the full-width forms that some accept too."""
+
+SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+KINDS = {"equal": "pass", "unequal": "fail", "inconclusive": "open"}
+
+
+def summary(audit: Audit) -> dict[str, Any]:
+    """The audit in a form that JSON can hold: verdict, groups, subgroups, criteria, warnings, how it was made."""
+    people = audit.recourse
+    return {
+        "format": "equieffort-summary",
+        "verdict": _verdict(audit.verdict),
+        "by_group": records(audit.by_group),
+        "subgroups": {
+            name: {"about": part.about, "verdict": _verdict(part.verdict), "by_group": records(part.by_group)}
+            for name, part in _subgroups(audit)
+        },
+        "people": len(people),
+        "unfavourable": int(people.is_unfavourable.sum()),
+        "criteria": audit.criteria.to_dict(),
+        "warnings": [{"code": w.code, "what": w.what, "why": w.why, "fix": w.fix} for w in audit.warnings],
+        "about": plain(audit.about),
+        "versions": {"made_by": plain(audit.about.get("version")), "read_by": __version__},
+    }
+
+
+def recourse_csv(audit: Audit) -> str:
+    """One line a person: label, group, status, cost, bound, do_*, delta_*, outside_limits, reason."""
+    frame = audit.recourse.frame()
+    frame.index.name = _label_name(frame)
+    frame = frame.reset_index()
+    for name in frame.columns:
+        if pd.api.types.is_float_dtype(frame[name].dtype):
+            frame[name] += 0.0  # no "-0.0" for a feature that is held
+        elif not pd.api.types.is_numeric_dtype(frame[name].dtype):
+            frame[name] = frame[name].map(neutral)
+    frame.columns = pd.Index([neutral(str(name)) for name in frame.columns])
+    buffer = io.StringIO()
+    # The standard's line end; with it a lone carriage return in a cell is quoted too, and cannot begin a line.
+    frame.to_csv(buffer, index=False, lineterminator="\r\n")
+    return buffer.getvalue()
+
+
+def neutral(cell: Any) -> Any:
+    """A cell that no spreadsheet runs: text that starts like a formula gets a leading apostrophe."""
+    return f"'{cell}" if isinstance(cell, str) and cell.startswith(FORMULA) else cell
+
+
+def sarif(audit: Audit, name: str) -> dict[str, Any]:
+    """SARIF 2.1.0: a result a comparison, with the audit file as the place."""
+    findings = list(_findings(audit))
+    used = list(dict.fromkeys(code for _, finding in findings for code in finding.codes))
+    rules = [{"id": code, "shortDescription": {"text": REASONS[code]}} for code in used]
+    results = [
+        {
+            "ruleId": finding.codes[0],
+            "ruleIndex": used.index(finding.codes[0]),
+            "kind": KINDS[finding.outcome],
+            # The standard asks for "none" wherever the kind is not "fail".
+            "level": "error" if finding.outcome == "unequal" else "none",
+            "message": {"text": f"{about}: {finding.sentence}"},
+            "locations": [{"physicalLocation": {"artifactLocation": {"uri": _uri(name)}}}],
+            "partialFingerprints": {"comparison/v1": f"{about}/{finding.comparison.group}"},
+            "properties": {"codes": list(finding.codes), **_numbers(finding)},
+        }
+        for about, finding in findings
+    ]
+    notes = [{"level": "warning", "message": {"text": w.what}, "descriptor": {"id": w.code}} for w in audit.warnings]
+    return {
+        "$schema": SARIF_SCHEMA,
+        "version": "2.1.0",
+        "runs": [
+            {
+                "tool": {"driver": {"name": "equieffort", "version": __version__, "rules": rules}},
+                "invocations": [{"executionSuccessful": True, "toolExecutionNotifications": notes}],
+                "results": results,
+            }
+        ],
+    }
+
+
+def junit(audit: Audit, name: str) -> str:
+    """JUnit XML: a test case a comparison; unequal is a failure, inconclusive is skipped."""
+    findings = list(_findings(audit))
+    counts = {kind: sum(f.outcome == kind for _, f in findings) for kind in KINDS}
+    totals = {
+        "tests": str(len(findings)),
+        "failures": str(counts["unequal"]),
+        "errors": "0",
+        "skipped": str(counts["inconclusive"]),
+    }
+    root = ElementTree.Element("testsuites", {"name": "equieffort", **totals})
+    suite = ElementTree.SubElement(root, "testsuite", {"name": _xml(name), **totals})
+    for about, finding in findings:
+        title = f"{finding.comparison.group} against {finding.comparison.against}"
+        case = ElementTree.SubElement(suite, "testcase", {"classname": _xml(about), "name": _xml(title)})
+        if finding.outcome == "unequal":
+            failure = {"message": _xml(finding.sentence), "type": " ".join(finding.codes)}
+            ElementTree.SubElement(case, "failure", failure).text = _xml(finding.sentence)
+        elif finding.outcome == "inconclusive":
+            ElementTree.SubElement(case, "skipped", {"message": _xml(finding.sentence)})
+        else:
+            ElementTree.SubElement(case, "system-out").text = _xml(finding.sentence)
+    ElementTree.indent(root)
+    return ElementTree.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
+
+
+def records(frame: pd.DataFrame) -> list[dict[str, Any]]:
+    """A table as JSON can hold it: a mapping a row."""
+    return [plain(row) for row in frame.to_dict("records")]
+
+
+def plain(value: Any) -> Any:
+    """Python's own types only; numbers that JSON does not know become null."""
+    if isinstance(value, dict):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [plain(item) for item in value]
+    if isinstance(value, np.generic):
+        return plain(value.item())
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return value if value is None or isinstance(value, str | int) else str(value)
+
+
+def _verdict(verdict: Verdict) -> dict[str, Any]:
+    return {
+        "outcome": verdict.outcome,
+        "codes": list(verdict.codes),
+        "text": str(verdict),
+        "findings": [
+            {
+                "group": finding.comparison.group,
+                "against": finding.comparison.against,
+                "outcome": finding.outcome,
+                "codes": list(finding.codes),
+                "sentence": finding.sentence,
+                **_numbers(finding),
+            }
+            for finding in verdict.findings
+        ],
+    }
+
+
+def _numbers(finding: Finding) -> dict[str, Any]:
+    compared = finding.comparison
+    return plain({"acr": compared.acr, "rd": compared.rd, "phi": compared.mine.phi, "rho": compared.mine.rho})
+
+
+def _subgroups(audit: Audit) -> Iterator[tuple[str, Assessment]]:
+    for name, rule in audit.about.get("subgroups", {}).items():
+        yield name, audit.subgroup(rule)
+
+
+def _findings(audit: Audit) -> Iterator[tuple[str, Finding]]:
+    for finding in audit.verdict.findings:
+        yield audit.system.about, finding
+    for name, part in _subgroups(audit):
+        for finding in part.verdict.findings:
+            yield f"{name} ({part.about})", finding
+
+
+def _label_name(frame: pd.DataFrame) -> str:
+    name = "id" if frame.index.name is None else str(frame.index.name)
+    while name in frame.columns:
+        name = f"{name}_"
+    return name
+
+
+def _uri(name: str) -> str:
+    from urllib.parse import quote
+
+    return quote(name.replace("\\", "/"))
+
+
+_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
+
+
+def _xml(text: str) -> str:
+    """Text without the characters that XML cannot hold."""
+    return _CONTROL.sub("\N{REPLACEMENT CHARACTER}", text)
+
+
+def text_table(frame: pd.DataFrame) -> str:
+    """A table for a terminal."""
+    return frame.to_string(index=False, float_format=lambda value: number(round(value, 4)), na_rep="-")

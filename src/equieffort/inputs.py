@@ -1,0 +1,331 @@
+"""The table of people from a CSV or Parquet file, read strictly: what is doubtful is an error with its line.
+
+A column holds whole numbers, or numbers, or else text; an empty cell is missing, and nothing else is. So a group may
+be called "NA" or "None"; "00123" and numbers above 2**53 stay as they are written; "1,000" is text; there are no dates.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+import unicodedata
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from equieffort.errors import DataError, ParameterError, listed, many, sentence, warn
+from equieffort.frames import require_columns
+from equieffort.spec import DataSource
+
+EXACT = 2**53
+"""Whole numbers beyond this cannot all be told apart as floating-point numbers."""
+TEXT_FILES, PARQUET_FILES = (".csv", ".tsv", ".txt"), (".parquet", ".pq")
+_OTHER_FILES = {b"PAR1": "a Parquet file", b"PK\x03\x04": "an Excel or ZIP file", b"\x1f\x8b": "a gzip file"}
+_BYTE_ORDERS, _LINE_END = (b"\xff\xfe", b"\xfe\xff"), b"\n"
+
+
+def read_table(source: DataSource) -> pd.DataFrame:
+    """Read the table; the id column becomes the index, as text."""
+    path, suffix = Path(source.path), Path(source.path).suffix.lower()
+    if suffix not in TEXT_FILES + PARQUET_FILES:
+        raise DataError(
+            "DATA_FILE",
+            f"{path.name!r} is neither CSV nor Parquet by its name.",
+            fix=f"Save the table as one of {listed(TEXT_FILES + PARQUET_FILES)}.",
+        )
+    try:
+        raw = path.read_bytes()
+    except OSError as error:
+        raise DataError(
+            "DATA_FILE",
+            f"The data file {str(path)!r} cannot be read: {sentence(error.strerror or error)}",
+            fix="Check data.path; it starts from the folder of the spec.",
+        ) from None
+    if not raw.strip():
+        raise DataError("DATA_EMPTY", f"{path.name!r} is empty.", fix="Check that the export has finished.")
+    frame = _parquet(raw, path.name) if suffix in PARQUET_FILES else _csv(raw, path.name, source)
+    return frame if source.id is None else _indexed(frame, source.id, path.name)
+
+
+# -- CSV ---------------------------------------------------------------------------------------------------------------
+
+
+def _csv(raw: bytes, name: str, source: DataSource) -> pd.DataFrame:
+    header, rows, lines = _rows(_decode(raw, name, source.encoding), name, source.delimiter)
+    _check_header(header, name, source.delimiter)
+    _check_lengths(header, rows, lines, name, source.delimiter)
+    if not rows:
+        raise DataError("DATA_EMPTY", f"{name!r} has a header but no rows.", fix="Check the filter it came from.")
+    columns = zip(*rows, strict=True)
+    return pd.DataFrame(
+        {
+            column: parse_cells(cells, source.decimal, column == source.id)
+            for column, cells in zip(header, columns, strict=True)
+        }
+    )
+
+
+def _decode(raw: bytes, name: str, encoding: str) -> str:
+    for start, kind in _OTHER_FILES.items():
+        if raw.startswith(start):
+            raise DataError(
+                "DATA_FILE", f"{name!r} is {kind}, not CSV.", fix="Save the table as CSV, or rename the file."
+            )
+    try:
+        text = raw.decode(encoding)
+    except UnicodeDecodeError as error:
+        likely = "utf-16" if raw.startswith(_BYTE_ORDERS) else "cp1252"
+        raise DataError(
+            "DATA_ENCODING",
+            f"{name!r} is not {encoding}: line {raw.count(_LINE_END, 0, error.start) + 1} has the byte "
+            f"{raw[error.start]:#04x} at offset {error.start:,}.",
+            fix=f"Set data.encoding in the spec, perhaps to {likely}, or save the file as UTF-8.",
+        ) from None
+    except (LookupError, UnicodeError) as error:
+        raise DataError(
+            "DATA_ENCODING",
+            f"{name!r} cannot be read as {encoding}: {sentence(error)}",
+            fix="Set data.encoding in the spec to the name of an encoding, such as utf-8 or cp1252.",
+        ) from None
+    if "\0" in text:
+        raise DataError(
+            "DATA_ENCODING",
+            f"{name!r} holds a zero byte in line {text.count(chr(10), 0, text.index(chr(0))) + 1}, which no text does.",
+            fix="Set data.encoding in the spec, perhaps to utf-16, or save the file as UTF-8.",
+        )
+    return text.removeprefix("\ufeff")
+
+
+def _rows(text: str, name: str, delimiter: str) -> tuple[list[str], list[list[str]], list[int]]:
+    """The header, the rows that are not blank, and the line on which each starts."""
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    rows, lines, line = [], [], 1
+    try:
+        for row in reader:
+            if row:
+                rows.append(row)
+                lines.append(line)
+            line = reader.line_num + 1
+    except csv.Error as error:
+        raise DataError(
+            "DATA_RAGGED",
+            f"The row of {name!r} that starts in line {line} cannot be read: {sentence(_said(error))}",
+            fix='Close every quote, and double those inside a cell: "the ""old"" flat".',
+        ) from None
+    if not rows:
+        raise DataError(
+            "DATA_EMPTY", f"{name!r} holds nothing but blank lines.", fix="Check that the export has finished."
+        )
+    return rows[0], rows[1:], lines[1:]
+
+
+def _said(error: csv.Error) -> str:
+    text = str(error)
+    if "unexpected end of data" in text or "field limit" in text:
+        return "a quote is opened and never closed"
+    if "expected after" in text:
+        return "something follows a closing quote"
+    return text
+
+
+def _check_header(header: list[str], name: str, delimiter: str) -> None:
+    if len(header) == 1 and (marks := [mark for mark in ";\t|," if mark in header[0] and mark != delimiter]):
+        raise DataError(
+            "DATA_FILE",
+            f"The header of {name!r} is a single cell, {header[0][:60]!r}.",
+            fix=f"Set data.delimiter in the spec, perhaps to {marks[0]!r}.",
+        )
+    blank = [k for k, column in enumerate(header, 1) if not column.strip()]
+    if blank:
+        raise DataError(
+            "DATA_NO_NAMES",
+            f"Column {blank[0]} of {name!r} has no name in the header.",
+            fix="Name it; pandas writes such a column for its index unless told to_csv(index=False).",
+        )
+    _check_twice(header, name)
+
+
+def _check_twice(names: Sequence[str], name: str) -> None:
+    twice = [column for k, column in enumerate(names) if column in names[:k]]
+    if twice:
+        raise DataError(
+            "DATA_DUPLICATE_COLUMNS",
+            f"{name!r} has more than one column named {listed(dict.fromkeys(twice))}.",
+            fix="Rename or drop the duplicates.",
+        )
+
+
+def _check_lengths(header: list[str], rows: list[list[str]], lines: list[int], name: str, delimiter: str) -> None:
+    wrong = [k for k, row in enumerate(rows) if len(row) != len(header)]
+    if not wrong:
+        return
+    first, others = wrong[0], [str(lines[k]) for k in wrong[1:5]]
+    more = f" and {len(wrong) - 5:,} more" if len(wrong) > 5 else ""
+    also = f"; the same holds for {'line' if len(wrong) == 2 else 'lines'} {', '.join(others)}{more}" if others else ""
+    raise DataError(
+        "DATA_RAGGED",
+        f"Line {lines[first]} of {name!r} has {many(len(rows[first]), 'cell', 'cells')}, but the header has "
+        f"{len(header)}{also}.",
+        fix=f"Put cells that hold {delimiter!r} into double quotes, and complete rows that were cut off.",
+    )
+
+
+def parse_cells(cells: Sequence[str], decimal: str = ".", text: bool = False) -> pd.Series:
+    """Cells of one column as whole numbers, or numbers, or else text; an empty cell is missing.
+
+    >>> parse_cells(["1", "2"]).dtype, parse_cells(["1", ""]).dtype, parse_cells(["0,5", "-2"], ",").tolist()
+    (dtype('int64'), dtype('float64'), [0.5, -2.0])
+    >>> parse_cells(["NA", "00123"]).tolist(), parse_cells(["9007199254740993"]).tolist()
+    (['NA', '00123'], ['9007199254740993'])
+    """
+    codes, found = pd.factorize(np.asarray(cells, dtype=object))
+    words = [str(word) for word in found]
+    filled = [word for word in words if word]
+    if not text and all(map(_INTEGER.fullmatch, filled)) and all(abs(int(word)) <= EXACT for word in filled):
+        if len(filled) == len(words):
+            return pd.Series(np.array([int(word) for word in words], dtype=np.int64)[codes])
+        return pd.Series(np.array([float(word or "nan") for word in words])[codes])
+    if not text and all(map(_number(decimal).fullmatch, filled)) and not any(map(_too_long, filled)):
+        return pd.Series(np.array([float(word.replace(decimal, ".") or "nan") for word in words])[codes])
+    # A list lets pandas choose its own type of text, which differs between its versions.
+    return pd.Series(np.array([word or None for word in words], dtype=object)[codes].tolist())
+
+
+_INTEGER = re.compile(r" *-?(0|[1-9][0-9]{0,15}) *")
+
+
+def _number(decimal: str) -> re.Pattern[str]:
+    """Numbers without leading zeros or plus signs, which are names more often than amounts."""
+    digits = rf"((0|[1-9][0-9]*)({re.escape(decimal)}[0-9]*)?|{re.escape(decimal)}[0-9]+)([eE][-+]?[0-9]+)?"
+    return re.compile(rf" *-?({digits}|inf) *")
+
+
+def _too_long(word: str) -> bool:
+    """A whole number that would lose digits; a number with decimals was rounded by somebody before."""
+    return re.fullmatch(r" *-?[0-9]+ *", word) is not None and abs(int(word[:40])) > EXACT
+
+
+# -- Parquet -----------------------------------------------------------------------------------------------------------
+
+
+def _parquet(raw: bytes, name: str) -> pd.DataFrame:
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError as error:
+        raise ParameterError(
+            "OPTIONAL_DEPENDENCY",
+            "Reading Parquet needs the package pyarrow.",
+            fix="pip install 'equieffort[parquet]', or save the table as CSV.",
+        ) from error
+    try:
+        table = pyarrow.parquet.ParquetFile(io.BytesIO(raw)).read()
+        table.validate(full=True)
+    except (pyarrow.ArrowException, OSError, ValueError) as error:
+        raise DataError(
+            "DATA_FILE",
+            f"{name!r} is not a complete Parquet file: {sentence(error)}",
+            fix="Write it again; a copy that was cut off cannot be repaired.",
+        ) from None
+    _check_twice(table.column_names, name)
+    if table.num_rows == 0:
+        raise DataError("DATA_EMPTY", f"{name!r} has no rows.", fix="Check the filter it came from.")
+    # An index without a name is not a column of the people.
+    kept = [column for column in table.column_names if not re.fullmatch(r"__index_level_[0-9]+__", column)]
+    columns = {}
+    for column in kept:
+        try:
+            columns[column] = _arrow_column(table[column])
+        except (pyarrow.ArrowException, TypeError):
+            raise DataError(
+                "DATA_TYPE",
+                f"Column {column!r} of {name!r} holds {table[column].type}, neither numbers nor text.",
+                fix="Drop the column, or write it as numbers or text.",
+            ) from None
+    return pd.DataFrame(columns)
+
+
+def _arrow_column(column: Any) -> pd.Series:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    kind = column.type
+    if pa.types.is_dictionary(kind):
+        column, kind = column.cast(kind.value_type), kind.value_type
+    if pa.types.is_null(kind):
+        return pd.Series(np.full(len(column), np.nan))
+    if pa.types.is_boolean(kind):
+        return column.to_pandas()
+    if pa.types.is_integer(kind):
+        ends = pc.min_max(column).as_py()
+        if all(end is None or abs(end) <= EXACT for end in ends.values()):
+            values = column.cast(pa.int64())
+            return values.to_pandas() if column.null_count == 0 else values.cast(pa.float64()).to_pandas()
+    elif pa.types.is_floating(kind) or pa.types.is_decimal(kind):
+        return column.cast(pa.float64()).to_pandas()
+    elif pa.types.is_nested(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
+        raise TypeError(kind)
+    return column.cast(pa.string()).to_pandas()
+
+
+# -- people and groups -------------------------------------------------------------------------------------------------
+
+
+def _indexed(frame: pd.DataFrame, column: str, name: str) -> pd.DataFrame:
+    require_columns(frame, [column], why=repr(name))
+    ids = frame[column]
+    if ids.isna().any():
+        row = int(ids.isna().to_numpy().argmax())
+        raise DataError(
+            "DATA_MISSING_VALUES",
+            f"The id column {column!r} of {name!r} has {many(int(ids.isna().sum()), 'empty cell', 'empty cells')}, the "
+            f"first in data row {row + 1}.",
+            fix="Give everybody an id, or leave data.id out of the spec to count rows.",
+        )
+    if pd.api.types.is_float_dtype(ids.dtype) and (ids == np.rint(ids)).all():
+        ids = ids.astype(np.int64)
+    return frame.drop(columns=column).set_index(pd.Index(ids.astype("str"), name=column))
+
+
+def warn_similar_labels(series: pd.Series) -> None:
+    """Warn of labels that differ only by case, spaces or Unicode form: groups that were probably meant to be one.
+
+    >>> from equieffort.errors import collecting
+    >>> import warnings
+    >>> with warnings.catch_warnings(), collecting() as kept:
+    ...     warnings.simplefilter("ignore")
+    ...     warn_similar_labels(pd.Series(["Female", "female ", "male"], name="sex"))
+    >>> kept[0].what
+    "Labels of 'sex' differ only by case, spaces or Unicode form: 'Female' (1 person) and 'female ' (1 person)."
+    """
+    counts = series.dropna().value_counts()
+    alike: dict[str, list[str]] = {}
+    for value in sorted(value for value in counts.index if isinstance(value, str)):
+        alike.setdefault(_folded(value), []).append(value)
+    found = [
+        " and ".join(f"{_shown(value)} ({many(int(counts[value]), 'person', 'people')})" for value in values)
+        for values in alike.values()
+        if len(values) > 1
+    ]
+    if found:
+        more = f"; and {len(found) - 5} more" if len(found) > 5 else ""
+        warn(
+            "DATA_SIMILAR_LABELS",
+            f"Labels of {series.name!r} differ only by case, spaces or Unicode form: {'; '.join(found[:5])}{more}.",
+            fix="Write each group in one way, unless they really are different groups.",
+        )
+
+
+def _folded(label: str) -> str:
+    """One spelling for all that look alike; characters without a width are dropped."""
+    text = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", label).casefold())
+    return " ".join("".join(mark for mark in text if unicodedata.category(mark) != "Cf").split())
+
+
+def _shown(label: str) -> str:
+    """In quotes; by code points where two forms would look the same."""
+    return repr(label) if unicodedata.normalize("NFKC", label) == label else ascii(label)

@@ -1,0 +1,208 @@
+"""A linear model trained on decisions, with how often it decides alike for people it was not trained on."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from equieffort.errors import DataError, ModelError, ParameterError, closest, label, listed, many, warn
+from equieffort.frames import read_frame, require_columns
+
+SURROGATES = ("logistic", "ridge", "linear_svc")
+FOLDS = 5
+
+
+@dataclass(frozen=True, eq=False)
+class Surrogate:
+    """A fitted linear classifier and its agreement with the decisions, measured on people held out."""
+
+    classifier: Any
+    agreement: float
+    """The share of people for whom the model fitted without them decides as was decided."""
+    by_group: dict[str, float]
+    n: int
+    kind: str = ""
+    folds: int = FOLDS
+
+
+def train_surrogate(
+    kind: str, X: Any, y: Any, *, features: Sequence[str], groups: Any, random_state: int = 0
+) -> Surrogate:
+    """Train a linear model on decisions, and measure by stratified cross-validation how well it stands for them.
+
+    Parameters
+    ----------
+    kind
+        "logistic", "ridge" or "linear_svc".
+    X
+        The people; text is one-hot encoded, numbers are standardised.
+    y
+        Their decisions, in the order of the rows: two different labels, usually from the model's own `predict`.
+    features
+        The columns the surrogate may see.
+    groups
+        Each person's group, in the order of the rows; `by_group` tells the agreement in each.
+    random_state
+        Decides who is held out together.
+
+    >>> people = pd.DataFrame({"income": [*range(10), *range(90, 100)], "job": ["a", "b"] * 10})
+    >>> decided = ["yes" if income > 50 else "no" for income in people["income"]]
+    >>> found = train_surrogate("ridge", people, decided, features=["income"], groups=people["job"])
+    >>> found.agreement, found.by_group, found.folds
+    (1.0, {'a': 1.0, 'b': 1.0}, 5)
+    """
+    if kind not in SURROGATES:
+        raise ParameterError(
+            "PARAMETER",
+            f"There is no surrogate {kind!r}. {closest(kind, SURROGATES)}".rstrip(),
+            fix=f"Choose {listed(SURROGATES)}.",
+        )
+    frame = _features(X, features)
+    labels = _labels(y, frame)
+    names = _values(groups, frame, "groups").astype(str)
+    folds = min(FOLDS, int(np.unique(labels, return_counts=True)[1].min()))
+    model = _pipeline(kind, frame, random_state)
+    fitted, alike = _cross_validated(model, frame, labels, folds, random_state)
+    by_group = {str(name): float(alike[names == name].mean()) for name in np.unique(names)}
+    return Surrogate(fitted, float(alike.mean()), by_group, len(frame), kind, folds)
+
+
+def _cross_validated(
+    model: Any, frame: pd.DataFrame, labels: np.ndarray[Any, Any], folds: int, random_state: int
+) -> tuple[Any, np.ndarray[Any, np.dtype[np.bool_]]]:
+    """The model fitted on everybody, and for whom it decided alike when fitted without them."""
+    from sklearn.exceptions import ConvergenceWarning
+    from sklearn.model_selection import StratifiedKFold, cross_val_predict
+
+    with warnings.catch_warnings(record=True) as issued:
+        warnings.simplefilter("always")
+        parts = StratifiedKFold(folds, shuffle=True, random_state=random_state)
+        alike = np.asarray(cross_val_predict(model, frame, labels, cv=parts) == labels, dtype=bool)
+        model.fit(frame, labels)
+    for item in issued:
+        if not issubclass(item.category, ConvergenceWarning):
+            warnings.warn_explicit(item.message, item.category, item.filename, item.lineno)
+    if any(issubclass(item.category, ConvergenceWarning) for item in issued):
+        warn(
+            "MODEL_SURROGATE",
+            f"The surrogate's {type(model[-1]).__name__} stopped before it had converged.",
+            fix="Look at its agreement, and at columns with extreme values; or train another kind.",
+            stacklevel=4,
+        )
+    return model, alike
+
+
+def _features(X: Any, features: Sequence[str]) -> pd.DataFrame:
+    """The columns to learn from, complete and finite."""
+    frame = read_frame(X)
+    if not features:
+        raise ParameterError("PARAMETER", "features is empty.", fix="Name the columns the surrogate may see.")
+    if len(set(features)) != len(features):
+        raise ParameterError("PARAMETER", f"features names a column twice: {listed(features)}.", fix="Name each once.")
+    require_columns(frame, features, why="The surrogate learns from a feature, but X")
+    frame = frame[list(features)]
+    for name in frame.columns:
+        column = frame[name]
+        if (missing := column.isna().to_numpy()).any():
+            raise DataError(
+                "DATA_MISSING_VALUES",
+                f"Column {name!r} has no value in {many(int(missing.sum()), 'row', 'rows')}, first in row "
+                f"{label(frame.index[int(missing.argmax())])}.",
+                fix="Fill or drop these rows before the surrogate is trained.",
+            )
+        if pd.api.types.is_numeric_dtype(column.dtype):
+            finite = np.isfinite(column.to_numpy(dtype=np.float64))
+            if not finite.all():
+                raise DataError(
+                    "DATA_NOT_FINITE",
+                    f"Column {name!r} is infinite in row {label(frame.index[int(finite.argmin())])}.",
+                    fix="Correct the value.",
+                )
+        elif len(kinds := {type(value).__name__ for value in column.unique()}) > 1:
+            raise DataError(
+                "DATA_TYPE",
+                f"Column {name!r} mixes values of the types {listed(sorted(kinds))}.",
+                fix="Convert the column to text, or to numbers.",
+            )
+    return frame
+
+
+def _values(values: Any, frame: pd.DataFrame, what: str) -> np.ndarray[Any, Any]:
+    """One value a person, none missing."""
+    # In a list of different types numpy would turn numbers into text.
+    array = np.asarray(values, dtype=None if hasattr(values, "dtype") else object)
+    if array.shape != (len(frame),):
+        raise DataError(
+            "DATA_LENGTH",
+            f"{what} has shape {array.shape} for {many(len(frame), 'person', 'people')}.",
+            fix="Give one value a person, in the order of the rows.",
+        )
+    missing = np.asarray(pd.isna(array))
+    if missing.any():
+        raise DataError(
+            "DATA_MISSING_VALUES",
+            f"{what} has no value for row {label(frame.index[int(missing.argmax())])}.",
+            fix="Fill or drop these rows before the surrogate is trained.",
+        )
+    return array
+
+
+def _labels(y: Any, frame: pd.DataFrame) -> np.ndarray[Any, Any]:
+    """Two labels, each of them given at least twice."""
+    values = _values(y, frame, "y").tolist()
+    found = sorted(set(values), key=lambda value: (type(value).__name__, str(value)))
+    if len({type(value) for value in found}) > 1 and not all(isinstance(value, int | float) for value in found):
+        raise ModelError(
+            "MODEL_SURROGATE",
+            f"The decisions are of different types: {', '.join(map(repr, found[:8]))}.",
+            fix="Write all decisions as text, or all as numbers.",
+        )
+    if len(found) == 1:
+        raise ModelError(
+            "MODEL_SURROGATE",
+            f"All {many(len(values), 'decision is', 'decisions are')} {found[0]!r}.",
+            fix="Give people of both outcomes; from one alone no rule can be learned.",
+        )
+    if len(found) > 2:
+        raise ModelError(
+            "MODEL_SURROGATE",
+            f"The decisions have {len(found)} values, {listed(found)}.",
+            fix="Give two outcomes: merge those people want, and those they do not.",
+        )
+    rare = min(found, key=values.count)
+    if values.count(rare) < 2:
+        raise ModelError(
+            "MODEL_SURROGATE",
+            f"Only one decision is {rare!r}, so that nobody like that can be held out.",
+            fix="Give at least two people of each outcome; five or more make the check meaningful.",
+        )
+    return np.array(values)
+
+
+def _pipeline(kind: str, frame: pd.DataFrame, random_state: int) -> Any:
+    from sklearn.compose import ColumnTransformer
+    from sklearn.linear_model import LogisticRegression, RidgeClassifier
+    from sklearn.pipeline import Pipeline
+    from sklearn.preprocessing import OneHotEncoder, StandardScaler
+    from sklearn.svm import LinearSVC
+
+    numbers = [name for name in frame.columns if pd.api.types.is_numeric_dtype(frame[name].dtype)]
+    texts = [name for name in frame.columns if name not in numbers]
+    parts: list[tuple[str, Any, list[str]]] = []
+    if texts:
+        # All levels are told, so that a level whose people are all held out is not unknown to the others.
+        levels = [np.array(sorted(frame[name].unique().tolist()), dtype=object) for name in texts]
+        parts.append(("text", OneHotEncoder(categories=levels, handle_unknown="error", sparse_output=False), texts))
+    if numbers:
+        parts.append(("numbers", StandardScaler(), numbers))
+    final = {
+        "logistic": lambda: LogisticRegression(max_iter=10_000, random_state=random_state),
+        "ridge": lambda: RidgeClassifier(random_state=random_state),
+        "linear_svc": lambda: LinearSVC(max_iter=10_000, random_state=random_state),
+    }[kind]()
+    return Pipeline([("columns", ColumnTransformer(parts)), ("model", final)])

@@ -1,0 +1,277 @@
+"""What the numbers rest on: the causal graph, the assumptions, single people, and how to get them again."""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+from importlib import metadata
+from typing import Any
+
+import numpy as np
+
+from equieffort import __version__
+from equieffort.errors import CODES, EquieffortError
+from equieffort.explain import Explanation
+from equieffort.frames import number
+from equieffort.neighbours import Nearest, NearestK, Unsaved
+from equieffort.problem import limits
+from equieffort.report.blocks import Block, Chart, Items, Pairs, Section, Source, Text
+from equieffort.report.material import Material
+from equieffort.report.words import (
+    HIDDEN,
+    MISSING,
+    Cell,
+    Name,
+    Phrase,
+    Table,
+    Words,
+    count,
+    name_list,
+    part,
+    ratio,
+    say,
+    share,
+)
+from equieffort.scm.diagnostics import POOR_R2
+
+MOST_PEOPLE = 10
+
+
+def graph(material: Material) -> Section:
+    """The causal graph with the role of every feature."""
+    schema, encoding = material.table.detail.schema, material.table.detail.encoding
+    given = material.audit.about.get("graph") or {"nodes": [], "edges": []}
+    names = [*given["nodes"], *(name for name in encoding.names if name not in given["nodes"])]
+    edges = [(str(cause), str(effect)) for cause, effect in given["edges"]]
+    causes = {name: [cause for cause, effect in edges if effect == name] for name in names}
+    rows: list[list[Cell]] = [[Name(n), schema.role(n), name_list(causes[n]) if causes[n] else "none"] for n in names]
+    table = Table(
+        "Features, their roles and their direct causes", ("feature", "role", "direct causes"), rows, frozenset({1, 2})
+    )
+    drawn = [f"{cause} causes {effect}" for cause, effect in edges]
+    chart = Chart(
+        "graph", "graph", "The causal graph that was assumed", "; ".join(drawn) + "." if drawn else "No edges.", table,
+        {"nodes": [(name, schema.role(name)) for name in names], "edges": edges},
+    )  # fmt: skip
+    text = (
+        "An arrow says that a change of the upper feature moves the lower one. Actionable features can be set by a "
+        "person; mutable ones only follow their causes; immutable and sensitive ones must not move."
+    )
+    return Section("graph", "The causal graph", [Text(text), chart])
+
+
+def assumptions(material: Material) -> Section:
+    """What was assumed, and where it is weak."""
+    blocks: list[Block] = [
+        Text(
+            "Every number above holds under these assumptions: that the graph is right and leaves out no common "
+            "cause, that the equations describe how features follow, and that the costs and limits are those that "
+            "people face."
+        )
+    ]
+    blocks += _weak(material)
+    blocks += [_equations(material), _cost(material), _limits(material), _leaving(material)]
+    return Section("assumptions", "Assumptions", blocks)
+
+
+def _weak(material: Material) -> list[Block]:
+    # Asked for here, so that what they warn about is known.
+    material.subgroups, material.near  # noqa: B018
+    seen = dict.fromkeys((w.code, w.what, w.fix) for w in (*material.audit.warnings, *material.extra))
+    if not seen:
+        return [Text("No warnings were raised.")]
+    items: list[tuple[Cell, Cell]] = []
+    for code, what, fix in seen:
+        # A warning may name a person or a small count.
+        words: Words = (
+            (CODES.get(code, code),) if material.guard.is_on else (*material.told(what), " ", CODES.get(code, ""))
+        )
+        items.append(((*words, f" ({code})"), (Phrase(fix),)))
+    return [Text(f"Read with care: {len(items)} warning{'' if len(items) == 1 else 's'}.", "warning"), Items(items)]
+
+
+def _equations(material: Material) -> Table:
+    about = material.audit.about
+    fit = {str(row["node"]): row for row in about.get("fit") or []}
+    rows: list[list[Cell]] = []
+    for equation in about.get("equations") or []:
+        node = next((name for name in fit if equation.startswith(f"{name} = ")), None)
+        r2 = float("nan") if node is None else float(fit[node].get("r2") or np.nan)
+        weak = "weak: explains almost nothing" if r2 < POOR_R2 else ""
+        rows.append([material.told(equation), "given" if node is None else share(r2), weak])
+    if not rows:
+        rows.append(["none: no feature follows another", "", ""])
+    return Table("Structural equations", ("equation", "R2: variance explained", "remark"), rows, frozenset({2}))
+
+
+def _cost(material: Material) -> Table:
+    given = dict(material.audit.about.get("cost") or {})
+    kind = given.pop("kind", "not recorded")
+    rows: list[list[Cell]] = []
+    if isinstance(prices := given.get("prices"), dict):
+        unit = " times the own value" if given.get("own") else ""
+        for name, prices_of in prices.items():
+            rows.append([Name(name), *(f"{number(1 / price)}{unit}" if price else MISSING for price in prices_of)])
+        return Table(f"The change that costs an effort of 1 ({kind})", ("feature", "upwards", "downwards"), rows)
+    rows = [[Name(key), (Name(value),)] for key, value in given.items()]
+    return Table(f"Cost of a change ({kind})", ("setting", "value"), rows or [["none", ""]], frozenset({1}))
+
+
+def _limits(material: Material) -> Table:
+    schema, encoding = material.table.detail.schema, material.table.detail.encoding
+    rows: list[list[Cell]] = []
+    for name in encoding.names:
+        feature = schema.feature(name)
+        texts = [limit.text for limit in limits(feature)]
+        up, down = feature.weights
+        weight = number(up) if up == down else f"{number(up)} up, {number(down)} down"
+        shown = weight if feature.role == "actionable" else ""
+        rows.append([Name(name), schema.role(name), encoding[name].kind, ", ".join(texts) or "none", shown])
+    return Table(
+        "Roles, limits and weights", ("feature", "role", "kind", "limits", "weight"), rows, frozenset({1, 2, 3})
+    )
+
+
+def _leaving(material: Material) -> Table:
+    """Actions that lead where nobody was observed: the model and the equations are least known there."""
+    table, guard = material.table, material.guard
+    acting = table.has_action
+    rows: list[list[Cell]] = []
+    for k, column in enumerate(table.detail.encoding.columns):
+        if column.is_category:
+            continue
+        facts = material.facts[:, k]
+        low, high = float(np.nanmin(facts)), float(np.nanmax(facts))
+        after = material.moved[acting, k]
+        slack = 1e-9 * max(abs(low), abs(high), 1.0)
+        n = int(np.sum((after < low - slack) | (after > high + slack)))
+        ends = HIDDEN if guard.is_on else f"{number(low)} to {number(high)}"
+        rows.append([Name(column.name), ends, guard.count(n)])
+    outside = int(table.detail.outside().sum())
+    caption = say(
+        "Actions that leave the range observed among the audited people ({} of them start outside the declared limits)",
+        guard.count(outside),
+    )
+    return Table(caption, ("feature", "observed range", "people whose action leaves it"), rows)
+
+
+# -- single people ----------------------------------------------------------------------------------------------------
+
+
+def individuals(material: Material) -> Section | None:
+    """Those whose own group must work hardest against the other among their neighbours; left out with suppression."""
+    title = "People most disadvantaged against their neighbours"
+    if material.guard.is_on:
+        return None
+    near = material.near
+    if isinstance(near, EquieffortError):
+        return Section("individuals", title, [Text(("This cannot be computed: ", Phrase(near.what)), "note")])
+    found: list[tuple[float, int, int, int]] = []
+    for a, b in material.pairs:
+        centres, ratios = material.ratios(a, b)
+        found += [(-float(r), int(row), a, b) for row, r in zip(centres, ratios, strict=True) if not np.isnan(r)]
+    found.sort()
+    rows: list[list[Cell]] = []
+    place = {int(centre): k for k, centre in enumerate(near.sweep.centres)}
+    for value, row, a, b in found[:MOST_PEOPLE]:
+        phi = near.sweep.phi[place[row], 0]
+        told = material.audit.explain(position=row)
+        rows.append(
+            [
+                Name(told.person), Name(material.labels[a]), Name(material.labels[b]), ratio(-value),
+                ratio(float(phi[a])), ratio(float(phi[b])), ratio(told.cost), _does(told),
+            ]
+        )  # fmt: skip
+    text = (
+        f"Ranked by individual ACR among the {part(material.quantile)} of people most like them: the average effort "
+        "of their own group nearby over that of the other. The last column is a recourse action, not a reason for the "
+        "decision."
+    )
+    if not rows:
+        return Section("individuals", title, [Text(text), Text("Around nobody is a ratio defined.", "note")])
+    table = Table(
+        f"The {len(rows)} highest individual ratios",
+        (
+            "person",
+            "group",
+            "against",
+            "ACR",
+            "own group nearby",
+            "other group nearby",
+            "own effort",
+            "recourse action",
+        ),
+        rows,
+        frozenset({1, 2, 7}),
+    )
+    return Section("individuals", title, [Text(text), table])
+
+
+def _does(told: Explanation) -> Words:
+    """The recourse action, or what stands in its way."""
+    words: Words = ()
+    for step in told.steps:
+        before, after = (Name(v if isinstance(v, str) else number(v)) for v in (step.before, step.after))
+        form = {"set": "set {} from {} to {}", "hold": "keep {} at {}", "follows": "{} then follows from {} to {}"}
+        values = (before,) if step.kind == "hold" else (before, after)
+        words += (*(("; ",) if words else ()), *say(form[step.kind], Name(step.feature), *values))
+    return words or (Phrase(told.reason),)
+
+
+# -- again ------------------------------------------------------------------------------------------------------------
+
+
+def reproduce(material: Material, command: str) -> Section:
+    """Versions, hashes, seed and command."""
+    blocks: list[Block] = [Pairs(reproduction(material, command))]
+    if spec := material.audit.about.get("spec"):
+        blocks.append(Source("The specification", str(spec)))
+    return Section("reproduce", "How to reproduce this", blocks)
+
+
+def reproduction(material: Material, command: str) -> list[tuple[str, Cell]]:
+    """Names and values of what is needed to get the same numbers again."""
+    audit, about = material.audit, material.audit.about
+    facts = np.ascontiguousarray(material.facts)
+    pairs: list[tuple[str, Cell]] = [("Command", (Phrase(command or about.get("command") or "not recorded"),))]
+    pairs.append(("Audited with", versions(about)))
+    pairs.append(("Report written with", f"equieffort {__version__}, Python {platform.python_version()}"))
+    pairs.append(("Audited people, SHA-256", hashlib.sha256(facts.tobytes()).hexdigest()))
+    data = about.get("data")
+    for key, value in data.items() if isinstance(data, dict) else ():
+        pairs.append((f"Data, {key}", (Name(count(value) if isinstance(value, int) else value),)))
+    seed = about.get("random_state", about.get("seed"))
+    pairs.append(("Seed", "none recorded; the exact solver draws nothing" if seed is None else str(seed)))
+    pairs.append(("Classifier", (Name(about.get("classifier", "not recorded")),)))
+    pairs.append(
+        ("Solver", (Phrase(f"{about.get('solver', 'not recorded')}. {about.get('solver_reason', '')}".strip()),))
+    )
+    pairs.append(("Criteria", ", ".join(f"{key} {value}" for key, value in audit.criteria.to_dict().items())))
+    pairs.append(("Neighbourhood", neighbourhood(material)))
+    pairs.append(("Margin", number(float(about.get("margin") or 0.0))))
+    if material.guard.is_on:
+        pairs.append(("Suppression", f"counts from 1 to {material.guard.k - 1}, and what would give them away"))
+    return pairs
+
+
+def versions(about: dict[str, Any]) -> Words:
+    """The versions the audit recorded, or those here where it recorded none."""
+    known = about.get("versions")
+    if isinstance(known, dict) and known:
+        return (Name(", ".join(f"{key} {value}" for key, value in known.items())),)
+    here = ", ".join(f"{name} {metadata.version(name)}" for name in ("numpy", "scikit-learn"))
+    python = platform.python_version()
+    return say("equieffort {} (not recorded, found here: {}, Python {})", about.get("version", "unknown"), here, python)
+
+
+def neighbourhood(material: Material) -> str:
+    """Who counts as alike."""
+    near = material.audit.neighbourhood
+    kind = type(material.distance).__name__
+    if isinstance(near, Nearest):
+        return f"the {part(near.quantile)} nearest ({kind} distance)"
+    if isinstance(near, NearestK):
+        return f"the {count(int(near.k))} nearest ({kind} distance)"
+    if isinstance(near, Unsaved):
+        return "by a distance that was not saved with the audit"
+    return f"everybody; individuals here: the {part(material.quantile)} nearest ({kind} distance)"

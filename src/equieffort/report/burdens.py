@@ -1,0 +1,248 @@
+"""What is asked of people: how effort is spread, who has no way, which actions and which features."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+
+import numpy as np
+
+from equieffort.frames import Bools
+from equieffort.problem import limits
+from equieffort.report.blocks import Chart, Section, Text
+from equieffort.report.material import Material
+from equieffort.report.series import ecdf, rate
+from equieffort.report.svg import BOLD, WIDTH, Bar, cut, width_of
+from equieffort.report.words import (
+    HIDDEN,
+    MISSING,
+    Cell,
+    Name,
+    Phrase,
+    Table,
+    Words,
+    kept,
+    plain,
+    ratio,
+    share,
+)  # fmt: skip
+from equieffort.solvers import Status
+
+# -- costs ------------------------------------------------------------------------------------------------------------
+
+
+def costs(material: Material) -> Section:
+    """How effort is spread within each group."""
+    guard, effort = material.guard, material.table.effort
+    rows: list[list[Cell]] = []
+    lines = []
+    for k, code in enumerate(material.order):
+        label = material.labels[code]
+        mine = effort[material.members(code) & material.table.has_action]
+        seen = guard.seen(material.stats[label])
+        told = len(mine) > 0 and seen.effort
+        values = np.quantile(mine, (0.1, 0.25, 0.5, 0.75, 0.9)).tolist() if told else [np.nan] * 5
+        mean = material.stats[label].phi if told else np.nan
+        shown = [ratio(v) if told or not len(mine) else HIDDEN for v in (*values, mean)]
+        rows.append([Name(label), guard.count(len(mine), seen=seen.parts), *shown])
+        if told:
+            lines.append(ecdf(label, mine, k, guard.is_on))
+    table = Table(
+        "Effort of those who have an action",
+        ("group", "people", "10 %", "25 %", "median", "75 %", "90 %", "mean (Phi)"),
+        rows,
+    )
+    intro = Text(
+        "The further right a curve lies, the more effort its group must spend. Those without an action are not in it."
+    )
+    if not lines:
+        return Section("costs", "How effort is spread", [intro, table])
+    described = "; ".join(f"{plain(row[0])}: median {plain(row[4])}" for row in rows)
+    chart = Chart(
+        "step", "cost-spread", "Effort by group",
+        f"Share of people with an action who need at most an effort. {described}.", table,
+        {"lines": lines, "x_label": "effort", "y_label": "share of people", "steps": not guard.is_on},
+    )  # fmt: skip
+    return Section("costs", "How effort is spread", [intro, chart])
+
+
+# -- no recourse ------------------------------------------------------------------------------------------------------
+
+_BEFORE = re.compile(
+    r"^(?:No allowed action raises the score"
+    r"|The decision needs \S+ more score; the best allowed actions give at most \S+): "
+)
+
+
+def binding_limits(material: Material, reason: str) -> list[Words]:
+    """The limits that a reason names, without the numbers of the person."""
+    schema, encoding = material.table.detail.schema, material.table.detail.encoding
+    body = _BEFORE.sub("", reason).removesuffix(".")
+    found: list[Words] = []
+    followers = [f"plausible range of {name!r}" for name in encoding.names]
+    followers += [f"{name!r} must not move" for name in encoding.names]
+    for name in schema.actionable:
+        there = re.search(rf"(?:^|; ){re.escape(name)} (?:stops at|cannot go (?:up|down) from) \S+ \(", body)
+        if there:
+            rest = body[there.end() :]
+            texts = [limit.text for limit in limits(schema.feature(name))] + followers
+            stop = max((text for text in texts if rest.startswith(text)), key=len, default=rest.split(")")[0])
+            found.append((Name(name), ": ", Phrase(stop)))
+    for piece in body.split("; "):
+        if " cannot change that way (" in piece or piece.startswith("what may become of "):
+            found.append((Phrase(piece),))
+    if found:
+        return found
+    return [("no action moves the score",)] if reason.startswith("No ") else [("no single limit",)]
+
+
+def _heading(limit: Words) -> str:
+    """The limit as a heading: a long name gives way to what limits it."""
+    first, *rest = limit
+    return cut(first, WIDTH - width_of("".join(rest), BOLD), BOLD) + "".join(rest)
+
+
+def no_recourse(material: Material) -> Section:
+    """Who has no action, and which limits stand in the way."""
+    guard, table = material.guard, material.table
+    title = "Who has no way, and why"
+    infeasible, unknown = table.status == Status.INFEASIBLE, table.status == Status.UNKNOWN
+    seen = {label: guard.seen(stats).parts for label, stats in material.stats.items()}
+    labels = [material.labels[code] for code in material.order]
+    counted: dict[Words, Counter[str]] = {}
+    for row in np.flatnonzero(infeasible):
+        for limit in dict.fromkeys(binding_limits(material, material.reasons[row])):
+            counted.setdefault(limit, Counter())[material.labels[table.groups.codes[row]]] += 1
+    if unknown.any():
+        for row in np.flatnonzero(unknown):
+            why = ("not known: ", Phrase(material.reasons[row] or "nothing was found and nothing excluded"))
+            counted.setdefault(why, Counter())[material.labels[table.groups.codes[row]]] += 1
+    if not counted:
+        return Section(
+            "no-recourse", title, [Text("Everybody who was refused has an action that would turn the decision.")]
+        )
+    ranked = sorted(counted.items(), key=lambda item: (-sum(item[1].values()), plain(item[0])))
+    stats = material.stats
+    totals: list[list[Cell]] = [
+        [
+            "all without an action",
+            *(guard.count(stats[g].count(Status.INFEASIBLE) + stats[g].n_unknown, seen=seen[g]) for g in labels),
+        ]
+    ]
+    rows = totals + [[limit, *(guard.count(found[g], seen=seen[g]) for g in labels)] for limit, found in ranked]
+    behind = Table(
+        "Refused people without an action, by the limit that stops them", ("limit", *map(Name, labels)), rows
+    )
+    blocks = []
+    for limit, found in ranked[:8]:
+        told = {g: seen[g] and not guard.hides(found[g]) for g in labels}
+        bars = [
+            Bar(g, found[g] if told[g] else np.nan, guard.count(found[g], seen=seen[g]), k)
+            for k, g in enumerate(labels)
+        ]
+        blocks.append((_heading(limit), bars))
+    described = "; ".join(f"{name}: " + ", ".join(f"{bar.label} {bar.text}" for bar in bars) for name, bars in blocks)
+    text = (
+        "No allowed action turns the decision for these people: proven, not merely not found. A person can be stopped "
+        "by several limits at once and is then counted under each."
+    )
+    if unknown.any():
+        text += " For some nothing was proven; they are counted apart."
+    chart = Chart(
+        "bars", "limits", "Limits that leave people without an action", f"{described}.", behind, {"blocks": blocks}
+    )
+    return Section("no-recourse", title, [Text(text), chart])
+
+
+# -- actions ----------------------------------------------------------------------------------------------------------
+
+
+def actions(material: Material) -> Section:
+    """What is asked of each group: which features, and how much."""
+    guard, table = material.guard, material.table
+    rows: list[list[Cell]] = []
+    blocks = []
+    for b, k in enumerate(table.acts):
+        column = table.detail.encoding.columns[k]
+        bars = []
+        for style, code in enumerate(material.order):
+            label = material.labels[code]
+            acting = material.members(code) & table.has_action
+            changed = acting & _changes(material, b)
+            n, of = int(changed.sum()), int(acting.sum())
+            told = guard.seen(material.stats[label]).parts and not guard.hides(n, of - n)
+            held = int((acting & material.chosen[:, b] & ~changed).sum())
+            mix = share(rate(n, of))
+            rows.append(
+                [
+                    Name(column.name), Name(label), guard.count(n, seen=told), kept(mix, told),
+                    _size(material, k, changed) if told else HIDDEN, guard.count(held, seen=told),
+                ]
+            )  # fmt: skip
+            bars.append(Bar(label, rate(n, of) if told else np.nan, kept(mix, told), style))
+        blocks.append((column.name, bars))
+    behind = Table(
+        "Cheapest actions by feature",
+        ("feature", "group", "people who change it", "of those with an action", "median change", "people who hold it"),
+        rows,
+        frozenset({1}),
+    )
+    described = "; ".join(f"{name}: " + ", ".join(f"{bar.label} {bar.text}" for bar in bars) for name, bars in blocks)
+    chart = Chart(
+        "bars", "mix", "Share of people whose cheapest action changes a feature", f"{described}.", behind,
+        {"blocks": blocks, "most": 1.0},
+    )  # fmt: skip
+    text = (
+        "The cheapest action of each person may change one feature or several. To hold a feature is to keep it at its "
+        "value although its causes change. Changes that merely follow are not counted."
+    )
+    return Section("actions", "What is asked of each group", [Text(text), chart])
+
+
+def _changes(material: Material, b: int) -> Bools:
+    k = material.table.acts[b]
+    return np.asarray(material.chosen[:, b] & (material.facts[:, k] != material.moved[:, k]))
+
+
+def _size(material: Material, k: int, changed: Bools) -> Cell:
+    """The median change of a number, the most frequent target of a category."""
+    if not changed.any():
+        return MISSING
+    column = material.table.detail.encoding.columns[k]
+    if not column.is_category:
+        return f"{float(np.median(material.moved[changed, k] - material.facts[changed, k])):+,.4g}"
+    values, counts = np.unique(material.moved[changed, k], return_counts=True)
+    target = column.decode(values[[int(counts.argmax())]])[0]
+    return ("mostly to ", Name(target))
+
+
+def features(material: Material) -> Section:
+    """Where the effort goes: the mean cost of each feature by group."""
+    guard, table = material.guard, material.table
+    rows: list[list[Cell]] = []
+    blocks = []
+    for b, k in enumerate(table.acts):
+        name = table.detail.encoding.columns[k].name
+        bars = []
+        for style, code in enumerate(material.order):
+            label = material.labels[code]
+            acting = material.members(code) & table.has_action
+            n, of = int((acting & _changes(material, b)).sum()), int(acting.sum())
+            told = guard.seen(material.stats[label]).effort and not guard.hides(n, of - n)
+            mean = float(material.costs[acting, b].mean()) if of else np.nan
+            phi = material.stats[label].phi
+            part = mean / phi if phi > 0 else np.nan
+            rows.append([Name(name), Name(label), kept(ratio(mean), told), kept(share(part), told)])
+            bars.append(Bar(label, mean if told else np.nan, kept(ratio(mean), told), style))
+        blocks.append((name, bars))
+    behind = Table(
+        "Mean effort by feature over those who have an action",
+        ("feature", "group", "mean effort", "of the group's effort"),
+        rows,
+        frozenset({1}),
+    )
+    described = "; ".join(f"{name}: " + ", ".join(f"{bar.label} {bar.text}" for bar in bars) for name, bars in blocks)
+    chart = Chart("bars", "effort", "Mean effort by feature", f"{described}.", behind, {"blocks": blocks})
+    return Section(
+        "features", "Where the effort goes", [Text("For each group the features add up to its mean effort."), chart]
+    )

@@ -1,0 +1,87 @@
+"""model_card(): the audit as the part of a model card that others read, in Markdown."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from equieffort.report import background, sections
+from equieffort.report.blocks import Block, Chart, Text
+from equieffort.report.material import Material
+from equieffort.report.words import Cell, Guard, Name, Phrase, Table, clean, plain, ratio
+
+if TYPE_CHECKING:
+    from equieffort._audit import Audit
+
+
+def model_card(audit: Audit, *, suppress_below: int = 0) -> str:
+    """The audit in Markdown: verdict, groups, assumptions, limits of what is said.
+
+    `suppress_below` keeps small counts back as in `render`.
+    """
+    material = Material(audit, Guard(suppress_below))
+    about, criteria = audit.about, audit.criteria
+    low, high = criteria.rule.ends(criteria.tau)
+    lines = ["# Equality of effort", ""]
+    if about.get("surrogate"):
+        lines += [_md(sections.surrogate(about["surrogate"])), ""]
+    lines += [f"**{audit.verdict.outcome.capitalize()}.** {sections.HEADLINES[audit.verdict.outcome]}", ""]
+    for finding in audit.verdict.findings:
+        lines += [_md(sections.finding_words(material, finding)), ""]
+    lines += ["## What was measured", ""]
+    lines += [
+        "For every refused person the cheapest allowed action that would turn the decision, and the ratio of average "
+        f"efforts between groups (ACR, equal from {ratio(low)} to {ratio(high)}) and the difference of the shares "
+        f"with an action (RD, equal below {criteria.epsilon * 100:g} percentage points).",
+        "",
+    ]
+    lines += _table(_behind(sections.people(material).blocks))
+    lines += _table(next(b for b in sections.verdict(material).blocks if isinstance(b, Table)))
+    lines += ["## What it rests on", ""]
+    for block in background.assumptions(material).blocks:
+        if isinstance(block, Table):
+            lines += _table(block)
+        elif isinstance(block, Text) and not block.look:
+            lines += [_md(block.words), ""]
+    warned = dict.fromkeys(warning.code for warning in audit.warnings)
+    lines += [f"Warnings: {', '.join(warned) if warned else 'none'}.", ""]
+    lines += ["## What it does not say", ""]
+    lines += [
+        "- Equal means equal within the thresholds, for these people and these assumptions.",
+        "- Recourse actions are not reasons for a decision.",
+        "- Chance is not considered: other people might give other numbers.",
+        "",
+        "## Reproduce",
+        "",
+    ]
+    lines += [f"- {name}: {_md(value)}" for name, value in background.reproduction(material, "")]
+    return clean("\n".join(lines) + "\n")
+
+
+def _behind(blocks: Sequence[Block]) -> Table:
+    return next(block.table for block in blocks if isinstance(block, Chart))
+
+
+_MARKS = re.compile(r"([\\`*_{}\[\]()#+!|~$^-])")
+
+
+def _escape(name: str) -> str:
+    """A name as Markdown text, whatever it holds."""
+    line = " ".join(name.split())
+    return _MARKS.sub(r"\\\1", line).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def _md(cell: Cell) -> str:
+    pieces = (cell,) if isinstance(cell, str) else cell
+    return "".join(
+        _escape(piece) if isinstance(piece, Name | Phrase) else piece.replace("<", "&lt;") for piece in pieces
+    )
+
+
+def _table(table: Table) -> list[str]:
+    head = [_md(cell) for cell in table.head]
+    lines = [f"**{_md(table.caption)}**", "", "| " + " | ".join(head) + " |"]
+    lines.append("|" + "|".join(" --- " if k == 0 or k in table.words else " ---: " for k in range(len(head))) + "|")
+    lines += ["| " + " | ".join(_md(cell) if plain(cell) else " " for cell in row) + " |" for row in table.rows]
+    return [*lines, ""]

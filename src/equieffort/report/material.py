@@ -1,0 +1,198 @@
+"""What several sections need, computed once: counterfactuals, statistics by group and neighbourhoods."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from equieffort.distances import Distance, Manhattan
+from equieffort.errors import EquieffortError, EquieffortWarning, collecting
+from equieffort.frames import Bools, Floats
+from equieffort.metrics import PAPER_QUANTILES, acr_curve, group_stats, individual_ratios, neighbourhood_sweep
+from equieffort.neighbours import Nearest, NearestK, Sweep, Unsaved
+from equieffort.report.words import Guard, Name, Phrase, Words, is_turned
+from equieffort.stats import EffortStats
+from equieffort.table import RecourseTable
+from equieffort.verdict import Assessment
+
+if TYPE_CHECKING:
+    from equieffort._audit import Audit
+
+DEFAULT_QUANTILE = 0.2
+MOST_PAIRS = 2_000_000_000
+"""Pairs of people compared at most; above that every so-many-th refused person is a centre."""
+
+
+@dataclass(frozen=True)
+class Near:
+    """The effort around each centre, and each centre's own ratios."""
+
+    curve: pd.DataFrame
+    sweep: Sweep
+    """At the one quantile that individuals are judged at."""
+    every: int
+
+
+@dataclass(frozen=True, eq=False)
+class Material:
+    """An audit with what is computed from it for a report."""
+
+    audit: Audit
+    guard: Guard
+
+    @property
+    def table(self) -> RecourseTable:
+        """One row a person."""
+        return self.audit.recourse
+
+    @cached_property
+    def order(self) -> tuple[int, ...]:
+        """Group codes as they are listed and coloured: those compared first, then the reference."""
+        return (*self.table.groups.compared, self.table.groups.reference)
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Group labels by code."""
+        return self.table.groups.labels
+
+    @cached_property
+    def stats(self) -> dict[str, EffortStats]:
+        """Statistics by group over everybody."""
+        return group_stats(self.table)
+
+    @cached_property
+    def facts(self) -> Floats:
+        """Everybody as they are."""
+        return self.table.detail.facts(slice(None))
+
+    @cached_property
+    def moved(self) -> Floats:
+        """Everybody after their action."""
+        return self.table.detail.moved(self.table, slice(None))
+
+    @cached_property
+    def chosen(self) -> Bools:
+        """Which actionable feature each person sets or holds."""
+        return self.table.detail.chosen(self.table, slice(None))[0] & self.table.has_action[:, None]
+
+    @cached_property
+    def costs(self) -> Floats:
+        """What each actionable feature adds to the cost."""
+        return self.table.detail.costs(self.table, slice(None))
+
+    @cached_property
+    def reasons(self) -> list[str]:
+        """What stands in the way of each person without an action."""
+        return self.table.reasons()
+
+    def members(self, code: int) -> Bools:
+        """Who belongs to a group."""
+        return np.asarray(self.table.groups.codes == code)
+
+    def told(self, text: str) -> Words:
+        """A text that was put together elsewhere; names written from right to left are taken out of it."""
+        names = [name for name in (*self.table.detail.encoding.names, *self.labels) if is_turned(name)]
+        if not names:
+            return (Phrase(text),)
+        longest = sorted(set(names), key=len, reverse=True)
+        pieces = re.split("(" + "|".join(map(re.escape, longest)) + ")", text)
+        return tuple(Name(piece) if piece in names else Phrase(piece) for piece in pieces if piece)
+
+    @property
+    def distance(self) -> Distance:
+        """How likeness is measured."""
+        near = self.audit.neighbourhood
+        return near.distance if isinstance(near, Nearest | NearestK) else Manhattan()
+
+    @property
+    def quantile(self) -> float:
+        """The share of people who count as neighbours when individuals are judged."""
+        near, n = self.audit.neighbourhood, len(self.table)
+        if isinstance(near, Nearest):
+            return float(near.quantile)
+        if isinstance(near, NearestK):
+            # Between the k-th and the next distance: the k nearest and whoever is as near as the last.
+            return min(1.0, (near.k - 0.5) / (n - 1)) if near.k < n else 1.0
+        return DEFAULT_QUANTILE
+
+    @cached_property
+    def extra(self) -> list[EquieffortWarning]:
+        """What was warned about while the report was made."""
+        return []
+
+    @cached_property
+    def near(self) -> Near | EquieffortError:
+        """Neighbourhoods of everybody who was refused, or why there are none."""
+        if isinstance(self.audit.neighbourhood, Unsaved):
+            return self.audit.neighbourhood.refusal()
+        detail = self.table.detail
+        centres = np.flatnonzero(self.table.is_unfavourable)
+        every = 1 + len(centres) * len(self.table) // MOST_PAIRS
+        try:
+            with self._quiet():
+                # Bound anew, so that a loaded audit warns about the same things as a live one.
+                bound = self.distance.bind(detail.data, detail.encoding, detail.schema)
+            found = neighbourhood_sweep(self.table, bound, (*PAPER_QUANTILES, self.quantile), centres[::every])
+        except EquieffortError as error:
+            return error
+        return Near(acr_curve(self.table, _part(found, slice(None, -1))), _part(found, slice(-1, None)), every)
+
+    def ratios(self, a: int, b: int) -> tuple[Floats, Floats]:
+        """Centres of group a (positions), and their individual ACR against group b."""
+        if isinstance(self.near, EquieffortError):
+            return np.empty(0, dtype=np.intp), np.empty(0)
+        sweep = self.near.sweep
+        own = self.table.groups.codes[sweep.centres] == a
+        return sweep.centres[own], individual_ratios(sweep, a, b)[own, 0]
+
+    @cached_property
+    def pairs(self) -> list[tuple[int, int]]:
+        """Who is compared with whom around individuals."""
+        groups = self.table.groups
+        return [(code, groups.reference) for code in groups.compared] + [
+            (groups.reference, code) for code in groups.compared
+        ]
+
+    @cached_property
+    def subgroups(self) -> list[tuple[str, Assessment]]:
+        """The subgroups that were asked for."""
+        with self._quiet():
+            return [(str(name), self.audit.subgroup(rule)) for name, rule in self._asked().items()]
+
+    def _asked(self) -> dict[str, str]:
+        asked = self.audit.about.get("subgroups") or {}
+        return dict(asked) if isinstance(asked, dict) else {str(rule): str(rule) for rule in asked}
+
+    def _quiet(self) -> _Quiet:
+        return _Quiet(self.extra)
+
+
+class _Quiet:
+    """Warnings go into the report, not to the screen."""
+
+    def __init__(self, into: list[EquieffortWarning]) -> None:
+        self.into = into
+
+    def __enter__(self) -> None:
+        self.caught = warnings.catch_warnings()
+        self.caught.__enter__()
+        warnings.simplefilter("ignore", EquieffortWarning)
+        self.collector = collecting()
+        self.kept = self.collector.__enter__()
+
+    def __exit__(self, *error: object) -> None:
+        self.collector.__exit__(None, None, None)
+        self.caught.__exit__(None, None, None)
+        self.into += self.kept
+
+
+def _part(found: Sweep, which: slice) -> Sweep:
+    return Sweep(
+        found.centres, found.quantiles[which], found.size[:, which], found.acting[:, which], found.cost[:, which]
+    )

@@ -1,0 +1,98 @@
+"""render(): sections into one HTML file that needs nothing else: no script, no network, no other file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+from markupsafe import Markup, escape
+
+from equieffort.report import background, burdens, sections
+from equieffort.report.blocks import Chart, Section
+from equieffort.report.layers import graph_chart
+from equieffort.report.material import Material
+from equieffort.report.svg import bar_chart, line_chart, step_chart
+from equieffort.report.words import Cell, Guard, Name, Phrase, clean, plain
+
+if TYPE_CHECKING:
+    from equieffort._audit import Audit
+
+TITLE = "Equality of effort"
+LONGEST_WORD = 24
+DRAWN: dict[str, Callable[..., Markup]] = {
+    "line": line_chart,
+    "step": step_chart,
+    "bars": bar_chart,
+    "graph": graph_chart,
+}
+
+
+def render(audit: Audit, *, title: str = "", suppress_below: int = 0, command: str = "") -> str:
+    """The report of an audit as one HTML file.
+
+    Parameters
+    ----------
+    audit
+        Live or loaded.
+    title
+        What the report is about, in a few words.
+    suppress_below
+        Counts of people from 1 to this number less one are not shown, nor what they could be worked out from, nor
+        single people. 0 shows everything.
+    command
+        The command that made the audit, for whoever wants to repeat it.
+    """
+    from jinja2 import Environment, StrictUndefined
+
+    found = outline(audit, suppress_below, command)
+    environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined)
+    environment.filters |= {"words": _words, "plain": plain, "drawn": _drawn}
+    environment.tests["kind"] = _is_kind
+    source = files("equieffort.report").joinpath("template.html").read_text(encoding="utf-8")
+    page = environment.from_string(source).render(
+        title=title or TITLE, subtitle=TITLE if title else "", sections=found, suppressed=suppress_below
+    )
+    return clean(page)
+
+
+def outline(audit: Audit, suppress_below: int = 0, command: str = "") -> list[Section]:
+    """All sections in their order."""
+    material = Material(audit, Guard(suppress_below))
+    found = [
+        sections.verdict(material),
+        sections.people(material),
+        sections.levels(material),
+        sections.curve(material),
+        burdens.costs(material),
+        burdens.no_recourse(material),
+        burdens.actions(material),
+        background.graph(material),
+        burdens.features(material),
+        background.assumptions(material),
+        background.individuals(material),
+        sections.separate(material),
+        background.reproduce(material, command),
+    ]
+    return [section for section in found if section is not None]
+
+
+def _words(cell: Cell) -> Markup:
+    """Pieces with names isolated, so that the direction of their letters stays theirs."""
+    pieces = (cell,) if isinstance(cell, str) else cell
+    return Markup("").join(_isolated(piece) if isinstance(piece, Name | Phrase) else escape(piece) for piece in pieces)
+
+
+def _isolated(name: str) -> Markup:
+    # Only words too long for a column are broken anywhere; others keep their column wide enough.
+    is_long = any(len(word) > LONGEST_WORD for word in name.split())
+    marks = Markup(' dir="ltr"' if isinstance(name, Phrase) else "") + Markup(' class="break"' if is_long else "")
+    return Markup("<bdi{}>{}</bdi>").format(marks, str(name))
+
+
+def _drawn(chart: Chart) -> Markup:
+    return DRAWN[chart.kind](f"chart-{chart.name}", chart.title, chart.described, **chart.given)
+
+
+def _is_kind(block: Any, name: str) -> bool:
+    return type(block).__name__ == name

@@ -1,0 +1,239 @@
+"""From a spec to an audit: reads the data, loads or trains the model, checks everything, solves."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from equieffort._audit import Audit, audit
+from equieffort.errors import DataError, EquieffortWarning, ParameterError, closest, collecting, listed
+from equieffort.groups import Groups
+from equieffort.inputs import read_table
+from equieffort.models import Surrogate, load_model, train_surrogate
+from equieffort.problem import RecourseProblem
+from equieffort.recourse import Progress
+from equieffort.rules import parse_rule
+from equieffort.scm import StructuralCausalModel
+from equieffort.solvers import Auto
+from equieffort.spec import Spec
+
+FILL_IN = "FILL_IN"
+"""What `equieffort init` writes where only a person can know the answer."""
+
+
+def silent(stage: str, done: int, total: int, note: str = "") -> None:
+    """Tells nobody."""
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """Everything an audit needs, checked as far as it can be without solving."""
+
+    spec: Spec
+    people: pd.DataFrame
+    classifier: Any
+    scm: StructuralCausalModel
+    surrogate: Surrogate | None
+    source: dict[str, Any]
+    """Name, hash and number of rows of the data."""
+    warnings: tuple[EquieffortWarning, ...]
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """How much work an audit would be."""
+
+    rows: int
+    unfavourable: dict[str, int]
+    """How many people are to be solved, by group."""
+    patterns: int
+    """How many sets of interventions are tried for each of them."""
+    solver: str
+    reason: str
+
+    def __str__(self) -> str:
+        people = sum(self.unfavourable.values())
+        groups = ", ".join(f"{label}: {count:,}" for label, count in self.unfavourable.items())
+        return "\n".join(
+            [
+                f"{self.rows:,} rows, {people:,} decided unfavourably ({groups}).",
+                f"{self.patterns:,} sets of interventions each, {people * self.patterns:,} small problems in all.",
+                f"{self.solver}: {self.reason}",
+            ]
+        )
+
+
+def prepare(spec: Spec, *, progress: Progress = silent, unsafe_load_pickle: bool = False) -> Prepared:
+    """Read the data, get the model, fit the structural equations."""
+    with collecting() as kept:
+        progress("reading the data", 0, 1)
+        digest = file_hash(spec.data.path)
+        table = read_table(spec.data)
+        source = {"path": spec.data.path.name, "sha256": digest, "rows": len(table)}
+        progress("reading the data", 1, 1, f"{len(table):,} rows")
+        people = table if spec.label is None else table.drop(columns=[spec.label], errors="ignore")
+        _check_subgroups(spec, people)
+        surrogate = None
+        if spec.model.train is not None:
+            progress("training the surrogate", 0, 1)
+            surrogate = _train(spec, table, people)
+            classifier = surrogate.classifier
+            progress("training the surrogate", 1, 1, f"{surrogate.agreement:.1%} agreement")
+        else:
+            assert spec.model.file is not None
+            classifier = load_model(spec.model.file, unsafe_load_pickle=unsafe_load_pickle)
+        categorical = [name for name, kind in spec.schema.kinds.items() if kind == "categorical"]
+        scm = StructuralCausalModel(spec.edges, nodes=spec.nodes, categorical=categorical)
+        scm.graph.require(people.columns)
+        scm = scm.fit(_complete(people, scm.graph.nodes) if spec.data.missing != "error" else people)
+    return Prepared(spec, people, classifier, scm, surrogate, source, tuple(kept))
+
+
+def estimate(prepared: Prepared) -> Estimate:
+    """Check the parts against each other and count the work, without solving anything."""
+    spec, people = prepared.spec, prepared.people
+    problem = RecourseProblem.of(
+        prepared.classifier, people, schema=spec.schema, scm=prepared.scm, cost=spec.cost,
+        missing=spec.data.missing,
+    )  # fmt: skip
+    choice = Auto().select(problem)
+    asked = people if spec.data.missing == "model" else _complete(people, problem.names)
+    groups = Groups.of(asked, spec.schema)
+    refused = ~problem.decision.is_favourable(asked)
+    counts = np.bincount(groups.codes[refused], minlength=len(groups.labels)).tolist()
+    return Estimate(
+        len(people),
+        dict(zip(groups.labels, counts, strict=True)),
+        choice.solver.patterns(problem),
+        type(choice.solver).__name__,
+        choice.reason,
+    )
+
+
+def run_spec(spec: Spec, *, progress: Progress = silent, unsafe_load_pickle: bool = False, command: str = "") -> Audit:
+    """The audit that a spec describes.
+
+    `about` says in addition how the data, the spec and a surrogate entered; `progress` is told how far the work is;
+    `command` is kept as the way to do it again.
+    """
+    return run_prepared(
+        prepare(spec, progress=progress, unsafe_load_pickle=unsafe_load_pickle), progress=progress, command=command
+    )
+
+
+def run_prepared(prepared: Prepared, *, progress: Progress = silent, command: str = "") -> Audit:
+    """Solve what was prepared."""
+    spec = prepared.spec
+    done = audit(
+        prepared.classifier, prepared.people, schema=spec.schema, scm=prepared.scm, cost=spec.cost,
+        neighbourhood=spec.neighbourhood, criteria=spec.criteria, missing=spec.data.missing,
+        progress=progress,
+    )  # fmt: skip
+    if file_hash(spec.data.path) != prepared.source["sha256"]:
+        raise DataError(
+            "RUN_CHANGED",
+            f"{spec.data.path.name!r} changed while it was being audited.",
+            fix="Run the audit again once nothing writes to the file.",
+        )
+    about = done.about | {
+        "title": spec.title,
+        "data": prepared.source,
+        "spec": spec.text,
+        "subgroups": dict(spec.subgroups),
+        "suppress_below": spec.suppress_below,
+        "random_state": spec.random_state,
+        "command": command,
+    }
+    if prepared.surrogate is not None:
+        about["surrogate"] = {
+            "kind": spec.model.train,
+            "agreement": float(prepared.surrogate.agreement),
+            "by_group": {str(label): float(share) for label, share in prepared.surrogate.by_group.items()},
+            "required": spec.min_agreement,
+        }
+    warnings = {(w.code, w.what): w for w in (*prepared.warnings, *done.warnings)}
+    return replace(done, about=about, warnings=tuple(warnings.values()))
+
+
+def unfilled(text: str) -> list[str]:
+    """The places that `equieffort init` left for a person to fill in, as "line N: ..." of a spec's text.
+
+    >>> unfilled("sensitive:\\n  column: FILL_IN   # which?\\n# FILL_IN\\n")
+    ['line 2 (column)']
+    """
+    found = []
+    for n, line in enumerate(text.splitlines(), start=1):
+        content = line.split(" #")[0]
+        if FILL_IN in content and not content.lstrip().startswith("#"):
+            found.append(f"line {n} ({content.split(':')[0].strip()})")
+    return found
+
+
+def check_filled(path: Path) -> None:
+    """Refuse a spec in which questions are still open."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return  # read_spec says what is wrong with the file itself
+    if open_places := unfilled(text):
+        raise ParameterError(
+            "SPEC_UNFILLED",
+            f"{path.name!r} still says {FILL_IN} in {', '.join(open_places[:12])}"
+            f"{f' and {len(open_places) - 12} more' if len(open_places) > 12 else ''}.",
+            fix="Write your answers there: the comments beside them say what is asked.",
+        )
+
+
+def file_hash(path: Path) -> str:
+    """SHA-256 of a file; empty if it cannot be read (whoever reads it says why)."""
+    digest = hashlib.sha256()
+    try:
+        with path.open("rb") as file:
+            while block := file.read(1 << 20):
+                digest.update(block)
+    except OSError:
+        return ""
+    return digest.hexdigest()
+
+
+def _train(spec: Spec, table: pd.DataFrame, people: pd.DataFrame) -> Surrogate:
+    kind = spec.model.train
+    assert kind is not None
+    if spec.label is None or spec.label not in table.columns:
+        raise DataError(
+            "DATA_MISSING_COLUMN",
+            f"The decision column {spec.label!r} is not in {spec.data.path.name!r}. "
+            f"{closest(spec.label, table.columns)}".rstrip(),
+            fix=f"The columns are {listed(table.columns)}.",
+        )
+    if spec.data.missing != "error":
+        whole = _whole(table, [*spec.features, *spec.schema.sensitive_columns, spec.label])
+        table, people = table[whole], people[whole]
+    groups = Groups.of(table, spec.schema)
+    labels = pd.Series(np.array(groups.labels, dtype=object)[groups.codes], index=table.index)
+    return train_surrogate(
+        kind, people, table[spec.label], features=spec.features, groups=labels, random_state=spec.random_state
+    )
+
+
+def _check_subgroups(spec: Spec, people: pd.DataFrame) -> None:
+    """Find out before solving whether every rule can be read and asked."""
+    columns = {str(name): people[name].to_numpy() for name in people.columns}
+    for rule in spec.subgroups.values():
+        parse_rule(rule).evaluate(columns)
+
+
+def _whole(frame: pd.DataFrame, names: Iterable[str]) -> Any:
+    """Who has a value in each of these columns."""
+    present = [name for name in dict.fromkeys(names) if name in frame.columns]
+    return frame[present].notna().all(axis=1).to_numpy()
+
+
+def _complete(frame: pd.DataFrame, names: Iterable[str]) -> pd.DataFrame:
+    return frame[_whole(frame, names)]

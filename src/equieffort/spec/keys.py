@@ -1,0 +1,259 @@
+"""The table of all keys. Reading, `docs/spec.md` and the JSON schema are made from it and from nothing else.
+
+>>> [row.path for row in rows() if row.path.startswith("sensitive")]
+['sensitive', 'sensitive.column', 'sensitive.protected', 'sensitive.reference']
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from equieffort.frames import KINDS
+from equieffort.spec.kinds import Either, Flag, Kind, ListOf, Number, OrNone, Text, Value
+from equieffort.spec.sections import REQUIRED, Key, MapOf, Section
+
+COLUMN = Text(named="the name of a column")
+COLUMNS = ListOf(COLUMN, "a list of column names", least=1)
+EDGES = ListOf(ListOf(COLUMN, "a pair [cause, effect]", length=2), "a list of pairs [cause, effect]")
+FILE = Text(named="the path of a file")
+SHARE = Number(above=0, high=1)
+GROUP = Either((Value(), ListOf(Value(), "a list of values, one for each sensitive column", least=1)))
+
+DATA = Section(
+    {
+        "path": Key(FILE, "The table of people, CSV or Parquet.", REQUIRED, example="decisions.csv"),
+        "id": Key(COLUMN, "The column that names people, kept as text; otherwise rows are counted from 0."),
+        "encoding": Key(Text(named="the name of an encoding"), "How a CSV file writes letters as bytes.", "utf-8"),
+        "delimiter": Key(Text(empty=True, named="one character"), "What stands between the cells of a CSV file.", ","),
+        "decimal": Key(Text((".", ",")), "What stands before the decimals of numbers in a CSV file.", "."),
+        "missing": Key(
+            Text(("error", "drop", "model")),
+            "What to do about people with an empty cell: refuse the data, leave them out, or let the model decide and "
+            "call their recourse unknown.",
+            "error",
+        ),
+    }
+)
+MODEL = Section(
+    {
+        "file": Key(FILE, "A saved model."),
+        "train": Key(
+            Text(("logistic", "ridge", "linear_svc")),
+            "Train a stand-in on the recorded decisions. What is found holds for the stand-in, so its agreement with "
+            "the decisions is reported.",
+        ),
+    },
+    one_of=("file", "train"),
+)
+OUTCOME = Section(
+    {
+        "column": Key(COLUMN, "The column of recorded decisions; needed to train a stand-in."),
+        "favourable": Key(Value(), "The decision people want.", REQUIRED, example="approved"),
+    }
+)
+SENSITIVE = Section(
+    {
+        "column": Key(
+            Either((COLUMN, COLUMNS)),
+            "The column whose values are the groups, or several that form them together.",
+            REQUIRED,
+            example="sex",
+        ),
+        "protected": Key(
+            Either((Value(), ListOf(GROUP, "a list of them", least=1))),
+            "The group, or groups, that may need more effort. With several columns a group is a list of values.",
+            REQUIRED,
+            example="female",
+        ),
+        "reference": Key(GROUP, "The group they are compared with; needed once more than one other remains."),
+    }
+)
+GRAPH = Section(
+    {
+        "edges": Key(EDGES, "Pairs [cause, effect]."),
+        "file": Key(FILE, "A graph in GML or DOT."),
+        "nodes": Key(COLUMNS, "Features that neither cause nor follow others, to say that this is meant."),
+    },
+    one_of=("edges", "file"),
+)
+ROLE = Text(("actionable", "mutable", "immutable"))
+FEATURE = Section(
+    {
+        "role": Key(
+            ROLE,
+            "Whether a person may set it, it only follows its causes, or it must not move.",
+            REQUIRED,
+            example="actionable",
+        ),
+        "kind": Key(Text(KINDS), "Which values it can take; otherwise told from the column."),
+        "direction": Key(Text(("both", "up", "down")), "Where an action may move it.", "both"),
+        "lower": Key(Number(), "The least value an action may set."),
+        "upper": Key(Number(), "The greatest value an action may set."),
+        "max_increase": Key(Number(low=0), "The largest step up from a person's own value."),
+        "max_decrease": Key(Number(low=0), "The largest step down from a person's own value."),
+        "plausible": Key(
+            ListOf(OrNone(Number()), "a pair [low, high]", length=2),
+            "The range in which its value must end, however it came about; null leaves an end open.",
+        ),
+        "weight": Key(
+            Either((Number(above=0), ListOf(Number(above=0), "a pair [up, down]", length=2))),
+            "What a unit of scaled change costs, perhaps different up and down.",
+            1,
+        ),
+    }
+)
+COST = Section(
+    {
+        "kind": Key(
+            Text(("l1", "percentile")),
+            "Effort as the sum of scaled changes, or as the share of people that a change overtakes.",
+            "l1",
+        ),
+        "scale": Key(
+            Text(("range", "std", "mad", "own")),
+            "By what a change is divided under l1: the feature's range, standard deviation, median absolute deviation, "
+            "or the person's own value. Left out, the range.",
+        ),
+        "quantiles": Key(
+            ListOf(Number(low=0, high=1), "a pair [low, high]", length=2),
+            "Take the range between these quantiles, so that a few extreme values do not stretch it.",
+        ),
+        "knots": Key(Number(low=2, whole=True), "Keep so many quantiles under percentile, which is faster."),
+    }
+)
+NEIGHBOURHOOD = Section(
+    {
+        "quantile": Key(SHARE, "The nearest share of all people counts as alike."),
+        "k": Key(Number(low=1, whole=True), "The k nearest people count as alike."),
+        "distance": Key(Text(("l1", "l2")), "Scaled differences added up, or as a Euclidean length.", "l1"),
+        "features": Key(COLUMNS, "Compare people by these columns only."),
+    },
+    one_of=("quantile", "k"),
+)
+CRITERIA = Section(
+    {
+        "tau": Key(Number(low=1), "The largest ratio of average efforts that counts as equal.", 1.25),
+        "epsilon": Key(SHARE, "The smallest difference in possible recourse that counts as unequal.", 0.05),
+        "rule": Key(
+            Text(("two-sided", "literal")),
+            "Whether a ratio far below 1 is unequal too, or only one above tau, as the paper prints it.",
+            "two-sided",
+        ),
+        "min_people": Key(
+            Number(low=1, whole=True), "Groups with fewer unfavourably decided people get no verdict.", 10
+        ),
+        "certified": Key(Flag(), "Judge only what no unsolved row can overturn.", True),
+    }
+)
+SURROGATE = Section(
+    {
+        "min_agreement": Key(
+            SHARE, "A stand-in that agrees with fewer of the held-out decisions gives an inconclusive audit.", 0.9
+        )
+    }
+)
+REPORT = Section(
+    {"suppress_below": Key(Number(low=0, whole=True), "Hide the numbers of groups with fewer people than this.", 0)}
+)
+
+SPEC = Section(
+    {
+        "title": Key(Text(empty=True), "The heading of the report.", ""),
+        "data": Key(DATA, "Where the people are.", REQUIRED, example="{path: decisions.csv}"),
+        "model": Key(MODEL, "Whose decisions are audited.", REQUIRED, example="{train: logistic}"),
+        "outcome": Key(OUTCOME, "What is decided.", REQUIRED, example="{column: decision, favourable: approved}"),
+        "sensitive": Key(SENSITIVE, "Who is compared with whom.", REQUIRED, example="{column: sex, protected: female}"),
+        "also_protected": Key(COLUMNS, "Further columns that no action may change."),
+        "use_sensitive": Key(Flag(), "Let a model that is trained here see the sensitive columns.", False),
+        "graph": Key(
+            Either((EDGES, GRAPH)),
+            "What causes what. An empty list says that nothing does.",
+            REQUIRED,
+            example="[[income, debt]]",
+        ),
+        "features": Key(
+            MapOf(Either((ROLE, FEATURE)), "a table of features", least=1),
+            "What may happen to each feature: its role alone, or a table. A model that is trained here sees these.",
+            REQUIRED,
+            example="{income: {role: actionable, direction: up}}",
+        ),
+        "cost": Key(COST, "How effort is measured."),
+        "neighbourhood": Key(NEIGHBOURHOOD, "Who counts as alike; left out, everybody does."),
+        "subgroups": Key(
+            MapOf(Text(named="a rule"), "a table of rules"),
+            'Groups to look at on their own: a name and a rule, such as "age < 25".',
+        ),
+        "criteria": Key(CRITERIA, "What counts as equal."),
+        "surrogate": Key(SURROGATE, "What a stand-in must reach."),
+        "report": Key(REPORT, "What a report shows."),
+        "random_state": Key(
+            Number(low=0, high=2**32 - 1, whole=True), "Where chance starts, so that a run can be repeated.", 0
+        ),
+    }
+)
+
+
+@dataclass(frozen=True)
+class Row:
+    """A key as the documentation shows it."""
+
+    path: str
+    key: Key
+
+    @property
+    def kind(self) -> str:
+        """In words."""
+        kind = self.key.kind
+        if isinstance(kind, Section):
+            return "a table"
+        if isinstance(kind, Either):
+            return " or ".join("a table" if isinstance(form, Section) else form.words for form in kind.forms)
+        return kind.words
+
+    @property
+    def default(self) -> str:
+        """In words."""
+        if self.key.required:
+            return "required"
+        default: Any = self.key.default
+        if default is None:
+            return ""
+        return (
+            f"`{str(default).lower()}`"
+            if isinstance(default, bool)
+            else f'`"{default}"`'
+            if isinstance(default, str)
+            else f"`{default}`"
+        )
+
+
+def rows(section: Section = SPEC, above: str = "") -> Iterator[Row]:
+    """Every key with its path, sections before what is in them."""
+    for name, key in section.keys.items():
+        path = f"{above}{name}"
+        yield Row(path, key)
+        inner, star = _section(key.kind)
+        if inner is not None:
+            yield from rows(inner, f"{path}.{star}")
+
+
+def _section(kind: Kind) -> tuple[Section | None, str]:
+    if isinstance(kind, Section):
+        return kind, ""
+    if isinstance(kind, MapOf):
+        return _section(kind.item)[0], "*."
+    if isinstance(kind, Either):
+        return next((form for form in kind.forms if isinstance(form, Section)), None), ""
+    return None, ""
+
+
+def json_schema() -> dict[str, Any]:
+    """The spec as JSON schema, for editors that complete and check while one types."""
+    head = {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "equieffort spec",
+        "description": "What is audited and by which rules.",
+    }
+    return head | SPEC.schema()

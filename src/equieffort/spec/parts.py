@@ -1,0 +1,60 @@
+"""What a spec becomes once it is read: values of this package, checked against each other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from equieffort.cost import Cost
+from equieffort.frames import Missing
+from equieffort.neighbours import Neighbourhood
+from equieffort.schema import Schema
+from equieffort.verdict import Criteria
+
+
+@dataclass(frozen=True)
+class DataSource:
+    """A table of people in a file, and how to read it."""
+
+    path: Path
+    encoding: str = "utf-8"
+    delimiter: str = ","
+    decimal: str = "."
+    id: str | None = None
+    """The column that names people; it becomes the index, as text."""
+    missing: Missing = "error"
+
+
+@dataclass(frozen=True)
+class ModelSource:
+    """A saved model, or the kind of stand-in to train: exactly one of them."""
+
+    file: Path | None = None
+    train: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Spec:
+    """Everything an audit needs, except for the people themselves."""
+
+    data: DataSource
+    model: ModelSource
+    label: str | None
+    """The column of recorded decisions."""
+    schema: Schema
+    features: list[str]
+    """The columns that a model trained here may see."""
+    edges: list[tuple[str, str]]
+    nodes: list[str]
+    """Nodes of the graph that no edge mentions."""
+    cost: Cost
+    neighbourhood: Neighbourhood
+    criteria: Criteria
+    subgroups: dict[str, str]
+    random_state: int = 0
+    min_agreement: float = 0.9
+    title: str = ""
+    suppress_below: int = 0
+    path: Path | None = None
+    text: str = ""
+    """The spec as it was written."""

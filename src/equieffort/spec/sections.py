@@ -1,0 +1,137 @@
+"""Tables of the spec: `Section` with known keys, `MapOf` with the user's own.
+
+>>> from equieffort.spec.kinds import Number
+>>> from equieffort.spec.nodes import read_nodes
+>>> criteria = Section({"tau": Key(Number(low=1), "The largest ratio that counts as equal.", 1.25)})
+>>> criteria.read(read_nodes("{}"), "criteria"), criteria.read(read_nodes("tau: 2"), "criteria")
+({'tau': 1.25}, {'tau': 2})
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from equieffort.errors import closest, listed
+from equieffort.spec.kinds import Kind
+from equieffort.spec.nodes import Node, Table
+
+REQUIRED = object()
+
+
+@dataclass(frozen=True)
+class Key:
+    """One key of a section: what it may be, what it is about, and its default (None: left out)."""
+
+    kind: Kind
+    about: str
+    default: Any = None
+    example: str = field(default="", kw_only=True)
+
+    @property
+    def required(self) -> bool:
+        """Whether it must be given."""
+        return self.default is REQUIRED
+
+    @property
+    def otherwise(self) -> Any:
+        """What holds if it is left out: its default, or those of the keys in it."""
+        if isinstance(self.kind, Section) and not self.kind.one_of:
+            return {name: key.otherwise for name, key in self.kind.keys.items()}
+        return self.default
+
+
+@dataclass(frozen=True)
+class Section(Kind):
+    """A table with known keys."""
+
+    keys: Mapping[str, Key]
+    one_of: tuple[str, ...] = ()
+    """Keys of which exactly one must be given."""
+
+    @property
+    def words(self) -> str:
+        """Its keys."""
+        return f"a table with the keys {listed(self.keys, 20)}"
+
+    def accepts(self, node: Node) -> bool:
+        """A table."""
+        return isinstance(node, Table)
+
+    def read(self, node: Node, where: str) -> dict[str, Any]:
+        """All values, with defaults for those left out."""
+        if not isinstance(node, Table):
+            self.refuse(node, where or "the spec")
+        for name, place in node.keys.items():
+            if name not in self.keys:
+                inside = f" in {where}" if where else ""
+                hint = closest(name, [key for key in self.keys if key not in node.keys]) or closest(name, self.keys)
+                raise place.error(
+                    "SPEC_KEY",
+                    f"unknown key {name!r}{inside}. {hint}".rstrip(),
+                    f"The keys{f' of {where}' if where else ''} are {listed(self.keys, 30)}.",
+                )
+        for name, key in self.keys.items():
+            if key.required and name not in node.keys:
+                raise node.at.error(
+                    "SPEC_KEY",
+                    f"{where or 'the spec'} lacks the key {name!r}.",
+                    f"Add it, for instance `{name}: {key.example}`. {key.about}",
+                )
+        given = [name for name in self.one_of if name in node.keys]
+        if self.one_of and len(given) != 1:
+            either = " or ".join(map(repr, self.one_of))
+            at = node.keys[given[1]] if given else node.at
+            neither = f"has neither {' nor '.join(map(repr, self.one_of))}"
+            has = f"has both {given[0]!r} and {given[1]!r}" if given else neither
+            raise at.error("SPEC_KEY", f"{where} {has}.", f"Give exactly one: {either}.")
+        return {
+            name: key.kind.read(node.values[name], f"{where}.{name}" if where else name)
+            if name in node.values
+            else key.otherwise
+            for name, key in self.keys.items()
+        }
+
+    def schema(self) -> dict[str, Any]:
+        """An object."""
+        properties = {}
+        for name, key in self.keys.items():
+            properties[name] = key.kind.schema() | {"description": key.about}
+            if not key.required and key.default is not None:
+                properties[name]["default"] = key.default
+        schema: dict[str, Any] = {"type": "object", "properties": properties, "additionalProperties": False}
+        if required := [name for name, key in self.keys.items() if key.required]:
+            schema["required"] = required
+        if self.one_of:
+            schema["oneOf"] = [{"required": [name]} for name in self.one_of]
+        return schema
+
+
+@dataclass(frozen=True)
+class MapOf(Kind):
+    """A table whose keys are the user's own names."""
+
+    item: Kind
+    named: str
+    least: int = 0
+
+    @property
+    def words(self) -> str:
+        """Its name."""
+        return self.named
+
+    def accepts(self, node: Node) -> bool:
+        """A table."""
+        return isinstance(node, Table)
+
+    def read(self, node: Node, where: str) -> dict[str, Any]:
+        """All values."""
+        if not isinstance(node, Table) or len(node.values) < self.least:
+            self.refuse(node, where)
+        return {name: self.item.read(value, f"{where}.{name}") for name, value in node.values.items()}
+
+    def schema(self) -> dict[str, Any]:
+        """An object with any keys."""
+        schema: dict[str, Any] = {"type": "object", "additionalProperties": self.item.schema()}
+        return schema | ({"minProperties": self.least} if self.least else {})

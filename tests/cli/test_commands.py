@@ -1,0 +1,71 @@
+"""The command line as a whole: help, the demo, the paper's command, and what it loads."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+import equieffort as ee
+
+COMMANDS = ["init", "audit", "check", "report", "explain", "diff", "demo", "schema", "paper"]
+
+
+def test_help_lists_every_command_and_exit_code(call):
+    done = call("--help")
+    assert done.exit_code == 0
+    assert all(name in done.stdout for name in COMMANDS)
+    for words in ("0 effort", "1 unequal", "2 bad", "3 incomplete", "4", "130 interrupted"):
+        assert words in " ".join(done.stdout.split())
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_help(call, command):
+    done = call(command, "--help")
+    assert done.exit_code == 0
+    assert "Usage" in done.stdout
+
+
+def test_help_loads_nothing_heavy():
+    code = (
+        "import sys\nsys.argv = ['equieffort', 'audit', '--help']\nfrom equieffort.cli import main\n"
+        "try: main()\nexcept SystemExit: pass\n"
+        "heavy = ('numpy', 'pandas', 'scipy', 'sklearn', 'numba', 'yaml', 'jinja2')\n"
+        "print([name for name in heavy if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, timeout=60)
+    assert done.stdout.splitlines()[-1] == "[]", done.stderr
+
+
+def test_version(call):
+    assert call("--version").stdout == f"equieffort {ee.__version__}\n"
+
+
+@pytest.mark.parametrize(
+    "arguments", [["audti"], ["audit"], ["check"], ["demo", "french"], ["check", "x", "--rule", "a"]]
+)
+def test_a_wrong_call_is_bad_input(call, arguments):
+    assert call(*arguments).exit_code == 2
+
+
+@pytest.mark.parametrize("which", ["german", "synthetic"])
+def test_the_demo_writes_its_audit_and_its_report(call, tmp_path, which):
+    done = call("demo", which, "-o", tmp_path / "shown")
+    assert done.exit_code == 0, done.output
+    made = ee.load(tmp_path / "shown.audit")
+    assert str(made.verdict) in done.stdout
+    page = (tmp_path / "shown.html").read_text(encoding="utf-8")
+    assert page.lstrip().lower().startswith("<!doctype html")
+
+
+def test_the_demo_looks_at_its_outputs_first(call, tmp_path):
+    done = call("demo", "-o", tmp_path / "no" / "shown")
+    assert done.exit_code == 2
+    assert "Code: OUTPUT" in done.stderr
+
+
+def test_the_papers_command_refuses_an_unknown_preset(call, tmp_path):
+    done = call("paper", "--out", tmp_path / "p", "--preset", "publishd")
+    assert done.exit_code == 2
+    assert "publishd" in done.stderr

@@ -1,0 +1,153 @@
+"""Commands that read saved audits: check, report, explain, diff."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from dataclasses import replace
+from xml.etree import ElementTree
+
+import pytest
+
+import equieffort as ee
+from equieffort.comparison import compare_audits
+
+
+@pytest.fixture
+def made(audited, tmp_path, monkeypatch):
+    """A saved audit alone in a folder: neither the data, the spec nor the model are there."""
+    for name in ("made.audit", "later.audit"):
+        shutil.copy(audited / name, tmp_path / name)
+    monkeypatch.chdir(tmp_path)
+    return ee.load("made.audit")
+
+
+# -- check ------------------------------------------------------------------------------------------------------------
+
+
+def test_check_repeats_the_verdict(made, call):
+    done = call("check", "made.audit")
+    assert done.exit_code == 1
+    assert done.stdout.startswith(str(made.verdict))
+
+
+def test_check_with_other_criteria(made, call):
+    done = call("check", "made.audit", "--tau", "100", "--epsilon", "1", "--format", "json")
+    assert done.exit_code == 0, done.output
+    told = json.loads(done.stdout)
+    assert told["verdict"]["outcome"] == "equal"
+    assert told["criteria"]["tau"] == 100
+    assert call("check", "made.audit", "--min-people", "5000").exit_code == 4
+
+
+def test_check_with_the_papers_rule(made, call):
+    done = call("check", "made.audit", "--rule", "literal", "--tau", "1.01", "--epsilon", "1", "--format", "json")
+    told = json.loads(done.stdout)
+    assert told["criteria"]["rule"] == "literal"
+    criteria = ee.Criteria(1.01, 1.0, ee.Literal(), made.criteria.min_people)
+    expected = replace(made, criteria=criteria).verdict
+    assert told["verdict"]["text"] == str(expected)
+
+
+def test_check_for_build_servers(made, call, tmp_path):
+    log = json.loads(call("check", "made.audit", "--format", "sarif").stdout)
+    assert log["runs"][0]["results"][0]["kind"] == "fail"
+    done = call("check", "made.audit", "--format", "junit", "-o", "result.xml")
+    assert done.exit_code == 1
+    assert done.stdout == ""
+    assert ElementTree.parse(tmp_path / "result.xml").getroot().get("tests") == "2"
+
+
+@pytest.mark.parametrize(
+    ("options", "code"),
+    [(["--tau", "0.5"], "CRITERIA_INVALID"), (["--epsilon", "2"], "CRITERIA_INVALID"), (["-o", "no/x"], "OUTPUT")],
+)
+def test_check_refuses_what_makes_no_sense(made, call, options, code):
+    done = call("check", "made.audit", *options)
+    assert done.exit_code == 2
+    assert f"Code: {code}" in done.stderr
+
+
+@pytest.mark.parametrize("command", [["check"], ["report"], ["explain", "--row", "1"]])
+def test_what_is_no_audit_is_refused(tmp_path, call, command):
+    (tmp_path / "x.audit").write_bytes(b"PK no zip")
+    for name in ("x.audit", "y.audit"):
+        done = call(command[0], tmp_path / name, *command[1:])
+        assert done.exit_code == 2
+        assert "Code: AUDIT_FILE" in done.stderr
+    assert not (tmp_path / "x.html").exists()
+
+
+# -- report -----------------------------------------------------------------------------------------------------------
+
+
+def test_report_writes_beside_the_audit(made, call, tmp_path):
+    done = call("report", "made.audit")
+    assert done.exit_code == 0, done.output
+    page = (tmp_path / "made.html").read_text(encoding="utf-8")
+    assert page.lstrip().lower().startswith("<!doctype html")
+    assert "made.html" in done.stdout
+
+
+def test_report_elsewhere_and_with_cells_hidden(made, call, tmp_path):
+    done = call("report", "made.audit", "-o", "page.html", "--suppress-below", "1000")
+    assert done.exit_code == 0, done.output
+    assert (tmp_path / "page.html").read_text(encoding="utf-8") != ""
+    assert call("report", "made.audit", "-o", "no/page.html").exit_code == 2
+    assert call("report", "made.audit", "--suppress-below", "-1").exit_code == 2
+
+
+# -- explain ----------------------------------------------------------------------------------------------------------
+
+
+def test_explain_says_what_the_audit_says(made, call):
+    label = made.recourse.frame().query("status == 'optimal'").index[0]
+    done = call("explain", "made.audit", "--row", label)
+    assert done.exit_code == 0
+    assert done.stdout == f"{made.explain(label)}\n"
+
+
+def test_explain_names_unknown_people(made, call):
+    done = call("explain", "made.audit", "--row", "1")
+    assert done.exit_code == 2
+    assert "'00000'" in done.stderr
+    assert "Code: DATA_UNKNOWN_ROW" in done.stderr
+
+
+def test_explain_by_number_where_labels_are_numbers(made, call, tmp_path):
+    import numpy as np
+    import pandas as pd
+
+    X = pd.DataFrame({"s": list("ab") * 20, "x": np.arange(40.0)})
+    schema = ee.Schema(sensitive="s", protected="a", favourable=True, features={"x": "actionable"})
+    scm = ee.StructuralCausalModel([], nodes=["s", "x"]).fit(X)
+    ee.audit(ee.LinearScore({"x": 1.0}, threshold=30.5), X, schema=schema, scm=scm).save("numbered.audit")
+    assert call("explain", "numbered.audit", "--row", "3").stdout.startswith("Person 3 (b)")
+    done = call("explain", "numbered.audit", "--row", "three")
+    assert done.exit_code == 2
+    assert "whole numbers" in done.stderr
+
+
+# -- diff -------------------------------------------------------------------------------------------------------------
+
+
+def test_diff_of_an_audit_with_itself(made, call):
+    done = call("diff", "made.audit", "made.audit")
+    assert done.exit_code == 0, done.output
+    assert "within noise" in done.stdout
+    assert "nobody changed" in done.stdout
+
+
+def test_diff_needs_the_same_prices_or_rescaling(made, call):
+    done = call("diff", "made.audit", "later.audit")
+    assert done.exit_code == 2
+    assert "Code: AUDIT_SCALES" in done.stderr
+    assert "--rescale" in done.stderr
+    expected = compare_audits(made, ee.load("later.audit"), rescale=True)
+    done = call("diff", "made.audit", "later.audit", "--rescale")
+    assert done.exit_code == int(expected.is_worse)
+    assert done.stdout.startswith(str(expected))
+    told = json.loads(call("diff", "made.audit", "later.audit", "--rescale", "--json").stdout)
+    assert told["matched"] == 160
+    assert told["rescaled"] is True
+    assert len(told["people"]) == len(expected.people)

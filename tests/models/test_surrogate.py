@@ -1,0 +1,187 @@
+"""train_surrogate: agreement against a cross-validation written out by hand, and what it refuses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression, RidgeClassifier
+from sklearn.model_selection import StratifiedKFold, cross_val_predict
+from sklearn.svm import LinearSVC
+
+import equieffort as ee
+from equieffort.classifiers import Decision, linear_view
+from equieffort.errors import EquieffortError, EquieffortWarning
+from equieffort.frames import Column, Encoding
+from equieffort.models import SURROGATES, train_surrogate
+
+RNG = np.random.default_rng(3)
+N = 150
+X = pd.DataFrame(
+    {
+        "income": RNG.normal(30, 10, N),
+        "job": RNG.choice(["baker", "clerk", "smith"], N),
+        "sex": RNG.choice(["f", "m"], N),
+        "unused": "x",
+    },
+    index=[f"p{k}" for k in range(N)],
+)
+Y = np.where(X["income"] + 8 * (X["job"] == "clerk") + RNG.normal(0, 4, N) > 33, "yes", "no")
+FINAL = {
+    "logistic": LogisticRegression(max_iter=10_000),
+    "ridge": RidgeClassifier(),
+    "linear_svc": LinearSVC(max_iter=10_000, random_state=5),
+}
+
+
+def train(kind: str = "logistic", X: Any = X, y: Any = Y, **options: Any) -> Any:
+    options = {"features": ["income", "job"], "groups": np.resize(X["sex"], len(X)), "random_state": 5} | options
+    return train_surrogate(kind, X, y, **options)
+
+
+def refused(code: str, **options: Any) -> EquieffortError:
+    with pytest.raises(EquieffortError) as caught:
+        train(**options)
+    assert caught.value.code == code
+    assert caught.value.fix
+    return caught.value
+
+
+def by_hand(kind: str) -> np.ndarray:
+    """Encode, scale and hold out without a pipeline: the scale comes from the people who are not held out."""
+    out = np.empty(N, dtype=object)
+    levels = pd.get_dummies(X["job"]).to_numpy(dtype=float)
+    income = X["income"].to_numpy()
+    for kept, held in StratifiedKFold(5, shuffle=True, random_state=5).split(np.zeros(N), Y):
+        scaled = (income - income[kept].mean()) / income[kept].std()
+        matrix = np.column_stack([levels, scaled])
+        out[held] = clone(FINAL[kind]).fit(matrix[kept], Y[kept]).predict(matrix[held])
+    return out == Y
+
+
+@pytest.mark.parametrize("kind", SURROGATES)
+def test_agreement_against_a_loop_by_hand(kind: str) -> None:
+    found = train(kind)
+    alike = by_hand(kind)
+    assert 0.7 < found.agreement < 1
+    assert found.agreement == alike.mean()
+    assert found.by_group == {sex: alike[X["sex"] == sex].mean() for sex in ("f", "m")}
+    assert (found.n, found.kind, found.folds) == (N, kind, 5)
+
+
+def test_agreement_against_cross_val_predict() -> None:
+    found = train()
+    folds = StratifiedKFold(5, shuffle=True, random_state=5)
+    held_out = cross_val_predict(clone(found.classifier), X[["income", "job"]], Y, cv=folds)
+    assert found.agreement == np.mean(held_out == Y)
+
+
+def test_it_is_fitted_on_everybody_and_sees_only_its_features() -> None:
+    found = train()
+    assert list(found.classifier.feature_names_in_) == ["income", "job"]
+    scaler = found.classifier[0].named_transformers_["numbers"]
+    assert scaler.mean_ == pytest.approx([X["income"].mean()])
+    assert scaler.n_samples_seen_ == N
+    assert found.classifier.classes_.tolist() == ["no", "yes"]
+
+
+def test_held_out_means_held_out() -> None:
+    # Decisions by coin and one column a person: a model judged on its own rows would agree with nearly everything.
+    rng = np.random.default_rng(0)
+    people = pd.DataFrame(rng.normal(size=(60, 58)), columns=[f"x{k}" for k in range(58)])
+    coin = rng.integers(0, 2, 60)
+    found = train_surrogate("ridge", people, coin, features=list(people), groups=coin, random_state=0)
+    assert np.mean(found.classifier.predict(people) == coin) == 1
+    assert found.agreement < 0.75
+
+
+def test_the_same_random_state_gives_the_same_answer() -> None:
+    one, two = train("linear_svc"), train("linear_svc")
+    assert one.agreement == two.agreement
+    assert np.array_equal(one.classifier[-1].coef_, two.classifier[-1].coef_)
+    assert len({train(random_state=k).agreement for k in range(3)}) > 1
+
+
+@pytest.mark.parametrize("kind", SURROGATES)
+def test_the_exact_solver_understands_it(kind: str) -> None:
+    model = train(kind).classifier
+    decision = Decision.of(model, "yes", X)
+    encoding = Encoding(tuple(Column.of(X[name]) for name in ("income", "job")))
+    view = linear_view(decision, encoding)
+    score = view.score(encoding.encode(X[["income", "job"]]))
+    assert score == pytest.approx(model.decision_function(X[["income", "job"]]))
+
+
+@pytest.mark.parametrize(("rare", "folds"), [(2, 2), (3, 3), (4, 4), (5, 5), (9, 5)])
+def test_fewer_folds_for_a_rare_outcome(rare: int, folds: int) -> None:
+    assert train(y=np.arange(N) < rare).folds == folds
+
+
+def test_a_level_that_only_one_person_has() -> None:
+    lonely = X.assign(job=["astronaut", *X["job"][1:]])
+    assert train(X=lonely).n == N
+
+
+@pytest.mark.parametrize("labels", [("no", "yes"), (0, 1), (False, True), (-1.0, 1.0)])
+@pytest.mark.parametrize("as_object", [True, False])
+def test_labels_keep_their_type(labels: tuple[Any, Any], as_object: bool) -> None:
+    y = [labels[value == "yes"] for value in Y]
+    found = train(y=pd.Series(y, dtype=object) if as_object else y)
+    assert found.classifier.classes_.tolist() == list(labels)
+    assert [type(value) for value in found.classifier.classes_.tolist()] == [type(value) for value in labels]
+    assert found.agreement == train().agreement
+
+
+def test_groups_are_named_by_text() -> None:
+    assert set(train(groups=np.arange(N) % 3).by_group) == {"0", "1", "2"}
+
+
+def test_labels_it_cannot_learn() -> None:
+    assert "All 150 decisions are 'yes'" in refused("MODEL_SURROGATE", y=["yes"] * N).what
+    assert "3 values, 'a', 'b', 'c'" in refused("MODEL_SURROGATE", y=["a", "b", "c"] * 50).what
+    assert "Only one decision is 'no'" in refused("MODEL_SURROGATE", y=["no"] + ["yes"] * (N - 1)).what
+    assert "different types: 1, 'no'" in refused("MODEL_SURROGATE", y=[1, "no"] * 75).what
+    assert "row 'p1'" in refused("DATA_MISSING_VALUES", y=["no", None] * 75).what
+
+
+def test_arguments_it_cannot_use() -> None:
+    assert "Did you mean 'logistic'?" in refused("PARAMETER", kind="logistc").what
+    refused("PARAMETER", features=[])
+    refused("PARAMETER", features=["income", "income"])
+    assert "Did you mean 'income'?" in refused("DATA_MISSING_COLUMN", features=["incme"]).what
+    refused("DATA_LENGTH", y=Y[:-1])
+    refused("DATA_LENGTH", groups=["f"])
+    refused("DATA_LENGTH", groups=None)
+    refused("DATA_MISSING_VALUES", groups=[None] * N)
+    assert "first in row 'p0'" in refused("DATA_MISSING_VALUES", X=X.assign(income=[np.nan, *X["income"][1:]])).what
+    assert "row 'p0'" in refused("DATA_NOT_FINITE", X=X.assign(income=[np.inf, *X["income"][1:]])).what
+    assert "'int', 'str'" in refused("DATA_TYPE", X=X.assign(job=[1, *X["job"][1:]])).what
+
+
+def test_a_fit_that_does_not_converge_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    original = LogisticRegression.__init__
+
+    def hasty(self: Any, **options: Any) -> None:
+        original(self, **(options | {"max_iter": 1}))
+
+    monkeypatch.setattr(LogisticRegression, "__init__", hasty)
+    monkeypatch.setattr(LogisticRegression, "_get_param_names", classmethod(lambda cls: ["max_iter", "random_state"]))
+    with pytest.warns(EquieffortWarning, match="before it had converged") as issued:
+        train()
+    assert len(issued) == 1
+
+
+def test_it_can_be_audited() -> None:
+    found = train(features=["income"])
+    people = X[["income", "sex"]]
+    scm = ee.StructuralCausalModel([("sex", "income")])
+    with pytest.warns(EquieffortWarning, match="explains"):
+        scm.fit(people)
+    schema = ee.Schema(
+        sensitive="sex", protected="f", reference="m", favourable="yes", features={"income": "actionable"}
+    )
+    result = ee.audit(found.classifier, people, schema=schema, scm=scm)
+    assert result.about["classifier"] == "Pipeline"

@@ -1,0 +1,384 @@
+"""The report says what the audit says, keeps hostile names as text, and keeps small groups to itself."""
+
+from __future__ import annotations
+
+import html
+import re
+import warnings
+from html.parser import HTMLParser
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from tests.report.worlds import GROUPS, HOSTILE, hostile, world
+
+import equieffort as ee
+from equieffort.errors import ParameterError
+from equieffort.report import model_card, render
+from equieffort.report.burdens import binding_limits
+from equieffort.report.material import Material
+from equieffort.report.page import outline
+from equieffort.report.words import Guard, plain
+
+SECTIONS = [
+    "verdict", "people", "levels", "curve", "costs", "no-recourse", "actions", "graph", "features", "assumptions",
+    "individuals", "reasons", "reproduce",
+]  # fmt: skip
+
+
+class Page(HTMLParser):
+    """What a browser would see: tags, attributes and text."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.attributes: list[tuple[str, str, str]] = []
+        self.text = ""
+        self.ids: list[str] = []
+        self._open: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self._open.append(tag)
+        for name, value in attrs:
+            self.attributes.append((tag, name, value or ""))
+            if name == "id":
+                self.ids.append(value)
+
+    def handle_data(self, data):
+        if self._open[-1:] != ["style"]:
+            self.text += data
+
+
+@pytest.fixture(scope="module")
+def audit() -> ee.Audit:
+    return world(subgroups={"cooks": "job = 'cook'"})
+
+
+@pytest.fixture(scope="module")
+def page(audit) -> Page:
+    return Page(render(audit, title="Loans", command="equieffort audit loans.yaml"))
+
+
+@pytest.fixture(scope="module")
+def hostile_audit() -> ee.Audit:
+    return hostile()
+
+
+def cells(sections, name, caption):
+    """The rows of a table as text, found by the start of its caption."""
+    section = next(s for s in sections if s.name == name)
+    tables = [getattr(block, "table", block) for block in section.blocks]
+    table = next(t for t in tables if hasattr(t, "rows") and plain(t.caption).startswith(caption))
+    return [[plain(cell) for cell in row] for row in table.rows]
+
+
+def test_sections_in_order_and_verdict_first(page):
+    assert [i for i in page.ids if i in SECTIONS] == SECTIONS
+    assert page.text.index("Effort is unequal") < page.text.index("people were audited")
+
+
+def test_numbers_are_those_of_the_audit(audit, page):
+    row = audit.by_group.set_index("group").loc["ash"]
+    assert f"{row['acr']:.3g} times the effort of birch" in page.text
+    assert f"{row['n_optimal']} of {row['n_unfavourable']} refused people in ash" in page.text
+    found = {row[0]: row for row in cells(outline(audit), "people", "Everybody")}
+    rates = audit.by_group.set_index("group")["favourable_rate"]
+    assert found["ash"][4] == f"{rates['ash'] * 100:.1f} %"
+    assert found["ash"][5] == f"{rates['ash'] / rates['birch']:.3g}"
+    assert found["birch"][5] == "1"
+    subgroup = audit.subgroup("job = 'cook'").comparisons[0]
+    levels = cells(outline(audit), "levels", "System and subgroups")
+    assert [f"{subgroup.acr:.3g}", f"{subgroup.rd * 100:+.1f} points"] == levels[2][6:8]
+
+
+def test_curve_table_is_the_curve(audit):
+    rows = cells(outline(audit), "curve", "Mean ACR")
+    curve = audit.curve()
+    assert len(rows) == len(curve)
+    for row, record in zip(rows, curve.to_dict("records"), strict=True):
+        assert row[:2] == [record["group"], record["against"]]
+        assert row[3] == ("–" if np.isnan(record["acr"]) else f"{record['acr']:.3g}")
+        assert int(row[6]) == record["n_undefined"]
+
+
+def test_individuals_are_those_of_the_audit(audit):
+    rows = cells(outline(audit), "individuals", "The 10 highest")
+    assert len(rows) == 10
+    ratios = [float(row[3]) for row in rows]
+    assert ratios == sorted(ratios, reverse=True)
+    for row in rows:
+        found = audit.individual(int(row[0]))
+        expected = max(c.acr for c in found.comparisons if c.against == row[2])
+        assert row[3] == f"{expected:.3g}"
+
+
+def test_k_nearest_are_the_neighbours_of_the_audit(audit):
+    near = ee.Audit(audit.recourse, audit.criteria, ee.NearestK(70), audit.warnings, audit.about)
+    for row in cells(outline(near), "individuals", "The 10 highest"):
+        found = near.individual(int(row[0]))
+        assert row[3] == f"{max(c.acr for c in found.comparisons if c.against == row[2]):.3g}"
+
+
+def test_limits_are_counted_from_the_reasons(audit):
+    rows = {row[0]: row[1:] for row in cells(outline(audit), "no-recourse", "Refused people without")}
+    frame = audit.recourse.frame()
+    stuck = frame[frame["status"] == "infeasible"]
+    order = ["ash", "cedar", "birch"]
+    assert rows["all without an action"] == [str((stuck["group"] == group).sum()) for group in order]
+    reached = stuck[stuck["reason"].str.contains("fox .*upper limit 2")]
+    assert rows["fox: upper limit 2"] == [str((reached["group"] == group).sum()) for group in order]
+
+
+def test_a_limit_is_found_whatever_the_names_hold(hostile_audit):
+    material = Material(hostile_audit, Guard())
+    reason = (
+        f"The decision needs 1 more score; the best allowed actions give at most 0.5: {HOSTILE['script']} stops at 3 "
+        f"(largest increase 1); {HOSTILE['long']} cannot go up from 9 ('{HOSTILE['fixed']}' must not move)."
+    )
+    found = [plain(limit) for limit in binding_limits(material, reason)]
+    assert found == [
+        f"{HOSTILE['script']}: largest increase 1",
+        f"{HOSTILE['long']}: '{HOSTILE['fixed']}' must not move",
+    ]
+    assert [plain(x) for x in binding_limits(material, "No action moves the score.")] == ["no action moves the score"]
+
+
+def test_actions_and_effort_add_up(audit):
+    sections = outline(audit)
+    frame = audit.recourse.frame()
+    acting = frame[frame["status"] == "optimal"]
+    changed = acting[acting["delta_fox"].fillna(0) != 0]
+    mix = {(row[0], row[1]): row for row in cells(sections, "actions", "Cheapest")}
+    mine = changed[changed["group"] == "ash"]
+    assert mix["fox", "ash"][2] == str(len(mine))
+    assert mix["fox", "ash"][4] == f"{mine['delta_fox'].median():+,.4g}"
+    shares = [float(row[3].removesuffix(" %")) for row in cells(sections, "features", "Mean effort") if row[1] == "ash"]
+    assert sum(shares) == pytest.approx(100, abs=0.3)
+
+
+def test_weak_equations_and_leaving_the_data_are_said(audit):
+    about = audit.about | {"fit": [dict(row, r2=0.01) for row in audit.about["fit"]]}
+    weak = ee.Audit(audit.recourse, audit.criteria, audit.neighbourhood, audit.warnings, about)
+    rows = cells(outline(weak), "assumptions", "Structural equations")
+    assert all(row[2].startswith("weak") for row in rows)
+    assert len(rows) == 4
+    leaving = {row[0]: int(row[2]) for row in cells(outline(audit), "assumptions", "Actions that leave")}
+    moved = audit.recourse.counterfactuals()["long"]
+    data = audit.recourse.data["long"]
+    assert leaving["long"] == ((moved > data.max()) | (moved < data.min())).sum() > 0
+
+
+def test_a_stand_in_is_said_first(hostile_audit):
+    text = Page(render(hostile_audit)).text
+    assert "trained to repeat the recorded decisions and agrees with 93.0 %" in text
+    assert text.index("The model itself was not audited") < text.index("Effort is")
+
+
+def test_recourse_actions_are_not_reasons(page):
+    assert "Recourse actions are not reasons for a decision" in page.text
+    assert "no letter of reasons should be drafted from it" in page.text
+
+
+def test_never_called_fair(audit, hostile_audit):
+    equal = ee.Audit(audit.recourse, ee.Criteria(tau=100.0, epsilon=1.0), audit.neighbourhood, (), audit.about)
+    text = render(equal)
+    assert "Effort is equal within the thresholds." in text
+    for made in (text, render(hostile_audit), model_card(equal)):
+        assert not re.search(r"\b(un)?fair|unbiased|\bbias", made, re.IGNORECASE)
+
+
+def test_one_file_that_reaches_for_nothing(audit, hostile_audit):
+    for made in (render(audit), render(hostile_audit)):
+        page = Page(made)
+        assert not {"script", "link", "img", "iframe", "object", "embed", "form", "base"} & set(page.tags)
+        assert not [a for a in page.attributes if a[1].startswith("on")]
+        links = [value for _, name, value in page.attributes if name in ("href", "src", "xlink:href", "srcset")]
+        assert links
+        assert all(link.startswith("#") for link in links)
+        assert not re.search(r"@import|url\((?!#)", made)
+        assert "default-src 'none'; style-src 'unsafe-inline'; img-src data:" in made
+        assert len(page.ids) == len(set(page.ids))
+
+
+def test_hostile_names_are_text(hostile_audit):
+    page = Page(render(hostile_audit, title="<h1>x</h1>", command="<script>"))
+    for name in (*HOSTILE.values(), *GROUPS):
+        assert name.replace("\x07", "\ufffd") in page.text
+    assert "<h1>x</h1>" in page.text
+    assert page.tags.count("h1") == 1
+    assert not {"b", "i", "u"} & set(page.tags)
+
+
+def test_unwritable_characters_are_replaced():
+    odd = world(groups=("a\x1b", "b\x07", "c\u202e"), n=200)
+    for made in (render(odd, title="\ud800"), model_card(odd)):
+        assert "a\ufffd" in made
+        assert not re.search("[\x07\x1b]", made)
+        made.encode("utf-8")
+
+
+def test_names_from_right_to_left_do_not_turn_an_equation(hostile_audit):
+    made = render(hostile_audit)
+    assert re.search('<bdi>שלום עולם</bdi><bdi dir="ltr"[^>]*> = ', made)
+
+
+def test_a_distance_that_no_file_holds(audit, tmp_path):
+    own = ee.OwnDistance(lambda people, others: np.abs(people[:, None, 0] - others[None, :, 0]))
+    near = ee.Audit(audit.recourse, audit.criteria, ee.Nearest(0.3, own), audit.warnings, audit.about)
+    near.save(tmp_path / "own.audit")
+    text = render(ee.load(tmp_path / "own.audit"))
+    assert "Around individuals nothing can be computed" in text
+    assert "a distance that was not saved with the audit" in text
+
+
+def test_pictures_are_xml_with_words_for_those_who_cannot_see(hostile_audit):
+    pictures = re.findall(r"<svg.*?</svg>", render(hostile_audit), re.DOTALL)
+    assert len(pictures) == 8
+    for picture in pictures:
+        root = ElementTree.fromstring(picture)
+        assert root.get("role") == "img"
+        assert root.find("title").text
+        assert root.find("desc").text.strip(". ")
+        width = float(root.get("viewBox").split()[2])
+        for element in root.iter():
+            for name in ("x", "x1", "x2", "cx"):
+                value = element.get(name)
+                assert value is None or -1 <= float(value) <= width + 1
+
+
+def test_each_picture_has_its_table(page):
+    assert page.tags.count("figure") == page.tags.count("details") == page.tags.count("svg") == 8
+
+
+def test_loaded_and_live_audits_give_the_same_report(hostile_audit, tmp_path):
+    hostile_audit.save(tmp_path / "x.audit")
+    loaded = ee.load(tmp_path / "x.audit")
+    for k in (0, 10):
+        assert render(loaded, suppress_below=k) == render(hostile_audit, suppress_below=k)
+    assert model_card(loaded) == model_card(hostile_audit)
+    assert render(hostile_audit) == render(hostile_audit)
+
+
+def test_reading_an_audit_warns_of_nothing_and_changes_nothing(audit):
+    before = dict(audit.about)
+    odd = ee.Audit(audit.recourse, audit.criteria, ee.Everyone(), (), before | {"subgroups": {"none": "job = 'king'"}})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        text = render(odd)
+    assert "RULE_UNMATCHED" in text
+    assert "RULE_UNMATCHED" not in render(audit)
+    assert audit.about == before
+
+
+# -- suppression ------------------------------------------------------------------------------------------------------
+
+
+def small_numbers(audit, k):
+    """Counts of the audit that must not show."""
+    counts = audit.by_group.set_index("group")
+    names = ["n", "n_unfavourable", "n_optimal", "n_infeasible"]
+    return {g: {n for n in names if 0 < counts.loc[g, n] < k} for g in counts.index}
+
+
+@pytest.mark.parametrize("k", [10, 30])
+def test_small_counts_and_what_gives_them_away_are_kept_back(audit, k):
+    small = small_numbers(audit, k)
+    assert any(small.values())
+    sections = outline(audit, k)
+    assert [s.name for s in sections] == [name for name in SECTIONS if name != "individuals"]
+    stats = audit.by_group.set_index("group")
+    for row in cells(sections, "people", "Everybody"):
+        group = row[0]
+        if small[group] & {"n"}:
+            assert row[2] == f"<{k}"
+            assert row[4:6] == ["hidden", "hidden"]
+        if small[group] & {"n_optimal", "n_infeasible"}:
+            assert {row[6], row[7]} <= {f"<{k}", "hidden"}
+        favourable = stats.loc[group, "n"] - stats.loc[group, "n_unfavourable"]
+        if 0 < favourable < k:
+            assert row[4] == "hidden"
+            assert row[3] in ("hidden", f"<{k}")
+
+
+def test_no_small_count_is_left_in_any_table(audit):
+    k = 30
+    for section in outline(audit, k):
+        for block in section.blocks:
+            table = getattr(block, "table", block)
+            if not hasattr(table, "rows") or section.name in ("assumptions", "graph"):
+                continue
+            for column, name in enumerate(table.head):
+                if plain(name).split(",")[0] in ("people", "refused", "with an action", "none possible", "not known"):
+                    for row in table.rows:
+                        text = plain(row[column])
+                        assert text in ("0", "hidden", f"<{k}") or int(text.replace(",", "")) >= k
+
+
+def test_group_below_the_minimum_has_no_numbers_at_all(audit):
+    k = 30
+    assert audit.by_group.set_index("group").loc["cedar", "n"] < k
+    for name, caption in (("verdict", "Both"), ("costs", "Effort"), ("features", "Mean"), ("actions", "Cheapest")):
+        for row in cells(outline(audit, k), name, caption):
+            if "cedar" in row[:2]:
+                assert not re.search(r"[1-9]", " ".join(row).replace(f"<{k}", ""))
+    text = Page(render(audit, suppress_below=k)).text
+    assert f"{len(audit.recourse)} people were audited" not in text
+    assert "too small to be shown" in text or "cedar" not in [f.comparison.group for f in audit.verdict.findings]
+
+
+def test_hidden_count_is_hidden_in_every_table(audit):
+    k, stats = 10, audit.by_group.set_index("group").loc["cedar"]
+    assert 0 < stats["n"] - stats["n_unfavourable"] < k <= stats["n_unfavourable"]
+    for section in outline(audit, k):
+        for block in section.blocks:
+            for row in getattr(getattr(block, "table", block), "rows", ()):
+                if plain(row[0]) == "cedar":
+                    assert str(stats["n_unfavourable"]) not in [plain(cell) for cell in row]
+
+
+def test_rest_of_a_subgroup_does_not_give_a_small_count_away(audit):
+    n = len(audit.recourse)
+    stats = audit.by_group.set_index("group")
+    ash = np.flatnonzero((audit.recourse.frame()["group"] == "ash") & audit.recourse.is_unfavourable)
+    mask = np.ones(n, dtype=bool)
+    mask[ash[:3]] = False
+    nearly = audit.subgroup(mask).comparisons[0]
+    assert nearly.mine.n_unfavourable == stats.loc["ash", "n_unfavourable"] - 3
+    whole = audit.system.comparisons[0].mine
+    assert Guard(10).seen(nearly.mine).rate
+    assert not Guard(10).seen(nearly.mine, whole).rate
+
+
+def test_warnings_under_suppression_name_nobody(hostile_audit):
+    assert "33 people" in render(hostile_audit)
+    assert "33 people" not in render(hostile_audit, suppress_below=5)
+    assert "SCHEMA_OUT_OF_LIMITS" in render(hostile_audit, suppress_below=5)
+
+
+@pytest.mark.parametrize("k", [-1, 2.5, True, "5"])
+def test_what_is_no_count_is_refused(audit, k):
+    with pytest.raises(ParameterError, match="suppress_below"):
+        render(audit, suppress_below=k)
+
+
+# -- model card -------------------------------------------------------------------------------------------------------
+
+
+def test_model_card(audit, hostile_audit):
+    card = model_card(audit)
+    assert card.startswith("# Equality of effort\n")
+    assert "**Unequal.**" in card
+    for heading in ("What was measured", "What it rests on", "What it does not say", "Reproduce"):
+        assert f"## {heading}" in card
+    nasty = model_card(hostile_audit)
+    assert "<script>" not in nasty
+    assert "<b>" not in nasty
+    rows = [line for line in nasty.splitlines() if line.startswith("|")]
+    assert all(len(re.findall(r"(?<!\\)\|", row)) in (4, 5, 6, 8, 10) for row in rows)
+    assert html.unescape(nasty).count("שלום עולם") >= 2
+
+
+def test_model_card_keeps_small_groups_back(audit):
+    assert re.search(r"\| cedar \| other \| &lt;30 \| &lt;30 \| hidden", model_card(audit, suppress_below=30))

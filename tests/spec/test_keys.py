@@ -1,0 +1,286 @@
+"""Every key of the table: what it accepts, what it refuses, and where it ends up; page and schema agree with it."""
+
+from __future__ import annotations
+
+import copy
+import json
+import runpy
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import equieffort as ee
+from equieffort.spec import SpecError, json_schema, parse_spec
+from equieffort.spec.keys import SPEC, Row, rows
+from equieffort.spec.kinds import Either, Flag, Number, Text, Value
+from equieffort.spec.sections import MapOf, Section
+
+ROOT = Path(__file__).parents[2]
+ROWS = {row.path: row for row in rows()}
+BASE: dict[str, Any] = {
+    "data": {"path": "people.csv"},
+    "model": {"train": "logistic"},
+    "outcome": {"column": "decision", "favourable": "approved"},
+    "sensitive": {"column": "sex", "protected": "female"},
+    "graph": [["income", "debt"]],
+    "features": {"income": {"role": "actionable"}, "debt": "mutable"},
+}
+
+
+def changed(path: str, value: object, base: dict[str, Any] = BASE) -> dict[str, Any]:
+    """The base with one key set; `*` is the income."""
+    spec = copy.deepcopy(base)
+    *above, last = path.replace("*", "income").split(".")
+    inner = spec
+    for key in above:
+        if not isinstance(inner.get(key), dict):
+            inner[key] = {}
+        inner = inner[key]
+    inner[last] = value
+    return spec
+
+
+def read(spec: dict[str, Any]) -> ee.spec.Spec:
+    # JSON is YAML, so what is written here needs no quoting rules.
+    return parse_spec(json.dumps(spec), folder="there")
+
+
+def income(spec):
+    return spec.schema.features["income"]
+
+
+VALID: dict[str, list[tuple[Any, Any, Any]]] = {
+    "title": [("Loans", "title", "Loans"), ("", "title", "")],
+    "data": [({"path": "a.parquet"}, "data.path", Path("there/a.parquet"))],
+    "data.path": [("b.csv", "data.path", Path("there/b.csv")), ("/c.csv", "data.path", Path("/c.csv"))],
+    "data.id": [("applicant", "data.id", "applicant")],
+    "data.encoding": [("cp1252", "data.encoding", "cp1252")],
+    "data.delimiter": [(";", "data.delimiter", ";"), ("\t", "data.delimiter", "\t"), ("|", "data.delimiter", "|")],
+    "data.decimal": [(".", "data.decimal", ".")],
+    "data.missing": [(choice, "data.missing", choice) for choice in ("error", "drop", "model")],
+    "model": [({"file": "m.skops"}, "model.file", Path("there/m.skops"))],
+    "model.file": [],
+    "model.train": [(choice, "model.train", choice) for choice in ("logistic", "ridge", "linear_svc")],
+    "outcome": [({"column": "y", "favourable": 1}, "schema.favourable", 1)],
+    "outcome.column": [("y", "label", "y")],
+    "outcome.favourable": [(v, "schema.favourable", v) for v in ("NO", "1", 1, 2.5, True, "2026-01-01")],
+    "sensitive": [({"column": "race", "protected": "None"}, "schema.protected", "None")],
+    "sensitive.column": [("race", "schema.sensitive", "race"), (["race"], "schema.sensitive", "race")],
+    "sensitive.protected": [
+        ("other", "schema.protected", "other"),
+        (0, "schema.protected", 0),
+        (["a", "b"], "schema.protected", ["a", "b"]),
+    ],
+    "sensitive.reference": [("male", "schema.reference", "male"), (1, "schema.reference", 1)],
+    "also_protected": [(["age"], "schema.also_protected", ("age",))],
+    "use_sensitive": [
+        (True, "features", ["sex", "income", "debt"]),
+        (False, "features", ["income", "debt"]),
+    ],
+    "graph": [([], "edges", []), ({"edges": [["a", "b"]]}, "edges", [("a", "b")])],
+    "graph.edges": [([["a", "b"], ["b", "c"]], "edges", [("a", "b"), ("b", "c")])],
+    "graph.file": [],
+    "graph.nodes": [],
+    "features": [({"income": "actionable"}, "features", ["income"])],
+    "features.*.role": [("actionable", lambda spec: income(spec).role, "actionable")],
+    "features.*.kind": [("integer", lambda spec: income(spec).kind, "integer")],
+    "features.*.direction": [("up", lambda spec: income(spec).direction, "up")],
+    "features.*.lower": [(-1.5, lambda spec: income(spec).lower, -1.5)],
+    "features.*.upper": [(10, lambda spec: income(spec).upper, 10)],
+    "features.*.max_increase": [(0, lambda spec: income(spec).max_increase, 0)],
+    "features.*.max_decrease": [(5, lambda spec: income(spec).max_decrease, 5)],
+    "features.*.plausible": [
+        ([0, 9], lambda spec: income(spec).plausible, (0, 9)),
+        ([0, None], lambda spec: income(spec).plausible, (0, None)),
+    ],
+    "features.*.weight": [
+        (2, lambda spec: income(spec).weight, 2),
+        ([2, 0.5], lambda spec: income(spec).weights, (2, 0.5)),
+    ],
+    "cost": [({}, "cost", ee.WeightedL1()), ({"kind": "percentile"}, "cost", ee.Percentile())],
+    "cost.kind": [("l1", "cost", ee.WeightedL1()), ("percentile", "cost", ee.Percentile())],
+    "cost.scale": [
+        ("range", "cost", ee.WeightedL1(ee.Range())),
+        ("std", "cost", ee.WeightedL1(ee.Std())),
+        ("mad", "cost", ee.WeightedL1(ee.MAD())),
+        ("own", "cost", ee.WeightedL1(ee.Own())),
+    ],
+    "cost.quantiles": [([0.01, 0.99], "cost", ee.WeightedL1(ee.Range((0.01, 0.99))))],
+    "cost.knots": [],
+    "neighbourhood": [({"k": 5}, "neighbourhood", ee.NearestK(5))],
+    "neighbourhood.quantile": [(0.2, "neighbourhood", ee.Nearest(0.2)), (1, "neighbourhood", ee.Nearest(1))],
+    "neighbourhood.k": [(50, "neighbourhood", ee.NearestK(50)), (50.0, "neighbourhood", ee.NearestK(50))],
+    "neighbourhood.distance": [],
+    "neighbourhood.features": [],
+    "subgroups": [({"young": "age < 25"}, "subgroups", {"young": "age < 25"}), ({}, "subgroups", {})],
+    "criteria": [({}, "criteria", ee.Criteria())],
+    "criteria.tau": [(2, "criteria", ee.Criteria(tau=2)), (1, "criteria", ee.Criteria(tau=1))],
+    "criteria.epsilon": [(0.1, "criteria", ee.Criteria(epsilon=0.1))],
+    "criteria.rule": [
+        ("literal", "criteria", ee.Criteria(rule=ee.Literal())),
+        ("two-sided", "criteria", ee.Criteria(rule=ee.TwoSided())),
+    ],
+    "criteria.min_people": [(3, "criteria", ee.Criteria(min_people=3))],
+    "criteria.certified": [(False, "criteria", ee.Criteria(certified=False))],
+    "surrogate": [({}, "min_agreement", 0.9)],
+    "surrogate.min_agreement": [(0.75, "min_agreement", 0.75)],
+    "report": [({}, "suppress_below", 0)],
+    "report.suppress_below": [(10, "suppress_below", 10)],
+    "random_state": [(7, "random_state", 7), (2**32 - 1, "random_state", 2**32 - 1)],
+}
+TOGETHER: list[tuple[dict[str, Any], Any, Any]] = [
+    (BASE | {"model": {"file": "m.skops"}}, "model.file", Path("there/m.skops")),
+    (BASE | {"graph": {"edges": [["a", "b"]], "nodes": ["c"]}}, "nodes", ["c"]),
+    (BASE | {"data": {"path": "a", "decimal": ",", "delimiter": ";"}}, "data.decimal", ","),
+    (BASE | {"cost": {"kind": "percentile", "knots": 9}}, "cost", ee.Percentile(9)),
+    (
+        BASE | {"neighbourhood": {"k": 2, "distance": "l2", "features": ["age"]}},
+        "neighbourhood",
+        ee.NearestK(2, ee.Euclidean(["age"])),
+    ),
+    (
+        BASE | {"sensitive": {"column": ["sex", "race"], "protected": ["f", "x"], "reference": ["m", "y"]}},
+        lambda spec: (spec.schema.sensitive, spec.schema.protected, spec.schema.reference),
+        (("sex", "race"), ("f", "x"), ("m", "y")),
+    ),
+    (
+        BASE | {"sensitive": {"column": ["sex", "race"], "protected": [["f", "x"], ["f", "y"]]}},
+        "schema.protected",
+        [("f", "x"), ("f", "y")],
+    ),
+]
+
+
+def test_the_examples_cover_every_key():
+    assert set(VALID) == set(ROWS)
+
+
+@pytest.mark.parametrize(
+    ("spec", "where", "expected"),
+    [(changed(path, value), where, expected) for path, some in VALID.items() for value, where, expected in some]
+    + TOGETHER,
+)
+def test_valid_values_arrive(spec, where, expected):
+    if "neighbourhood" in spec and not {"quantile", "k"} & set(spec["neighbourhood"]):
+        spec["neighbourhood"]["quantile"] = 0.2
+    found = read(spec)
+    if callable(where):
+        found = where(found)
+    else:
+        for name in where.split("."):
+            found = getattr(found, name)
+    assert found == expected
+    assert type(found) is type(expected) or where == "data.path"
+
+
+def wrong(row: Row) -> list[Any]:
+    """Values of a kind that does not fit."""
+    kind = row.key.kind
+    if isinstance(kind, Either):
+        kind = kind.forms[0]
+        if isinstance(kind, Text):
+            return [5, True, {"a": 1}, None, ""]
+        return [{"a": 1}] if isinstance(kind, Value) else [{"zzz": 1}, "x", None]
+    if isinstance(kind, Text):
+        return [5, True, ["x"], {"a": "x"}, None, *(["zzz"] if kind.choices else [] if kind.empty else ["", " "])]
+    if isinstance(kind, Number):
+        limits = [-1] if kind.low >= 0 or kind.above >= 0 else []
+        return ["x", True, [1], {"a": 1}, None, "1", *limits, *([1.5] if kind.whole else [])]
+    if isinstance(kind, Flag):
+        return ["x", 1, 0, [True], None, "true"]
+    if isinstance(kind, Value):
+        return [None, ["x"], {"a": 1}]
+    return ["x", 5, None, True, {"zzz": 1}] if not isinstance(kind, MapOf) else ["x", 5, None, ["x"], {"a": 5}]
+
+
+@pytest.mark.parametrize(("path", "value"), [(path, value) for path, row in ROWS.items() for value in wrong(row)])
+def test_wrong_values_are_refused_with_their_place(path, value):
+    spec = changed(path, value)
+    with pytest.raises(SpecError) as caught:
+        read(spec)
+    error = caught.value
+    assert error.code in ("SPEC_VALUE", "SPEC_KEY", "SPEC_YAML")
+    assert error.what.startswith("line 1, column ")
+    assert path.replace("*", "income") in error.what or error.code == "SPEC_KEY"
+    assert error.what.endswith((".", "?"))
+    assert error.fix.endswith((".", '."', "`."))
+
+
+SECTIONS = ["", *(path for path, row in ROWS.items() if isinstance(row.key.kind, Section)), "features.income"]
+
+
+@pytest.mark.parametrize("path", SECTIONS)
+def test_unknown_keys_are_refused_in_every_section(path):
+    spec = changed(f"{path}.nonesuch".lstrip("."), 1)
+    with pytest.raises(SpecError) as caught:
+        read(spec)
+    assert caught.value.code == "SPEC_KEY"
+    assert f"unknown key 'nonesuch'{f' in {path}' if path else ''}." in caught.value.what
+    assert caught.value.fix.startswith("The keys")
+
+
+@pytest.mark.parametrize("path", [path for path, row in ROWS.items() if row.key.required])
+def test_required_keys_are_asked_for_with_an_example(path):
+    spec = copy.deepcopy(BASE)
+    *above, last = path.replace("*", "income").split(".")
+    inner = spec
+    for key in above:
+        inner = inner[key]
+    del inner[last]
+    with pytest.raises(SpecError) as caught:
+        read(spec)
+    error = caught.value
+    assert error.code == "SPEC_KEY"
+    assert f"{'.'.join(above) or 'the spec'} lacks the key {last!r}." in error.what
+    assert f"`{last}: {ROWS[path].key.example}`" in error.fix
+    assert ROWS[path].key.example
+
+
+def test_every_key_is_explained_in_a_sentence():
+    for row in ROWS.values():
+        assert row.key.about[0].isupper(), row.path
+        assert row.key.about.endswith("."), row.path
+        assert "|" not in row.key.about + row.kind, row.path
+
+
+# -- page and schema ---------------------------------------------------------------------------------------------------
+
+TOOL = runpy.run_path(str(ROOT / "tools" / "spec_keys.py"))
+
+
+def test_the_page_lists_the_keys_as_they_are():
+    text = (ROOT / "docs" / "spec.md").read_text(encoding="utf-8")
+    assert TOOL["page"](text) == text
+    assert all(f"| `{path}` |" in text for path in ROWS)
+
+
+def test_the_schema_file_is_current():
+    assert (ROOT / "docs" / "spec.schema.json").read_text(encoding="utf-8") == TOOL["schema"]()
+
+
+def test_the_page_example_is_a_spec():
+    text = (ROOT / "docs" / "spec.md").read_text(encoding="utf-8")
+    spec = parse_spec(text.split("```yaml\n")[1].split("```")[0])
+    assert spec.schema.actionable == ("income",)
+
+
+def test_the_schema_agrees_with_the_reader():
+    jsonschema = pytest.importorskip("jsonschema")
+    jsonschema.Draft202012Validator.check_schema(json_schema())
+    validator = jsonschema.Draft202012Validator(json_schema())
+    assert validator.is_valid(BASE)
+    for path, some in VALID.items():
+        for value, _, _ in some:
+            spec = changed(path, value)
+            if "neighbourhood" in spec and not {"quantile", "k"} & set(spec["neighbourhood"]):
+                spec["neighbourhood"]["quantile"] = 0.2
+            assert validator.is_valid(spec), (path, value)
+    for path, row in ROWS.items():
+        for value in wrong(row):
+            # Text of spaces alone is refused by the reader only.
+            assert value == " " or not validator.is_valid(changed(path, value)), (path, value)
+    for path in SECTIONS:
+        assert not validator.is_valid(changed(f"{path}.nonesuch".lstrip("."), 1))
+    assert not validator.is_valid(BASE | {"model": {"file": "a", "train": "ridge"}})
+    assert SPEC.schema()["required"] == ["data", "model", "outcome", "sensitive", "graph", "features"]

@@ -1,0 +1,226 @@
+"""Exports read back by other programs: JSON, CSV, SARIF, JUnit; hostile names do no harm."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import warnings
+from dataclasses import replace
+from xml.etree import ElementTree
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import equieffort as ee
+from equieffort.errors import EquieffortWarning
+from equieffort.exports import FORMULA, junit, neutral, recourse_csv, sarif, summary
+
+DANGEROUS = ["=HYPERLINK(1)", "+1", "-2+3", "@SUM(A1)", "\tx", "\rx"]
+
+
+def world(
+    *, labels=("ash", "birch"), jobs=("cook", "smith"), ids=None, threshold=12.0, name="income", gap=0.0, n=60, **more
+) -> ee.Audit:
+    """A small audit with an infeasible person, a category that may be changed, and text everywhere."""
+    rng = np.random.default_rng(3)
+    group = np.array(labels)[np.arange(n) % 2]
+    X = pd.DataFrame(
+        {"group": group, name: rng.integers(0, 10, n) - gap * (group == labels[0]), "job": rng.choice(jobs, n)}
+    )
+    X.index = pd.RangeIndex(n) if ids is None else pd.Index(ids)
+    features = {name: ee.Feature("actionable", max_increase=9), "job": ee.Feature("actionable", weight=0.4)}
+    schema = ee.Schema(sensitive="group", protected=labels[0], favourable=True, features=features)
+    scm = ee.StructuralCausalModel([], nodes=["group", name, "job"]).fit(X)
+    weights = {name: 1.0}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", EquieffortWarning)
+        return ee.audit(ee.LinearScore(weights, threshold=threshold), X, schema=schema, scm=scm, **more)
+
+
+def with_about(audit: ee.Audit, **about) -> ee.Audit:
+    return replace(audit, about=audit.about | about)
+
+
+@pytest.fixture(scope="module")
+def unequal() -> ee.Audit:
+    return world(gap=3.0)
+
+
+def test_the_world_has_every_kind_of_person(unequal):
+    assert unequal.verdict.outcome == "unequal"
+    assert set(unequal.recourse.frame()["status"]) == {"optimal", "infeasible"}
+
+
+# -- summary ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_summary_is_strict_json(unequal):
+    text = json.dumps(summary(unequal), allow_nan=False)
+    read = json.loads(text)
+    assert read["verdict"]["outcome"] == "unequal"
+    assert read["verdict"]["text"] == str(unequal.verdict)
+    assert [row["group"] for row in read["by_group"]] == ["ash", "birch"]
+    row = read["by_group"][0]
+    assert row["acr"] == pytest.approx(unequal.by_group["acr"][0])
+    assert read["by_group"][1]["acr"] is None, "the reference is compared with nobody"
+    assert read["criteria"]["tau"] == 1.25
+    assert read["people"] == 60
+    assert read["versions"]["made_by"] == ee.__version__
+
+
+def test_a_summary_carries_warnings_and_subgroups():
+    made = with_about(world(threshold=30.0), subgroups={"cooks": "job = 'cook'"})
+    read = summary(made)
+    assert "OUTCOME_ALL_UNFAVOURABLE" in {w["code"] for w in read["warnings"]}
+    assert all(w["what"] and w["why"] for w in read["warnings"])
+    cooks = read["subgroups"]["cooks"]
+    assert cooks["verdict"]["text"] == str(made.subgroup("job = 'cook'").verdict)
+    assert sum(row["n"] for row in cooks["by_group"]) == int((made.recourse.data["job"] == "cook").sum())
+
+
+def test_numbers_in_a_finding_are_those_of_the_table(unequal):
+    finding = summary(unequal)["verdict"]["findings"][0]
+    row = unequal.by_group.iloc[0]
+    assert {key: finding[key] for key in ("acr", "rd", "phi", "rho")} == pytest.approx(
+        {key: row[key] for key in ("acr", "rd", "phi", "rho")}
+    )
+
+
+# -- CSV --------------------------------------------------------------------------------------------------------------
+
+
+def read_csv(text: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+def test_the_csv_says_what_the_table_says(unequal):
+    frame = unequal.recourse.frame()
+    rows = read_csv(recourse_csv(unequal))
+    assert [row["id"] for row in rows] == [str(label) for label in frame.index]
+    assert [row["status"] for row in rows] == frame["status"].tolist()
+    costs = [float(row["cost"]) if row["cost"] else np.nan for row in rows]
+    np.testing.assert_array_equal(costs, frame["cost"].to_numpy())
+    deltas = [float(row["delta_income"]) if row["delta_income"] else np.nan for row in rows]
+    np.testing.assert_array_equal(deltas, frame["delta_income"].to_numpy())
+    assert [row["reason"] for row in rows] == frame["reason"].tolist()
+
+
+def test_the_id_column_keeps_its_name_and_its_zeros():
+    made = world(ids=pd.Index([f"{k:05d}" for k in range(60)], name="applicant"))
+    rows = read_csv(recourse_csv(made))
+    assert rows[7]["applicant"] == "00007"
+
+
+def test_an_id_called_like_a_column_gets_a_name_of_its_own():
+    made = world(ids=pd.Index(range(60), name="status"))
+    rows = read_csv(recourse_csv(made))
+    assert rows[3]["status_"] == "3"
+    assert rows[3]["status"] in ("optimal", "infeasible", "not_needed")
+
+
+@pytest.mark.parametrize("start", DANGEROUS)
+def test_no_cell_starts_like_a_formula(start):
+    made = world(
+        labels=(f"{start}a", "z"), jobs=(f"{start}b", "plain"), ids=[f"{start}{k}" for k in range(60)], name=f"{start}c"
+    )
+    rows = list(csv.reader(io.StringIO(recourse_csv(made), newline="")))
+    for row in rows:
+        for cell in row:
+            if cell.startswith(FORMULA):
+                float(cell)
+    assert rows[1][0] == f"'{start}0"
+    assert any(cell.startswith("'") for cell in rows[1][1:])
+
+
+def test_a_line_end_inside_a_cell_begins_no_line():
+    made = world(ids=[f"a\r=1+{k}\n=2" for k in range(60)])
+    rows = list(csv.reader(io.StringIO(recourse_csv(made), newline="")))
+    assert len(rows) == 61
+    assert rows[1][0] == "a\r=1+0\n=2"
+
+
+def test_negative_numbers_stay_numbers():
+    rng = np.random.default_rng(1)
+    X = pd.DataFrame({"s": list("ab") * 20, "x": rng.normal(size=40)})
+    schema = ee.Schema(sensitive="s", protected="a", favourable=True, features={"x": "actionable"})
+    scm = ee.StructuralCausalModel([], nodes=["s", "x"]).fit(X)
+    made = ee.audit(ee.LinearScore({"x": -1.0}, threshold=0.5), X, schema=schema, scm=scm)
+    read = pd.read_csv(io.StringIO(recourse_csv(made)))
+    assert (read["delta_x"].dropna() < 0).all()
+    assert read["delta_x"].notna().any()
+
+
+def test_neutral_leaves_the_rest_alone():
+    assert [neutral(cell) for cell in ("a=b", "", None, 3, -3.5, True)] == ["a=b", "", None, 3, -3.5, True]
+
+
+# -- SARIF ------------------------------------------------------------------------------------------------------------
+
+
+def test_sarif_holds_the_finding(unequal):
+    log = json.loads(json.dumps(sarif(unequal, "my audit.audit"), allow_nan=False))
+    assert log["version"] == "2.1.0"
+    (run,) = log["runs"]
+    (result,) = run["results"]
+    assert (result["level"], result["kind"]) == ("error", "fail")
+    assert unequal.verdict.findings[0].sentence in result["message"]["text"]
+    rules = run["tool"]["driver"]["rules"]
+    assert rules[result["ruleIndex"]]["id"] == result["ruleId"] == unequal.verdict.codes[0]
+    place = result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]
+    assert place == "my%20audit.audit"
+
+
+@pytest.mark.parametrize(
+    ("criteria", "kind"),
+    [(ee.Criteria(tau=50, epsilon=1.0), "pass"), (ee.Criteria(min_people=1000), "open")],
+)
+def test_sarif_of_other_outcomes_has_no_level(unequal, criteria, kind):
+    (result,) = sarif(replace(unequal, criteria=criteria), "a")["runs"][0]["results"]
+    assert (result["level"], result["kind"]) == ("none", kind)
+
+
+def test_sarif_carries_warnings_as_notifications():
+    made = world(threshold=30.0)
+    notes = sarif(made, "a")["runs"][0]["invocations"][0]["toolExecutionNotifications"]
+    assert "OUTCOME_ALL_UNFAVOURABLE" in {note["descriptor"]["id"] for note in notes}
+
+
+# -- JUnit ------------------------------------------------------------------------------------------------------------
+
+
+def test_junit_holds_the_finding(unequal):
+    root = ElementTree.fromstring(junit(unequal, "a.audit"))
+    assert (root.get("tests"), root.get("failures"), root.get("skipped")) == ("1", "1", "0")
+    case = root.find("testsuite/testcase")
+    assert case is not None
+    assert case.get("name") == "ash against birch"
+    failure = case.find("failure")
+    assert failure is not None
+    assert failure.text == unequal.verdict.findings[0].sentence
+    assert failure.get("type", "").split() == list(unequal.verdict.codes)
+
+
+def test_junit_counts_by_outcome(unequal):
+    passed = ElementTree.fromstring(junit(replace(unequal, criteria=ee.Criteria(tau=50, epsilon=1.0)), "a"))
+    skipped = ElementTree.fromstring(junit(replace(unequal, criteria=ee.Criteria(min_people=1000)), "a"))
+    assert (passed.get("failures"), passed.get("skipped")) == ("0", "0")
+    assert (skipped.get("failures"), skipped.get("skipped")) == ("0", "1")
+    assert skipped.find("testsuite/testcase/skipped") is not None
+
+
+def test_subgroups_are_cases_of_their_own(unequal):
+    made = with_about(unequal, subgroups={"cooks": "job = 'cook'"})
+    root = ElementTree.fromstring(junit(made, "a"))
+    cases = root.findall("testsuite/testcase")
+    assert len(cases) == 2
+    assert cases[1].get("classname", "").startswith("cooks")
+
+
+@pytest.mark.parametrize("label", ["<script>&\"'", "a\x00b\x1fc", "]]>", "🦊\ufffe"])
+def test_names_that_xml_and_json_must_escape(label):
+    made = world(labels=(label, "z"), gap=3.0)
+    assert ElementTree.fromstring(junit(made, label)) is not None
+    json.loads(json.dumps(sarif(made, label)))
+    json.loads(json.dumps(summary(made)))

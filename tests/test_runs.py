@@ -1,0 +1,164 @@
+"""From a spec to an audit: the same as calling audit() by hand, with where everything came from."""
+
+from __future__ import annotations
+
+import hashlib
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import equieffort as ee
+from equieffort import recourse
+from equieffort.errors import DataError, EquieffortError, EquieffortWarning, ParameterError
+from equieffort.models import train_surrogate
+from equieffort.runs import check_filled, estimate, file_hash, prepare, run_spec, unfilled
+from equieffort.spec import parse_spec
+
+SPEC = """
+title: A town
+data: {path: people.csv, id: who, missing: error}
+model: {train: ridge}
+outcome: {column: decided, favourable: granted}
+sensitive: {column: side, protected: left, reference: right}
+graph: [[income, savings]]
+features:
+  income: {role: actionable, max_increase: 5}
+  savings: {role: mutable}
+subgroups: {rich: "income > 4"}
+surrogate: {min_agreement: 0.8}
+random_state: 3
+"""
+
+
+def town(n: int = 120) -> pd.DataFrame:
+    rng = np.random.default_rng(8)
+    income = rng.normal(5, 2, n).round(2)
+    savings = (income / 2 + rng.normal(0, 1, n)).round(2)
+    side = np.array(["left", "right"])[np.arange(n) % 2]
+    decided = np.where(income + savings > 7, "granted", "denied")
+    who = [f"{k:04d}" for k in range(n)]
+    return pd.DataFrame({"who": who, "side": side, "income": income, "savings": savings, "decided": decided})
+
+
+@pytest.fixture
+def spec(tmp_path):
+    town().to_csv(tmp_path / "people.csv", index=False)
+
+    def make(old: str = "", new: str = ""):
+        assert old in SPEC
+        return parse_spec(SPEC.replace(old, new) if old else SPEC, folder=tmp_path)
+
+    return make
+
+
+@pytest.fixture(autouse=True)
+def _quiet():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", EquieffortWarning)
+        yield
+
+
+def test_a_spec_gives_what_audit_gives_by_hand(spec):
+    made = run_spec(spec(), command="by hand")
+    people = town().set_index("who")
+    surrogate = train_surrogate(
+        "ridge", people, people["decided"], features=["income", "savings"], groups=people["side"], random_state=3
+    )
+    people = people.drop(columns="decided")
+    schema = ee.Schema(
+        sensitive="side", protected="left", reference="right", favourable="granted",
+        features={"income": ee.Feature("actionable", max_increase=5), "savings": "mutable"},
+    )  # fmt: skip
+    scm = ee.StructuralCausalModel([("income", "savings")]).fit(people)
+    expected = ee.audit(surrogate.classifier, people, schema=schema, scm=scm)
+    pd.testing.assert_frame_equal(made.recourse.frame(), expected.recourse.frame())
+    about = made.about
+    assert about["surrogate"] == {
+        "kind": "ridge", "agreement": surrogate.agreement, "by_group": surrogate.by_group, "required": 0.8,
+    }  # fmt: skip
+    assert (about["title"], about["command"], about["subgroups"]) == ("A town", "by hand", {"rich": "income > 4"})
+    assert about["spec"] == SPEC
+    assert about["data"]["rows"] == 120
+
+
+def test_the_hash_is_that_of_the_file(spec, tmp_path):
+    made = run_spec(spec())
+    expected = hashlib.sha256((tmp_path / "people.csv").read_bytes()).hexdigest()
+    assert made.about["data"] == {"path": "people.csv", "sha256": expected, "rows": 120}
+    assert file_hash(tmp_path / "nothing") == ""
+
+
+def test_ids_are_labels(spec):
+    assert list(run_spec(spec()).recourse.index[:2]) == ["0000", "0001"]
+
+
+def test_the_estimate_counts_what_the_audit_solves(spec):
+    work = estimate(prepare(spec()))
+    table = run_spec(spec()).recourse.frame()
+    refused = table[table["status"] != "not_needed"].groupby("group").size().to_dict()
+    assert work.unfavourable == refused
+    assert work.rows == 120
+    assert f"{sum(refused.values())} decided unfavourably" in str(work)
+
+
+def test_progress_is_told_stage_by_stage(spec, monkeypatch):
+    monkeypatch.setattr(recourse, "WATCHED", 50)
+    told: list[tuple[str, int, int, str]] = []
+    made = run_spec(spec(), progress=lambda stage, done, total, note="": told.append((stage, done, total, note)))
+    assert list(dict.fromkeys(stage for stage, *_ in told)) == [
+        "reading the data", "training the surrogate", "solving",
+    ]  # fmt: skip
+    solving = [(done, total) for stage, done, total, _ in told if stage == "solving"]
+    assert solving == [(0, 120), (50, 120), (100, 120), (120, 120)]
+    stuck = (made.recourse.frame()["status"] == "infeasible").sum()
+    assert told[-1][3] == f"{stuck} infeasible so far"
+    pd.testing.assert_frame_equal(made.recourse.frame(), run_spec(spec()).recourse.frame())
+
+
+def test_people_with_missing_values_can_be_left_out(spec, tmp_path):
+    people = town()
+    people.loc[[3, 8], "income"] = np.nan
+    people.loc[5, "decided"] = np.nan
+    people.to_csv(tmp_path / "people.csv", index=False)
+    with pytest.raises(EquieffortError):
+        run_spec(spec())
+    made = run_spec(spec("missing: error", "missing: drop"))
+    assert "0003" not in made.recourse.index
+    assert len(made.recourse) == 118, "an unknown decision keeps nobody out: the model decides"
+    assert "DATA_MISSING_VALUES" in {w.code for w in made.warnings}
+    work = estimate(prepare(spec("missing: error", "missing: drop")))
+    assert sum(work.unfavourable.values()) == made.recourse.is_unfavourable.sum()
+
+
+def test_warnings_travel_with_the_audit_once(spec):
+    made = run_spec(spec("graph: [[income, savings]]", "graph: [[savings, income]]"))
+    keys = [(w.code, w.what) for w in made.warnings]
+    assert len(keys) == len(set(keys))
+
+
+def test_a_rule_that_cannot_be_asked_is_found_before_solving(spec, monkeypatch):
+    monkeypatch.setattr("equieffort.runs.train_surrogate", lambda *_, **__: pytest.fail("work was begun"))
+    with pytest.raises(EquieffortError) as caught:
+        run_spec(spec("income > 4", "incme > 4"))
+    assert caught.value.code == "RULE_NAME"
+
+
+def test_an_unknown_decision_column_is_named(spec):
+    with pytest.raises(DataError, match="Did you mean 'decided'"):
+        run_spec(spec("column: decided", "column: decidd"))
+
+
+def test_open_places(tmp_path):
+    text = "a: FILL_IN\nb: {role: FILL_IN}  # FILL_IN\n# c: FILL_IN\n  d: x # FILL_IN\n"
+    assert unfilled(text) == ["line 1 (a)", "line 2 (b)"]
+    (tmp_path / "s.yaml").write_text(text, encoding="utf-8")
+    with pytest.raises(ParameterError) as caught:
+        check_filled(tmp_path / "s.yaml")
+    assert caught.value.code == "SPEC_UNFILLED"
+    check_filled(tmp_path / "not-there.yaml")
+    many = tmp_path / "many.yaml"
+    many.write_text("x: FILL_IN\n" * 20, encoding="utf-8")
+    with pytest.raises(ParameterError, match="and 8 more"):
+        check_filled(many)
