@@ -60,6 +60,7 @@ def test_the_demo_writes_its_audit_and_its_report(call, tmp_path, which):
 
 
 def test_the_demo_looks_at_its_outputs_first(call, tmp_path):
+    (tmp_path / "no").write_text("a file where the folder should be")
     done = call("demo", "-o", tmp_path / "no" / "shown")
     assert done.exit_code == 2
     assert "Code: OUTPUT" in done.stderr

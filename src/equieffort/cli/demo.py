@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -32,7 +33,9 @@ def demo(
 
     from equieffort.report import render
 
-    out.parent.mkdir(parents=True, exist_ok=True)
+    with suppress(OSError):
+        # What stands in the way is told by the check that follows.
+        out.parent.mkdir(parents=True, exist_ok=True)
     outputs = Outputs(out, (".audit", ".html"))
     with reporter() as progress:
         progress("auditing", 0, 1)
