@@ -224,3 +224,17 @@ def test_names_that_xml_and_json_must_escape(label):
     assert ElementTree.fromstring(junit(made, label)) is not None
     json.loads(json.dumps(sarif(made, label)))
     json.loads(json.dumps(summary(made)))
+
+
+def test_the_table_as_parquet(tmp_path):
+    from equieffort.exports import need_parquet, recourse_parquet
+    from equieffort.paper.extras import german_audit
+
+    need_parquet()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        audit = german_audit()
+    recourse_parquet(audit, tmp_path / "table.parquet")
+    back = pd.read_parquet(tmp_path / "table.parquet")
+    assert back["person"].tolist() == [str(k) for k in range(1000)]
+    pd.testing.assert_series_equal(back["cost"], audit.recourse.frame()["cost"])

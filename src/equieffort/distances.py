@@ -61,8 +61,8 @@ class MixedDistance(BoundDistance):
 
 
 @dataclass(frozen=True)
-class Manhattan(Distance):
-    """The paper's distance: normalised L1, overlap for categories.
+class Normalised(Distance):
+    """What the built-in distances share.
 
     `features` restricts the columns; by default all that the model, the graph or the schema uses, without the
     protected ones.
@@ -76,26 +76,34 @@ class Manhattan(Distance):
         if self.features is not None:
             object.__setattr__(self, "features", tuple(self.features))
 
+    @property
+    @abstractmethod
+    def power(self) -> int:
+        """1 sums differences, 2 takes the Euclidean length."""
+
     def bind(self, data: pd.DataFrame, encoding: Encoding, schema: Schema) -> MixedDistance:
         """Fix features and scales."""
-        return _bind(self, 1, data, encoding, schema)
+        return _bind(self, data, encoding, schema)
 
 
 @dataclass(frozen=True)
-class Euclidean(Distance):
+class Manhattan(Normalised):
+    """The paper's distance: normalised L1, overlap for categories."""
+
+    @property
+    def power(self) -> int:
+        """Differences are summed."""
+        return 1
+
+
+@dataclass(frozen=True)
+class Euclidean(Normalised):
     """Normalised L2; a category that differs counts as a full range."""
 
-    features: Sequence[str] | None = None
-    scale: Scale = field(default_factory=Range)
-    include_protected: bool = False
-
-    def __post_init__(self) -> None:
-        if self.features is not None:
-            object.__setattr__(self, "features", tuple(self.features))
-
-    def bind(self, data: pd.DataFrame, encoding: Encoding, schema: Schema) -> MixedDistance:
-        """Fix features and scales."""
-        return _bind(self, 2, data, encoding, schema)
+    @property
+    def power(self) -> int:
+        """The Euclidean length."""
+        return 2
 
 
 @dataclass(frozen=True)
@@ -127,13 +135,7 @@ class _OwnBound(BoundDistance):
         return found
 
 
-def _bind(
-    distance: Manhattan | Euclidean,
-    power: int,
-    data: pd.DataFrame,
-    encoding: Encoding,
-    schema: Schema,
-) -> MixedDistance:
+def _bind(distance: Normalised, data: pd.DataFrame, encoding: Encoding, schema: Schema) -> MixedDistance:
     names = list(distance.features) if distance.features is not None else list(encoding.names)
     unknown = [name for name in names if name not in encoding.names]
     if unknown:
@@ -171,6 +173,6 @@ def _bind(
         matrix,
         np.array(scales, dtype=np.float64),
         np.array([flag for _, _, flag in kept], dtype=bool),
-        power,
+        distance.power,
         tuple(name for name, _, _ in kept),
     )

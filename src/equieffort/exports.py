@@ -13,6 +13,8 @@ import io
 import math
 import re
 from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
@@ -21,6 +23,7 @@ import pandas as pd
 
 from equieffort import __version__
 from equieffort._audit import Audit
+from equieffort.errors import ParameterError
 from equieffort.frames import number
 from equieffort.verdict import REASONS, Assessment, Finding, Verdict
 
@@ -211,3 +214,20 @@ def _xml(text: str) -> str:
 def text_table(frame: pd.DataFrame) -> str:
     """A table for a terminal."""
     return frame.to_string(index=False, float_format=lambda value: number(round(value, 4)), na_rep="-")
+
+
+def need_parquet() -> None:
+    """Refuse before any work if Parquet cannot be written."""
+    if find_spec("pyarrow") is None:
+        raise ParameterError(
+            "OPTIONAL_DEPENDENCY",
+            "Writing Parquet needs the package pyarrow.",
+            fix="Run pip install 'equieffort[parquet]', or take the CSV.",
+        )
+
+
+def recourse_parquet(audit: Audit, path: Path) -> None:
+    """The recourse table as Parquet, with the people's labels as its first column."""
+    table = audit.recourse.frame()
+    table.insert(0, table.index.name or "person", table.index.astype(str))
+    table.to_parquet(path, index=False, engine="pyarrow")

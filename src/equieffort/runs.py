@@ -14,7 +14,7 @@ import pandas as pd
 from equieffort._audit import Audit, audit
 from equieffort.errors import DataError, EquieffortWarning, ParameterError, closest, collecting, listed
 from equieffort.groups import Groups
-from equieffort.inputs import read_table
+from equieffort.inputs import read_table, warn_similar_labels
 from equieffort.models import Surrogate, load_model, train_surrogate
 from equieffort.problem import RecourseProblem
 from equieffort.recourse import Progress
@@ -77,6 +77,9 @@ def prepare(spec: Spec, *, progress: Progress = silent, unsafe_load_pickle: bool
         table = read_table(spec.data)
         source = {"path": spec.data.path.name, "sha256": digest, "rows": len(table)}
         progress("reading the data", 1, 1, f"{len(table):,} rows")
+        for name in spec.schema.sensitive_columns:
+            if name in table.columns:
+                warn_similar_labels(table[name])
         people = table if spec.label is None else table.drop(columns=[spec.label], errors="ignore")
         _check_subgroups(spec, people)
         surrogate = None
@@ -87,7 +90,9 @@ def prepare(spec: Spec, *, progress: Progress = silent, unsafe_load_pickle: bool
             progress("training the surrogate", 1, 1, f"{surrogate.agreement:.1%} agreement")
         else:
             assert spec.model.file is not None
-            classifier = load_model(spec.model.file, unsafe_load_pickle=unsafe_load_pickle)
+            classifier = load_model(
+                spec.model.file, unsafe_load_pickle=unsafe_load_pickle, trusted=list(spec.model.trusted)
+            )
         categorical = [name for name, kind in spec.schema.kinds.items() if kind == "categorical"]
         scm = StructuralCausalModel(spec.edges, nodes=spec.nodes, categorical=categorical)
         scm.graph.require(people.columns)
@@ -100,7 +105,7 @@ def estimate(prepared: Prepared) -> Estimate:
     spec, people = prepared.spec, prepared.people
     problem = RecourseProblem.of(
         prepared.classifier, people, schema=spec.schema, scm=prepared.scm, cost=spec.cost,
-        missing=spec.data.missing,
+        model_features=spec.model.features or None, missing=spec.data.missing,
     )  # fmt: skip
     choice = Auto().select(problem)
     asked = people if spec.data.missing == "model" else _complete(people, problem.names)
@@ -132,7 +137,8 @@ def run_prepared(prepared: Prepared, *, progress: Progress = silent, command: st
     spec = prepared.spec
     done = audit(
         prepared.classifier, prepared.people, schema=spec.schema, scm=prepared.scm, cost=spec.cost,
-        neighbourhood=spec.neighbourhood, criteria=spec.criteria, missing=spec.data.missing,
+        model_features=spec.model.features or None, neighbourhood=spec.neighbourhood, criteria=spec.criteria,
+        missing=spec.data.missing,
         progress=progress,
     )  # fmt: skip
     if file_hash(spec.data.path) != prepared.source["sha256"]:

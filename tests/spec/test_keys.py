@@ -61,6 +61,9 @@ VALID: dict[str, list[tuple[Any, Any, Any]]] = {
     "data.missing": [(choice, "data.missing", choice) for choice in ("error", "drop", "model")],
     "model": [({"file": "m.skops"}, "model.file", Path("there/m.skops"))],
     "model.file": [],
+    # They stand beside `file`; tests/spec/test_saved_models.py tries them.
+    "model.features": [],
+    "model.trusted": [],
     "model.train": [(choice, "model.train", choice) for choice in ("logistic", "ridge", "linear_svc")],
     "outcome": [({"column": "y", "favourable": 1}, "schema.favourable", 1)],
     "outcome.column": [("y", "label", "y")],

@@ -20,13 +20,14 @@ SHOWN = ["group", "role", "n", "n_unfavourable", "n_infeasible", "phi", "rho", "
 
 
 class Format(StrEnum):
-    """Formats for build servers."""
+    """Formats for build servers, and the recourse table as Parquet (needs the extra `parquet`)."""
 
     sarif = "sarif"
     junit = "junit"
+    parquet = "parquet"
 
 
-SUFFIX = {Format.sarif: ".sarif", Format.junit: ".junit.xml"}
+SUFFIX = {Format.sarif: ".sarif", Format.junit: ".junit.xml", Format.parquet: ".parquet"}
 
 
 def audit(
@@ -47,6 +48,7 @@ def audit(
 
     Ends with 0 if effort is equal within the thresholds, 1 if not, 4 if the data cannot tell.
     """
+    from equieffort.exports import need_parquet
     from equieffort.files import load
     from equieffort.runs import check_filled, estimate, prepare, run_prepared
     from equieffort.spec import read_spec
@@ -54,6 +56,8 @@ def audit(
     check_filled(spec)
     told = read_spec(spec)
     inputs = (spec, told.data.path, told.model.file)
+    if Format.parquet in (formats or []):
+        need_parquet()
     outputs = Outputs(out, (*ALWAYS, *(SUFFIX[name] for name in formats or [])), inputs=inputs)
     with reporter(quiet=quiet or as_json) as progress:
         ready = prepare(told, progress=progress, unsafe_load_pickle=unsafe_load_pickle)
@@ -98,7 +102,7 @@ def as_text(made: Audit, name: str, wanted: str) -> str:
 
 
 def _write_all(made: Audit, outputs: Outputs) -> None:
-    from equieffort.exports import recourse_csv
+    from equieffort.exports import recourse_csv, recourse_parquet
     from equieffort.report import model_card, render
 
     page = render(
@@ -109,7 +113,10 @@ def _write_all(made: Audit, outputs: Outputs) -> None:
     )
     name = outputs[".audit"].name
     texts = {".html": page, ".json": as_text(made, name, "json"), ".csv": recourse_csv(made), ".md": model_card(made)}
-    texts |= {suffix: as_text(made, name, wanted) for wanted, suffix in SUFFIX.items() if suffix in outputs}
+    asked = {wanted: suffix for wanted, suffix in SUFFIX.items() if suffix in outputs}
+    if suffix := asked.pop(Format.parquet, None):
+        recourse_parquet(made, outputs[suffix])
+    texts |= {suffix: as_text(made, name, wanted) for wanted, suffix in asked.items()}
     for suffix, content in texts.items():
         write(outputs[suffix], content)
 

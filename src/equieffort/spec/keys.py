@@ -39,6 +39,14 @@ DATA = Section(
 MODEL = Section(
     {
         "file": Key(FILE, "A saved model."),
+        "features": Key(
+            ListOf(COLUMN, "a list of column names", least=1),
+            "The columns a saved model sees, in its order, when it does not know their names.",
+        ),
+        "trusted": Key(
+            ListOf(Text(), "a list of type names", least=1),
+            "Types in a skops file that you vouch for, as the refusal lists them.",
+        ),
         "train": Key(
             Text(("logistic", "ridge", "linear_svc")),
             "Train a stand-in on the recorded decisions. What is found holds for the stand-in, so its agreement with "
@@ -165,7 +173,7 @@ SPEC = Section(
         "model": Key(MODEL, "Whose decisions are audited.", REQUIRED, example="{train: logistic}"),
         "outcome": Key(OUTCOME, "What is decided.", REQUIRED, example="{column: decision, favourable: approved}"),
         "sensitive": Key(SENSITIVE, "Who is compared with whom.", REQUIRED, example="{column: sex, protected: female}"),
-        "also_protected": Key(COLUMNS, "Further columns that no action may change."),
+        "also_protected": Key(ListOf(COLUMN, "a list of column names"), "Further columns that no action may change."),
         "use_sensitive": Key(Flag(), "Let a model that is trained here see the sensitive columns.", False),
         "graph": Key(
             Either((EDGES, GRAPH)),

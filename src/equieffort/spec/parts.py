@@ -31,6 +31,10 @@ class ModelSource:
 
     file: Path | None = None
     train: str | None = None
+    features: tuple[str, ...] = ()
+    """The columns a saved model sees, when it does not know their names."""
+    trusted: tuple[str, ...] = ()
+    """Types in a skops file that the auditor vouches for."""
 
 
 @dataclass(frozen=True, kw_only=True)

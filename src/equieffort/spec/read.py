@@ -151,7 +151,8 @@ class _Builder:
         return DataSource(**data | {"path": self.folder / data["path"]})
 
     def model(self) -> ModelSource:
-        file, train = self.given["model"]["file"], self.given["model"]["train"]
+        given = self.given["model"]
+        file, train = given["file"], given["train"]
         if train is not None and self.given["outcome"]["column"] is None:
             raise self.refuse(
                 "outcome",
@@ -159,7 +160,13 @@ class _Builder:
                 what="lacks the key 'column'.",
                 fix=f"A model of the kind {train!r} is trained on the recorded decisions; name their column.",
             )
-        return ModelSource(None if file is None else self.folder / file, train)
+        for name in ("features", "trusted"):
+            if given[name] and file is None:
+                raise self.refuse(
+                    "model", name, what="is about a saved model, and none is named.", fix="Remove it, or give `file`."
+                )
+        path = None if file is None else self.folder / file
+        return ModelSource(path, train, tuple(given["features"] or ()), tuple(given["trusted"] or ()))
 
     def schema(self) -> Schema:
         sensitive = self.given["sensitive"]

@@ -1,0 +1,51 @@
+"""The verdict of a stand-in model says so first, and concludes nothing when it repeats too few decisions."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+import equieffort as ee
+from equieffort.paper.extras import german_audit
+
+pytestmark = pytest.mark.filterwarnings("ignore::equieffort.errors.EquieffortWarning")
+
+NOTE = {"kind": "logistic", "agreement": 0.93, "by_group": {"female": 0.91, "male": 0.94}, "required": 0.9}
+
+
+def with_note(audit, **changes):
+    return dataclasses.replace(audit, about=audit.about | {"surrogate": NOTE | changes})
+
+
+@pytest.fixture(scope="module")
+def audit():
+    return german_audit()
+
+
+def test_the_first_sentence_says_so(audit):
+    noted = with_note(audit)
+    first = str(noted.verdict).split(": ", 1)[1]
+    assert first.startswith("This audits a logistic model trained on the decisions, not the system that made them")
+    assert "93.0%" in first
+    assert "'female' 91.0%" in first
+    assert noted.verdict.outcome == audit.verdict.outcome
+    assert "SURROGATE" not in noted.verdict.codes
+
+
+@pytest.mark.parametrize("changes", [{"agreement": 0.89}, {"by_group": {"female": 0.89, "male": 0.99}}])
+def test_too_little_agreement_concludes_nothing(audit, changes):
+    assert audit.verdict.outcome == "unequal"
+    noted = with_note(audit, **changes)
+    assert noted.verdict.outcome == "inconclusive"
+    assert noted.verdict.codes[0] == "SURROGATE"
+    assert "less than the 90% asked for" in str(noted.verdict)
+
+
+def test_it_holds_at_every_level_and_after_saving(audit, tmp_path):
+    noted = with_note(audit, agreement=0.5)
+    noted.save(tmp_path / "noted.audit")
+    loaded = ee.load(tmp_path / "noted.audit")
+    for reading in (loaded.verdict, loaded.subgroup("age < 30").verdict, loaded.individual(1, quantile=0.2).verdict):
+        assert reading.outcome == "inconclusive"
+        assert "SURROGATE" in reading.codes
