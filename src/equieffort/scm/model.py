@@ -234,7 +234,8 @@ class StructuralCausalModel:
             picked = chosen[:, k]
             if follows and self.mechanisms_[node] is None:
                 positions = [self.encoding_.position(parent) for parent in self.graph.parents(node)]
-                shifted = (moved[:, positions] != matrix[:, positions]).any(axis=1) & ~picked
+                before = matrix[:, positions]
+                shifted = (np.abs(moved[:, positions] - before) > 1e-9 * (1 + np.abs(before))).any(axis=1) & ~picked
                 if shifted.any():
                     unknown[node] = shifted
             elif follows:

@@ -94,7 +94,10 @@ class People:
         low, high = problem.action_box(matrix)
         need = problem.margin - view.score(matrix)
         closed = view.rowwise and (view.closed or problem.margin > 0)
-        return cls(matrix, facts, low, high, need, STEP * view.magnitude(matrix), attempt, closed)
+        size = view.magnitude(matrix)
+        # A score summed from zeros has no size of its own: a unit of the weightiest feature gives one.
+        size = np.where(size > 0, size, np.abs(view.weights).max(initial=0.0))
+        return cls(matrix, facts, low, high, need, STEP * size, attempt, closed)
 
     def slack(self, any_whole: bool) -> Floats:
         """How far past the need to go. Whole numbers are first tried at the need itself, rounding forgiven."""
@@ -158,6 +161,9 @@ def make_box(problem: RecourseProblem, people: People, pattern: Pattern, whole: 
         else:
             shared.append((row, least, most))
             forced |= (least > 0) | (most < 0)
+    # Columns in a chain ask the same of an action, up to rounding.
+    nearly = (low > high) & (low - high <= TOLERANCE * (1.0 + np.abs(high)))
+    low = np.where(nearly, high, low)
     forced |= ((low > 0) | (high < 0)).any(axis=1)
     usable &= (low <= high).all(axis=1)
     return Box(low, high, usable, forced, shared)

@@ -16,6 +16,8 @@ from equieffort.solvers.separable import Curve, least_cost
 
 Segment = tuple[float, float]
 """Width and price a unit."""
+SECONDS = 30.0
+"""A program that takes longer is given up: its person is unknown, not infeasible."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,9 +50,7 @@ class Program:
     ) -> tuple[int, float, float, Floats]:
         """(code, cost, bound, delta) as `fill_batch` gives them; NONE also when nothing is cheaper than `cutoff`."""
         nothing = np.zeros(len(self.gain))
-        reach, at = self.largest_gain()
-        if at is None and reach == -np.inf:
-            return NONE, np.inf, np.inf, nothing
+        reach, at = self.largest_gain(2 * abs(need) + max(slack, 0.0) + tolerance)
         if reach < need - tolerance:
             return NONE, np.inf, np.inf, nothing
         if not self.sides:
@@ -96,7 +96,7 @@ class Program:
         if not endless:
             return self
         moves, widths, _ = self._columns()
-        reach, _ = self.largest_gain()
+        reach, _ = self.largest_gain(2 * abs(need))
         status, _, solution = self._run(np.ones(len(widths)), moves, widths, min(need, reach), order=False)
         if solution is None or status != "optimal":
             return self
@@ -155,25 +155,27 @@ class Program:
         widths, prices = np.array([w for _, w, _ in segments]), np.array([p for _, _, p in segments])
         return moves, widths, prices
 
-    def largest_gain(self) -> tuple[float, Floats | None]:
-        """The largest gain within rows and limits (prices do not matter); -inf when the rows allow nothing."""
+    def largest_gain(self, enough: float) -> tuple[float, Floats | None]:
+        """The largest gain within rows and limits, and where; -inf when the rows allow nothing, inf beyond `enough`.
+
+        The gain is bounded by `enough`: asked without an end, the solver may call an unbounded program infeasible.
+        """
+        stays = bool(np.all(self.row_low <= 0) and np.all(self.row_high >= 0))
         if not self.sides:
-            stays = np.all(self.row_low <= 0) and np.all(self.row_high >= 0)
             return (0.0, np.zeros(len(self.gain))) if stays else (-np.inf, None)
         moves, widths, _ = self._columns()
         if len(self.rows) == 0:
             useful = (self.gain @ moves) > 0
             delta = moves[:, useful] @ widths[useful]
             return float(self.gain @ delta), delta if np.isfinite(delta).all() else None
-        status, _, solution = self._run(-(self.gain @ moves), moves, widths, None, order=False)
-        if status == "unbounded":
-            return np.inf, None
-        if status == "infeasible":
+        status, _, solution = self._run(np.zeros(len(widths)), moves, widths, None, order=False, most=enough)
+        if status == "infeasible" and not stays:
             return -np.inf, None
-        if solution is None:
+        if solution is None or status != "optimal":
             return np.inf, None
         delta = self._settle(moves @ solution)
-        return float(self.gain @ delta), delta
+        gain = float(self.gain @ delta)
+        return (np.inf if gain >= enough * (1 - 1e-9) else gain), delta
 
     def _least_cost(self, need: float) -> tuple[float, Floats | None]:
         moves, widths, prices = self._columns()
@@ -186,9 +188,19 @@ class Program:
         return np.where(self.whole, np.rint(delta), delta)
 
     def _run(
-        self, objective: Floats, moves: Floats, widths: Floats, need: float | None, *, order: bool
+        self,
+        objective: Floats,
+        moves: Floats,
+        widths: Floats,
+        need: float | None,
+        *,
+        order: bool,
+        most: float | None = None,
     ) -> tuple[str, float, Floats | None]:
-        """Minimise over segments; binaries keep segments of falling price in order."""
+        """Minimise over segments; binaries keep segments of falling price in order.
+
+        With `most`, a further variable below the gain and below `most` is made as large as possible instead.
+        """
         from scipy.optimize import Bounds, LinearConstraint, milp
 
         breaks = self._breaks(widths) if order else []
@@ -201,11 +213,21 @@ class Program:
             matrix.append((self.gain @ moves)[None, :] / size)
             low.append(np.array([need / size]))
             high.append(np.array([np.inf]))
-        block = np.zeros((sum(map(len, matrix)), count + extra + len(wholes)))
+        if most is not None:
+            matrix.append((self.gain @ moves)[None, :])
+            low.append(np.zeros(1))
+            high.append(np.array([np.inf]))
+        tops = 0 if most is None else 1
+        block = np.zeros((sum(map(len, matrix)), count + extra + len(wholes) + tops))
         block[:, :count] = np.vstack(matrix)
         lows, highs = np.concatenate(low), np.concatenate(high)
+        if most is not None:
+            block[-1, -1] = -1.0
+        price = np.concatenate([objective, np.zeros(extra + len(wholes)), -np.ones(tops)])
+        lower = np.concatenate([np.zeros(count + extra), np.full(len(wholes) + tops, -np.inf)])
+        upper = np.concatenate([widths, np.ones(extra), np.full(len(wholes), np.inf), np.full(tops, most or 0.0)])
         if extra == 0 and len(wholes) == 0:
-            return _linprog(objective, block, lows, highs, widths)
+            return _linprog(price, block, lows, highs, lower, upper, count)
         links, link_low, link_high = [block], [lows], [highs]
         for b, (first, second) in enumerate(breaks):
             link = np.zeros((2, block.shape[1]))
@@ -220,18 +242,14 @@ class Program:
             links.append(link)
             link_low.append(np.zeros(1))
             link_high.append(np.zeros(1))
-        bounds = Bounds(
-            np.concatenate([np.zeros(count + extra), np.full(len(wholes), -np.inf)]),
-            np.concatenate([widths, np.ones(extra), np.full(len(wholes), np.inf)]),
-        )
         # The solver's absolute gap is 1e-6: a large objective makes it small beside the cost.
-        blow = 1e4 / max(np.abs(objective).max(initial=0.0), 1e-300)
+        blow = 1e4 / max(np.abs(price).max(initial=0.0), 1e-300)
         result = milp(
-            np.concatenate([objective * blow, np.zeros(extra + len(wholes))]),
-            integrality=np.concatenate([np.zeros(count), np.ones(extra + len(wholes))]),
-            bounds=bounds,
+            price * blow,
+            integrality=np.concatenate([np.zeros(count), np.ones(extra + len(wholes)), np.zeros(tops)]),
+            bounds=Bounds(lower, upper),
             constraints=LinearConstraint(np.vstack(links), np.concatenate(link_low), np.concatenate(link_high)),
-            options={"mip_rel_gap": 0.0},
+            options={"mip_rel_gap": 0.0, "time_limit": SECONDS},
         )
         status = {0: "optimal", 2: "infeasible", 3: "unbounded"}.get(result.status, "other")
         if result.x is None:
@@ -249,7 +267,7 @@ class Program:
 
 
 def _linprog(
-    objective: Floats, block: Floats, lows: Floats, highs: Floats, widths: Floats
+    price: Floats, block: Floats, lows: Floats, highs: Floats, lower_ends: Floats, upper_ends: Floats, count: int
 ) -> tuple[str, float, Floats | None]:
     from scipy.optimize import linprog
 
@@ -257,14 +275,14 @@ def _linprog(
     a_ub = np.vstack([block[upper], -block[lower]])
     b_ub = np.concatenate([highs[upper], -lows[lower]])
     result = linprog(
-        objective,
+        price,
         A_ub=a_ub if len(a_ub) else None,
         b_ub=b_ub if len(b_ub) else None,
-        bounds=np.column_stack([np.zeros(len(widths)), widths]),
+        bounds=np.column_stack([lower_ends, upper_ends]),
         method="highs-ds",
         options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
     )
     status = {0: "optimal", 2: "infeasible", 3: "unbounded"}.get(result.status, "other")
     if result.x is None:
         return status, 0.0, None
-    return status, float(result.fun), np.asarray(result.x, dtype=np.float64)
+    return status, float(result.fun), np.asarray(result.x[:count], dtype=np.float64)

@@ -86,6 +86,8 @@ def _room(problem: RecourseProblem, pattern: Pattern, person: Floats) -> list[tu
 
 def _reach(problem: RecourseProblem, pattern: Pattern, person: Floats) -> float:
     """The largest gain in score the pattern allows; minus infinity where it allows nothing."""
+    view = problem.view
+    assert isinstance(view, LinearView)
     whole = problem.is_integer & np.array(pattern.is_set, dtype=bool)
     box = make_box(problem, People.of(problem, person, 0), pattern, whole)
     if not box.usable[0]:
@@ -108,7 +110,8 @@ def _reach(problem: RecourseProblem, pattern: Pattern, person: Floats) -> float:
         sides, pattern.gain, whole,
         np.array([row for row, _, _ in rows]), np.array([low for _, low, _ in rows]), np.array([h for _, _, h in rows]),
     )  # fmt: skip
-    return total + program.largest_gain()[0]
+    lacking = float(problem.margin - view.score(person)[0])
+    return total + program.largest_gain(2 * abs(lacking) + abs(total))[0]
 
 
 def _stops(problem: RecourseProblem, pattern: Pattern, person: Floats) -> list[str]:
