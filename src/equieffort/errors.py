@@ -85,7 +85,7 @@ CODES: dict[str, str] = {
     # neighbourhoods, metrics, verdict
     "NEIGHBOURS_QUANTILE": "The quantile is the share of all people who count as neighbours.",
     "NEIGHBOURS_K": "A neighbourhood needs at least one person and at most everybody.",
-    "DISTANCE_INVALID": "Similarity needs a distance that is never negative or missing.",
+    "DISTANCE_INVALID": "Similarity needs a distance that is never negative, missing or infinite.",
     "RULE_SYNTAX": "A subgroup is described by a small grammar that is parsed, never executed.",
     "RULE_NAME": "A rule can only speak of columns of the data.",
     "RULE_TYPE": "Only values of one kind can be compared, and only numbers ordered.",
@@ -93,7 +93,7 @@ CODES: dict[str, str] = {
     "SUBGROUP_MASK": "The mask says for each person whether they belong.",
     "CRITERIA_INVALID": "The verdict compares the ratio and the difference with these thresholds.",
     "OUTCOME_ALL_UNFAVOURABLE": "A model that refuses everybody may be applied to the wrong data.",
-    "AUDIT_FILE": "Only a complete audit file of a known version can be read.",
+    "AUDIT_FILE": "An audit must come back from its file exactly as it went in, or not at all.",
     "OPTIONAL_DEPENDENCY": "This needs a package that is not part of the core installation.",
     "PARAMETER": "The argument decides what is computed.",
     # runs, comparison, command line

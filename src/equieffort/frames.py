@@ -155,7 +155,11 @@ def join_sensitive(frame: pd.DataFrame, sensitive_features: Any, names: Sequence
                 f"X and sensitive_features both have a column {name!r}, with different values.",
                 fix="Drop one of them.",
             )
-    return frame.assign(**{name: beside[name].to_numpy() for name in beside.columns if name not in frame.columns})
+    joined = frame.copy(deep=False)
+    for name in beside.columns:
+        if name not in frame.columns:
+            joined[name] = beside[name].to_numpy()
+    return joined
 
 
 def _beside(given: Any, names: list[str]) -> pd.DataFrame:
