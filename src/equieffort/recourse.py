@@ -165,12 +165,11 @@ class _Chunk:
         pending = np.flatnonzero(proposal.code == FOUND)
         trial = proposal
         for attempt in range(ATTEMPTS):
-            faults = self._replay(pending, trial, proposal)
-            believed = faults == ""
+            faults, words = self._replay(pending, trial, proposal)
+            believed = faults == FINE
             status[pending[believed]] = self._judge(proposal, pending[believed])
-            for row, fault in zip(pending[~believed].tolist(), faults[~believed].tolist(), strict=True):
-                if fault != LABEL:
-                    self._unknown(table, start, status, row, f"The action did not replay: {fault}.")
+            for k in np.flatnonzero(faults > LABEL).tolist():
+                self._unknown(table, start, status, int(pending[k]), f"The action did not replay: {words[faults[k]]}.")
             pending = pending[faults == LABEL]
             if len(pending) == 0:
                 break
@@ -210,61 +209,68 @@ class _Chunk:
                 bound = min(bound, trial.bound[0])
                 continue
             kept = _take(proposal, one)
-            fault = self._replay(one, trial, proposal)[0]
-            if fault == "" and had_action and kept.cost[0] <= proposal.cost[row]:
+            fault = int(self._replay(one, trial, proposal)[0][0])
+            if fault == FINE and had_action and kept.cost[0] <= proposal.cost[row]:
                 _put(proposal, one, kept)
-            elif fault == "":
+            elif fault == FINE:
                 had_action = True
             else:
                 _put(proposal, one, kept)
                 if fault != LABEL:
                     bound = min(bound, trial.bound[0])
-            if fault == "":
+            if fault == FINE:
                 bound = min(bound, trial.bound[0])
         proposal.bound[row] = bound
         if had_action:
             return Status(int(self._judge(proposal, one)[0]))
         return Status.INFEASIBLE if bound == np.inf else Status.UNKNOWN
 
-    def _replay(self, rows: npt.NDArray[np.intp], trial: Proposal, proposal: Proposal) -> npt.NDArray[np.object_]:
+    def _replay(
+        self, rows: npt.NDArray[np.intp], trial: Proposal, proposal: Proposal
+    ) -> tuple[npt.NDArray[np.int16], list[str]]:
         """Replay the trial's actions in plain numpy, apart from the solver; what holds goes into the proposal.
 
-        Returns for each row the empty string, or what is wrong.
+        Returns for each row FINE, or the position among the returned words of what is wrong.
         """
         problem = self.problem
         if len(rows) == 0:
-            return np.empty(0, dtype=object)
+            return np.empty(0, dtype=np.int16), []
         if trial is proposal:
             trial = _take(proposal, rows) if len(rows) < len(proposal.code) else proposal
         matrix = self.matrix[rows] if len(rows) < len(self.matrix) else self.matrix
         picked, values = settings(problem, matrix, trial.chosen, trial.delta, trial.level)
         moved, unknown = propagate(problem, matrix, picked, values)
-        faults = np.full(len(rows), "", dtype=object)
+        faults, words = np.zeros(len(rows), dtype=np.int16), ["", "its label stays"]
+
+        def found(whom: Bools, fault: str) -> None:
+            if whom.any():
+                faults[whom] = len(words)
+                words.append(fault)
+
         for j, k in enumerate(problem.numeric):
             off = np.abs(matrix[:, k] + trial.delta[:, j] - values[:, k]) > TOLERANCE * (1 + np.abs(values[:, k]))
             if problem.is_integer[j]:
                 off |= values[:, k] != np.rint(values[:, k])
-            faults[off & picked[:, k]] = f"the value of {problem.names[k]!r} is not allowed"
+            found(off & picked[:, k], f"the value of {problem.names[k]!r} is not allowed")
         for k in range(matrix.shape[1]):
             feature = problem.feature(k)
             if feature.role == "immutable" or feature.plausible is not None:
                 low, high = problem.plausible(matrix, k)
                 give = TOLERANCE * (1 + np.abs(matrix[:, k]))
                 off = (moved[:, k] < low - give) | (moved[:, k] > high + give)
-                faults[off] = f"{problem.names[k]!r} leaves its plausible range"
+                found(off, f"{problem.names[k]!r} leaves its plausible range")
         for node, whom in unknown.items():
-            faults[whom] = f"{node!r} would follow, and no equation says how"
+            found(whom, f"{node!r} would follow, and no equation says how")
         cost = action_costs(problem, matrix, picked, values).sum(axis=1)
-        near = np.abs(cost - trial.cost) <= 1e-6 * (1 + np.abs(cost))
-        faults[~near] = "its cost comes out differently"
-        fine = np.flatnonzero(faults == "")
+        found(~(np.abs(cost - trial.cost) <= 1e-6 * (1 + np.abs(cost))), "its cost comes out differently")
+        fine = np.flatnonzero(faults == FINE)
         flips = self._flips(rows[fine], moved[fine], matrix[fine])
         faults[fine[~flips]] = LABEL
-        good = faults == ""
+        good = faults == FINE
         trial.cost[good] = cost[good]
         trial.chosen[good] = self._needed(matrix, moved, picked, values, trial.chosen)[good]
         _put(proposal, rows[good], _take(trial, good))
-        return faults
+        return faults, words
 
     def _flips(self, rows: npt.NDArray[np.intp], moved: Floats, matrix: Floats) -> Bools:
         """The classifier's own answer to the counterfactual people."""
@@ -310,8 +316,8 @@ class _Chunk:
         table.level[rows[acting]] = proposal.level[acting]
 
 
-LABEL = "label"
-"""The fault of an action that is right in all but the model's own label: a larger step may do."""
+FINE, LABEL = 0, 1
+"""No fault; and that of an action right in all but the model's own label: a larger step may do."""
 FURTHER = 9
 """Internal: only a tie is left, to be settled."""
 
