@@ -13,6 +13,7 @@ import pandas as pd
 
 from equieffort._audit import Audit, audit
 from equieffort.errors import DataError, EquieffortWarning, ParameterError, closest, collecting, listed
+from equieffort.frames import Column
 from equieffort.groups import Groups
 from equieffort.inputs import read_table, warn_similar_labels
 from equieffort.models import Surrogate, load_model, train_surrogate
@@ -80,6 +81,7 @@ def prepare(spec: Spec, *, progress: Progress = silent, unsafe_load_pickle: bool
         for name in spec.schema.sensitive_columns:
             if name in table.columns:
                 warn_similar_labels(table[name])
+        _check_numbers(spec, table)
         people = table if spec.label is None else table.drop(columns=[spec.label], errors="ignore")
         _check_subgroups(spec, people)
         surrogate = None
@@ -98,6 +100,15 @@ def prepare(spec: Spec, *, progress: Progress = silent, unsafe_load_pickle: bool
         scm.graph.require(people.columns)
         scm = scm.fit(_complete(people, scm.graph.nodes) if spec.data.missing != "error" else people)
     return Prepared(spec, people, classifier, scm, surrogate, source, tuple(kept))
+
+
+def _check_numbers(spec: Spec, table: pd.DataFrame) -> None:
+    """Refuse text such as "1,000" in a feature that the spec treats as a number, showing it."""
+    for name in spec.schema.features:
+        feature = spec.schema.feature(name)
+        is_number = feature.kind in ("continuous", "integer") or feature.has_limits or feature.plausible is not None
+        if is_number and name in table.columns and not pd.api.types.is_numeric_dtype(table[name].dtype):
+            Column(name, "continuous").encode(table[name])
 
 
 def estimate(prepared: Prepared) -> Estimate:
