@@ -67,12 +67,16 @@ class Program:
         bound, first = self._least_cost(self._easier(need, slack, tolerance, reach))
         if first is None:
             return LIMIT, np.inf, 0.0, nothing
+        if self._only_nearly(first):
+            return LIMIT, np.inf, 0.0, nothing
         if slack < 0:
             return FOUND, self._cost(first), bound, first
         wanted, code = (need + slack, FOUND) if reach >= need + slack else (reach, TIE)
         _, found = self._least_cost(wanted) if wanted != need else (bound, first)
         if found is None:
             found, code = (at, TIE) if at is not None else (first, TIE)
+        if self._only_nearly(found):
+            return LIMIT, np.inf, 0.0, nothing
         return code, self._cost(found), bound, found
 
     def _cost(self, delta: Floats) -> float:
@@ -86,6 +90,16 @@ class Program:
                 if left <= 0:
                     break
         return total
+
+    def _only_nearly(self, delta: Floats) -> bool:
+        """Whether whole numbers keep a column still only up to the solver's tolerance: no solution on paper."""
+        for row, low, high in zip(self.rows, self.row_low, self.row_high, strict=True):
+            movers = row != 0
+            if low == high and self.whole[movers].all():
+                terms = row[movers] * delta[movers]
+                if abs(terms.sum() - low) > 1e-13 * (np.abs(terms).sum() + abs(low)):
+                    return True
+        return False
 
     def _ended(self, need: float) -> Program:
         """The same program with an end to segments that must be kept in order and have none.
