@@ -3,6 +3,11 @@
 People are matched by their label. A change of ACR or RD is beyond noise when the 95 % interval of a paired bootstrap
 does not hold 0: people in both audits are drawn together, people in one of them apart, and each group by itself, so
 that what the two audits share cancels.
+
+Whether a change is for the worse is asked of the distance from equality, |log ACR| and |RD|: a ratio that rises from
+0.6 to 0.9 has come closer. A distance is never negative, so that its own draws would seem to have grown from equality
+by chance alone; it counts as grown when more than 97.5 % of the draws lie, on the side where the estimate lies now,
+farther out than the earlier audit does on either side.
 """
 
 from __future__ import annotations
@@ -18,6 +23,7 @@ import pandas as pd
 from equieffort._audit import Audit
 from equieffort.errors import ParameterError, many, warn
 from equieffort.frames import Floats, number
+from equieffort.metrics import Comparison
 from equieffort.solvers import Status
 from equieffort.table import RecourseTable
 from equieffort.verdict import Verdict
@@ -40,6 +46,10 @@ SAME = 1e-6
 """Costs that differ by less than this share are the same: a step over the boundary may be that large."""
 MOST_UNDEFINED = 0.05
 """With more draws than this in which a ratio is undefined no interval is given."""
+SURE = 0.975
+"""In more than this share of the draws something must hold to be beyond noise."""
+DUST = 1e-12
+"""Differences of equal sums can leave this much."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +65,12 @@ class AuditComparison:
     counts: pd.DataFrame
     """A row a group: how many people changed how."""
     noise: pd.DataFrame
-    """A row a comparison and measure: change, its 95 % interval, and whether it lies beyond noise."""
+    """A row a comparison and measure.
+
+    `before`, `after`, `change`, its 95 % interval (`low`, `high`) and whether it lies `beyond_noise`; `distance` from
+    equality ("farther", "closer", "within noise", "undefined"); whether the disadvantage `turned` from one group to
+    the other, and whether it did so beyond noise; why a measure is `undefined` (empty if it is not).
+    """
     matched: int
     only_before: int
     only_after: int
@@ -63,10 +78,10 @@ class AuditComparison:
 
     @property
     def is_worse(self) -> bool:
-        """Whether effort became unequal, or a protected group fell behind beyond noise."""
+        """Whether effort became unequal, or that of a protected group moved away from equality beyond noise."""
         became = self.after.outcome == "unequal" and self.before.outcome != "unequal"
         rows = self.noise[self.noise["role"] == "protected"]
-        return bool(became or (rows["low"] > 0).any())
+        return bool(became or (rows["distance"] == "farther").any())
 
     def to_dict(self) -> dict[str, Any]:
         """A form that JSON can hold, through `exports.plain`."""
@@ -397,31 +412,94 @@ def _noise(a: Audit, b: Audit, pairs: npt.NDArray[np.intp], draws: int, seed: in
     }
     after = {(c.group, c.against): c for c in b.system.comparisons}
     rows = []
-    for compared in a.system.comparisons:
-        mine, theirs = drawn[compared.group], drawn[compared.against]
-        other = after[compared.group, compared.against]
-        points = {"acr": other.acr - compared.acr, "rd": other.rd - compared.rd}
+    for old in a.system.comparisons:
+        new = after[old.group, old.against]
+        mine, theirs = drawn[old.group], drawn[old.against]
         with np.errstate(all="ignore"):
             phi, phi_other = mine[:, :, 2] / mine[:, :, 1], theirs[:, :, 2] / theirs[:, :, 1]
-            rho, rho_other = mine[:, :, 1] / mine[:, :, 0], theirs[:, :, 1] / theirs[:, :, 0]
-            values = {"acr": np.where(phi_other > 0, phi / phi_other, np.nan), "rd": rho_other - rho}
-            changes = {name: value[:, 1] - value[:, 0] for name, value in values.items()}
-        for name, change in changes.items():
-            low, high = _interval(change) if np.isfinite(points[name]) else (np.nan, np.nan)
-            rows.append(
-                {
-                    "group": compared.group,
-                    "against": compared.against,
-                    "role": compared.role,
-                    "measure": name,
-                    "change": points[name],
-                    "low": low,
-                    "high": high,
-                    "beyond_noise": bool(low > 0 or high < 0),
-                    "undefined_draws": int(np.isnan(change).sum()),
-                }
-            )
+            rd = theirs[:, :, 1] / theirs[:, :, 0] - mine[:, :, 1] / mine[:, :, 0]
+            acr = np.where(phi_other > 0, phi / phi_other, np.nan)
+        logs = [float(_log_ratio(c.mine.phi, c.theirs.phi)) for c in (old, new)]
+        who = {"group": old.group, "against": old.against, "role": old.role}
+        measured = {
+            "acr": _change(old.acr, new.acr, acr) | _distance(logs[0], logs[1], _log_ratio(phi, phi_other)),
+            "rd": _change(old.rd, new.rd, rd) | _distance(old.rd, new.rd, rd),
+        }
+        for name, found in measured.items():
+            why = _undefined_words(_why_undefined(old, name), _why_undefined(new, name))
+            rows.append(who | {"measure": name} | found | {"undefined": why})
     return pd.DataFrame(rows)
+
+
+def _log_ratio(phi: Any, phi_other: Any) -> Any:
+    """log ACR: 0 at equality, the same distance to both sides; infinite where only one of the groups needs effort."""
+    with np.errstate(all="ignore"):
+        return np.log(phi) - np.log(phi_other)
+
+
+def _change(before: float, after: float, drawn: Floats) -> dict[str, Any]:
+    """How much a measure changed, and whether that is beyond noise; `drawn` has a row a draw: before and after."""
+    change, changes = after - before, drawn[:, 1] - drawn[:, 0]
+    low, high = _interval(changes) if np.isfinite(change) else (np.nan, np.nan)
+    return {
+        "before": before,
+        "after": after,
+        "change": change,
+        "low": low,
+        "high": high,
+        "beyond_noise": bool(low > 0 or high < 0),
+        "undefined_draws": int(np.isnan(changes).sum()),
+    }
+
+
+def _distance(before: float, after: float, drawn: Floats) -> dict[str, Any]:
+    """Whether a measure that is 0 at equality moved away from it, and whether it changed sides.
+
+    `drawn` has a row a draw: before and after.
+    """
+    defined = drawn[~np.isnan(drawn).any(axis=1)]
+    answer = {"distance": "undefined", "turned": False, "turned_beyond_noise": False}
+    if np.isnan([before, after]).any() or len(defined) < (1 - MOST_UNDEFINED) * len(drawn):
+        return answer
+    with np.errstate(invalid="ignore"):
+        old, new = defined[:, 0], defined[:, 1]
+        outwards_old, outwards_new = np.sign(before) * old, np.sign(after) * new
+        answer["distance"] = "within noise"
+        if _sure(outwards_new > np.abs(old) + DUST):
+            answer["distance"] = "farther"
+        elif _sure(outwards_old > np.abs(new) + DUST):
+            answer["distance"] = "closer"
+        answer["turned"] = bool(np.sign(before) * np.sign(after) < 0)
+        answer["turned_beyond_noise"] = answer["turned"] and _sure(outwards_old > DUST) and _sure(outwards_new > DUST)
+    return answer
+
+
+def _sure(holds: npt.NDArray[np.bool_]) -> bool:
+    return bool(holds.mean() > SURE)
+
+
+def _why_undefined(compared: Comparison, measure: str) -> str:
+    """Why an audit has no such measure; empty if it has."""
+    if not np.isnan(getattr(compared, measure)):
+        return ""
+    sides = ((compared.group, compared.mine), (compared.against, compared.theirs))
+    nobody = [group for group, stats in sides if not stats.n_unfavourable]
+    if nobody:
+        return "nobody" + (f" in {nobody[0]!r}" if len(nobody) == 1 else "") + " was decided unfavourably"
+    stuck = [group for group, stats in sides if not stats.n_acting]
+    if stuck:
+        return "nobody" + (f" in {stuck[0]!r}" if len(stuck) == 1 else "") + " has an action that is known"
+    if compared.mine.phi > 0:
+        return f"{compared.against!r} needs no effort and {compared.group!r} does"
+    return "neither group needs any effort"
+
+
+def _undefined_words(before: str, after: str) -> str:
+    if before and after:
+        return f"not defined in either audit: {before}" + (f"; {after} in the second" if before != after else "")
+    if before or after:
+        return f"not defined in the {'first' if before else 'second'} audit: {before or after}"
+    return ""
 
 
 def _strata(a: RecourseTable, b: RecourseTable, pairs: npt.NDArray[np.intp], label: str) -> list[Floats]:
@@ -461,17 +539,39 @@ def _interval(change: Floats) -> tuple[float, float]:
     if len(defined) < (1 - MOST_UNDEFINED) * len(change):
         return np.nan, np.nan
     low, high = np.quantile(defined, [0.025, 0.975])
-    # Differences of equal sums can leave dust.
-    dust = 1e-12
-    return (0.0 if abs(low) < dust else float(low)), (0.0 if abs(high) < dust else float(high))
+    return (0.0 if abs(low) < DUST else float(low)), (0.0 if abs(high) < DUST else float(high))
 
 
 def _noise_words(row: dict[str, Any]) -> str:
     name = {"acr": "Ratio of efforts (ACR)", "rd": "Difference in possible recourse (RD)"}[row["measure"]]
     who = f"{name} of {row['group']!r} against {row['against']!r}"
-    if np.isnan(row["change"]):
-        return f"{who}: not defined in both audits."
+    moved = _distance_words(row)
+    if row["undefined"]:
+        return f"{who}: {row['undefined']}.{f' It is {moved}.' if moved else ''}{_turned_words(row)}"
+    facts = f"{who}: {row['before']:.4g} before, {row['after']:.4g} after, changed by {row['change']:+.4g}"
     if np.isnan(row["low"]):
-        return f"{who}: changed by {row['change']:+.4g}; too few people for an interval."
+        return f"{facts}; too few people for an interval."
     judged = "beyond noise" if row["beyond_noise"] else "within noise"
-    return f"{who}: changed by {row['change']:+.4g} (95 % interval {row['low']:+.4g} to {row['high']:+.4g}), {judged}."
+    told = f"{facts} (95 % interval {row['low']:+.4g} to {row['high']:+.4g}), {judged}"
+    return f"{told}{f', {moved}' if moved else ''}.{_turned_words(row)}"
+
+
+def _distance_words(row: dict[str, Any]) -> str:
+    if row["distance"] == "farther":
+        return f"farther from equality, to the disadvantage of {_behind(row, 'after')!r}"
+    if row["distance"] == "closer":
+        return "closer to equality"
+    return "with no clear change of the distance from equality" if row["beyond_noise"] else ""
+
+
+def _turned_words(row: dict[str, Any]) -> str:
+    if row["turned_beyond_noise"]:
+        before, after = _behind(row, "before"), _behind(row, "after")
+        return f" The disadvantage turned over: it lay with {before!r}, now it lies with {after!r}."
+    return " It lies on the other side of equality, which may be chance." if row["turned"] else ""
+
+
+def _behind(row: dict[str, Any], when: str) -> str:
+    """Who needs more effort, or has a way less often; a ratio without limit counts for the group."""
+    equality = 1.0 if row["measure"] == "acr" else 0.0
+    return str(row["against"] if row[when] < equality else row["group"])

@@ -7,6 +7,8 @@ import shutil
 from dataclasses import replace
 from xml.etree import ElementTree
 
+import numpy as np
+import pandas as pd
 import pytest
 
 import equieffort as ee
@@ -115,9 +117,6 @@ def test_explain_names_unknown_people(made, call):
 
 
 def test_explain_by_number_where_labels_are_numbers(made, call, tmp_path):
-    import numpy as np
-    import pandas as pd
-
     X = pd.DataFrame({"s": list("ab") * 20, "x": np.arange(40.0)})
     schema = ee.Schema(sensitive="s", protected="a", favourable=True, features={"x": "actionable"})
     scm = ee.StructuralCausalModel([], nodes=["s", "x"]).fit(X)
@@ -136,6 +135,41 @@ def test_diff_of_an_audit_with_itself(made, call):
     assert done.exit_code == 0, done.output
     assert "within noise" in done.stdout
     assert "nobody changed" in done.stdout
+
+
+def lacking(amount: float, path: str) -> None:
+    """An audit in which everybody of the group lacks about this many times what the reference lacks."""
+    X = pd.DataFrame(
+        {"s": list("ab") * 40, "x": 10 - np.tile([amount, 1.0], 40) * np.repeat(np.linspace(0.9, 1.1, 40), 2)}
+    )
+    schema = ee.Schema(sensitive="s", protected="a", favourable=True, features={"x": "actionable"})
+    scm = ee.StructuralCausalModel([], nodes=["s", "x"]).fit(X)
+    reference = pd.DataFrame({"x": [0.0, 10.0]})
+    with pytest.warns(ee.errors.EquieffortWarning, match="All 80 people"):
+        made = ee.audit(ee.LinearScore({"x": 1.0}, threshold=10.0), X, schema=schema, scm=scm, reference=reference)
+    made.save(path)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "code", "says"),
+    [
+        (0.6, 0.9, 0, "closer to equality"),
+        (0.7, 0.5, 1, "farther from equality, to the disadvantage of 'b'"),
+        (1.4, 2.0, 1, "farther from equality, to the disadvantage of 'a'"),
+        (0.5, 1.2, 0, "it lay with 'b', now it lies with 'a'"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:People are matched by the number")
+def test_diff_ends_with_one_only_away_from_equality(tmp_path, monkeypatch, call, before, after, code, says):
+    monkeypatch.chdir(tmp_path)
+    lacking(before, "one.audit")
+    lacking(after, "two.audit")
+    done = call("diff", "one.audit", "two.audit")
+    assert done.exit_code == code, done.output
+    assert says in done.stdout
+    told = json.loads(call("diff", "one.audit", "two.audit", "--json").stdout)
+    assert told["worse"] is bool(code)
+    assert told["noise"][0]["after"] == pytest.approx(after)
 
 
 def test_diff_needs_the_same_prices_or_rescaling(made, call):

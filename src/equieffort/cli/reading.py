@@ -109,7 +109,8 @@ def diff(
 ) -> None:
     """Say what changed between two audits, for whom, and whether it is beyond noise.
 
-    Ends with 1 if effort became unequal or a protected group fell behind beyond noise, otherwise with 0.
+    Ends with 1 if effort became unequal, or if that of a protected group moved away from equality beyond noise, to
+    either side; otherwise with 0.
     """
     from equieffort.comparison import compare_audits
     from equieffort.exports import plain, text_table
