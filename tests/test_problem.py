@@ -33,7 +33,7 @@ from equieffort import (
     WeightedL1,
     solve,
 )
-from equieffort.classifiers import LinearView, NotLinear
+from equieffort.classifiers import BlackBox, LinearView
 from equieffort.errors import CausalModelError, EquieffortError, EquieffortWarning, ParameterError, SchemaError
 
 
@@ -120,14 +120,14 @@ def forest(frame):
 def test_a_classifier_without_a_linear_score_is_kept_with_the_reason():
     frame = people()
     one = problem(frame, clf=forest(frame))
-    assert isinstance(one.view, NotLinear)
+    assert isinstance(one.view, BlackBox)
     assert "RandomForestClassifier" in one.view.reason
 
 
 def test_a_problem_without_a_linear_score_can_be_pickled():
     frame = people()
     two = pickle.loads(pickle.dumps(problem(frame, clf=forest(frame))))
-    assert isinstance(two.view, NotLinear)
+    assert isinstance(two.view, BlackBox)
     assert "RandomForestClassifier" in two.view.reason
 
 
@@ -342,7 +342,7 @@ def test_a_linear_view_is_believed_only_if_the_labels_follow_it():
     frame = people()
     clf = Moody().fit(frame[["income", "debt"]], frame["income"] - frame["debt"] > 8)
     one = problem(frame, clf=clf)
-    assert isinstance(one.view, NotLinear)
+    assert isinstance(one.view, BlackBox)
     assert "labels" in one.view.reason
     honest = LogisticRegression().fit(frame[["income", "debt"]], frame["income"] - frame["debt"] > 8)
     assert isinstance(problem(frame, clf=honest).view, LinearView)

@@ -46,6 +46,7 @@ CODES: dict[str, str] = {
     "SCHEMA_ONE_GROUP": "Effort is compared between groups, so at least two must be present.",
     "SCHEMA_GROUPS": "Who is compared with whom must be said, never guessed.",
     "SCHEMA_ONE_HOT": "Columns of one category changed apart describe a person who cannot exist.",
+    "SCHEMA_THRESHOLD": "The declared threshold is what decides.",
     "SCHEMA_ROLE_ASSUMED": "Whether a feature may move changes who has recourse.",
     "SCHEMA_OUT_OF_LIMITS": "These people start outside the declared limits; the limit is widened for them alone.",
     # graph
@@ -67,6 +68,7 @@ CODES: dict[str, str] = {
     "SCM_DO": "An intervention needs one value for everybody, or one value a person.",
     # classifier
     "MODEL_NO_PREDICT": "The audit asks the model for its own decisions.",
+    "MODEL_NO_PROBABILITY": "A declared threshold is compared with the model's probabilities.",
     "MODEL_NOT_FITTED": "The audit asks the model for its own decisions.",
     "MODEL_LABELS": "Without knowing which decision is good for people there is no recourse.",
     "MODEL_MULTICLASS": "With several outcomes it must be said which of them people want.",

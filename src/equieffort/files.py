@@ -301,6 +301,7 @@ def _schema(saved: dict[str, Any]) -> Schema:
         protected=saved["protected"],
         reference=saved["reference"],
         favourable=saved["favourable"],
+        threshold=saved.get("threshold"),
         also_protected=saved["also_protected"],
         features=features,
     )

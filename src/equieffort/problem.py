@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from equieffort.classifiers import Decision, LinearView, NotLinear, known_features, linear_view
+from equieffort.classifiers import BlackBox, Decision, View, known_features, recognise
 from equieffort.cost import BoundCost, Cost, WeightedL1
 from equieffort.errors import CausalModelError, ParameterError, SchemaError, listed, warn
 from equieffort.frames import (
@@ -38,7 +38,7 @@ class RecourseProblem:
     """Everything that decides a person's recourse; made by `RecourseProblem.of`."""
 
     decision: Decision
-    view: LinearView | NotLinear
+    view: View | BlackBox
     scm: StructuralCausalModel
     schema: Schema
     encoding: Encoding
@@ -84,12 +84,12 @@ class RecourseProblem:
         complete = screen(frame, needed, missing, FILL_OR_CHOOSE)
         frame = frame if complete.all() else frame[complete]
         scm = scm.ready(frame)
-        decision = Decision.of(classifier, schema.favourable, frame, model_features)
+        decision = Decision.of(classifier, schema.favourable, frame, model_features, schema.threshold)
         encoding = _encoding(frame, schema, scm, decision.features)
         check_kinds(schema, encoding)
         _check_abductible(schema, scm)
         encoding.check_whole(encoding.encode(frame.iloc[:1000]), frame.index)
-        view = _checked_view(decision, encoding, frame)
+        view = recognise(decision, encoding, frame)
         numeric = [name for name in schema.actionable if not encoding[name].is_category]
         source = _reference(scm, frame, numeric) if reference is None else read_frame(reference, what="reference")
         require_columns(source, numeric, why="The reference data")
@@ -259,27 +259,6 @@ def _check_abductible(schema: Schema, scm: StructuralCausalModel) -> None:
                 f"Cannot abduct {node!r}: it is a category that would follow an action, and no equation says how.",
                 fix="Declare it immutable, remove the edges into it, or code it as a number.",
             )
-
-
-def _checked_view(decision: Decision, encoding: Encoding, frame: pd.DataFrame) -> LinearView | NotLinear:
-    """The linear view, believed only if it agrees with the classifier's own labels."""
-    try:
-        view = linear_view(decision, encoding)
-    except NotLinear as reason:
-        return reason
-    numbers = [view.weights, np.array([view.intercept]), *view.tables.values()]
-    if not all(np.isfinite(part).all() for part in numbers):
-        return NotLinear("text reaches its score without an encoder")
-    sample = frame.iloc[:1000]
-    matrix = encoding.encode(sample)
-    clear = ~np.isnan(matrix).any(axis=1)
-    sample, matrix = sample[clear], matrix[clear]
-    if len(sample):
-        score = view.score(matrix)
-        decided = np.abs(score) > 1e-9 * view.magnitude(matrix)
-        if np.any((score > 0)[decided] != decision.is_favourable(sample)[decided]):
-            return NotLinear("its labels do not follow the score that its coefficients give")
-    return view
 
 
 def _reference(scm: StructuralCausalModel, frame: pd.DataFrame, names: list[str]) -> pd.DataFrame:

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from equieffort.classifiers import LinearView
+from equieffort.classifiers import View
 from equieffort.errors import ParameterError, many, warn
 from equieffort.frames import Bools, Floats, Missing, join_sensitive, read_frame, require_columns, screen
 from equieffort.groups import Groups
@@ -176,13 +176,19 @@ class _Chunk:
             trial = self.solver.propose(self.problem, self.matrix[pending], attempt=attempt + 1)
             proposal.bound[pending] = trial.bound
             status[pending[trial.code == TIE]] = FURTHER
+            for row in pending[trial.code == LIMIT].tolist():
+                self._unknown(table, start, status, row, "The action's label stays, and no surer action was found.")
             pending, trial = pending[trial.code == FOUND], _take(trial, trial.code == FOUND)
         for row in pending.tolist():
             self._unknown(table, start, status, row, "The model's label does not follow its score near the boundary.")
         for row in np.flatnonzero(proposal.code == LIMIT).tolist():
-            self._unknown(table, start, status, row, "The solver gave up before it found or excluded an action.")
-        further = np.flatnonzero((proposal.code == TIE) | (status == FURTHER) | (status == Status.FEASIBLE))
-        for row in further.tolist():
+            gave_up = "The solver gave up before it found or excluded an action."
+            self._unknown(table, start, status, row, proposal.notes.get(row, gave_up))
+        for row in np.flatnonzero(status == Status.FEASIBLE).tolist():
+            if row in proposal.notes:
+                table.notes[start + int(self.rows[row])] = proposal.notes[row]
+        further = (proposal.code == TIE) | (status == FURTHER) | (status == Status.FEASIBLE)
+        for row in np.flatnonzero(further).tolist() if self.solver.patterns(self.problem) else ():
             status[row] = self._settle(row, proposal, Status(min(status[row], Status.UNKNOWN)))
             if status[row] == Status.UNKNOWN:
                 self._unknown(
@@ -284,8 +290,9 @@ class _Chunk:
             if not np.array_equal(moved[:, k], matrix[:, k]):
                 changed[name] = problem.encoding.columns[k].decode(moved[:, k])
         answer = problem.decision.is_favourable(with_columns(after, changed))
-        if problem.margin > 0 and isinstance(problem.view, LinearView):
-            answer &= problem.view.score(moved) >= problem.margin - 1e-9 * problem.view.magnitude(moved)
+        if problem.margin > 0 and isinstance(problem.view, View):
+            nearly = problem.view.margins(moved) + problem.view.blur(moved)
+            answer &= problem.view.goals.met(nearly, problem.margin)
         return answer
 
     def _needed(self, matrix: Floats, moved: Floats, picked: Bools, values: Floats, chosen: Any) -> Any:

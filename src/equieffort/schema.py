@@ -161,7 +161,10 @@ class Schema:
     reference
         Whom they are compared with; needed once more than one other value remains.
     favourable
-        The label people want.
+        The label people want, or a list of labels when the model chooses between more than two.
+    threshold
+        If declared, the decision is favourable when the model's probability of the favourable labels is at least
+        this, whatever `predict` says; by default the model's own label decides.
     also_protected
         Further columns that no action may change.
     features
@@ -172,6 +175,7 @@ class Schema:
     protected: Any
     reference: Any = None
     favourable: Any
+    threshold: float | None = None
     also_protected: Sequence[str] = ()
     features: Mapping[str, Feature | Role] = field(default_factory=dict)
 
@@ -183,6 +187,7 @@ class Schema:
             for name, feature in self.features.items()
         }
         object.__setattr__(self, "features", features)
+        self._check_outcome()
         for name in (*self.sensitive_columns, *self.also_protected):
             if name in features and features[name].role != "immutable":
                 raise SchemaError(
@@ -190,6 +195,21 @@ class Schema:
                     f"The protected column {name!r} is declared {features[name].role}.",
                     fix="Leave it out of `features`: protected columns never change.",
                 )
+
+    def _check_outcome(self) -> None:
+        if isinstance(self.favourable, list | tuple | set | frozenset) and not self.favourable:
+            raise SchemaError(
+                "MODEL_LABELS", "The list of favourable labels is empty.", fix="Name at least one label people want."
+            )
+        if self.threshold is None:
+            return
+        _check_number("threshold", self.threshold)
+        if not 0 < self.threshold < 1:
+            raise SchemaError(
+                "SCHEMA_THRESHOLD",
+                f"The threshold {self.threshold:g} is not a probability between 0 and 1.",
+                fix="Give the least probability of the favourable label that is approved, as in threshold=0.62.",
+            )
 
     @property
     def sensitive_columns(self) -> tuple[str, ...]:
@@ -304,6 +324,7 @@ class Schema:
             "protected": _plain(self.protected),
             "reference": _plain(self.reference),
             "favourable": _plain(self.favourable),
+            "threshold": self.threshold,
             "also_protected": list(self.also_protected),
             "features": {name: _plain(asdict(self.feature(name))) for name in self.features},
         }

@@ -1,6 +1,22 @@
 """Views of a fitted classifier that solvers understand."""
 
 from equieffort.classifiers.decision import Decision, known_features
-from equieffort.classifiers.linear import LinearScore, LinearView, NotLinear, linear_view
+from equieffort.classifiers.linear import LinearScore, linear_view
+from equieffort.classifiers.recognise import recognise
+from equieffort.classifiers.views import BlackBox, Goals, Layer, LinearView, NetworkView, NoView, TreeView, View
 
-__all__ = ["Decision", "LinearScore", "LinearView", "NotLinear", "known_features", "linear_view"]
+__all__ = [
+    "BlackBox",
+    "Decision",
+    "Goals",
+    "Layer",
+    "LinearScore",
+    "LinearView",
+    "NetworkView",
+    "NoView",
+    "TreeView",
+    "View",
+    "known_features",
+    "linear_view",
+    "recognise",
+]

@@ -1,6 +1,7 @@
 """Decision: asks a fitted classifier for its own labels, and checks that the answers can be used.
 
-Labels come from `predict`, never from thresholding probabilities again.
+Labels come from `predict`, never from thresholding probabilities again, unless a threshold is declared: then the
+declared rule is the decision.
 """
 
 from __future__ import annotations
@@ -18,51 +19,84 @@ from equieffort.frames import Bools, require_columns
 
 @dataclass(frozen=True, eq=False)
 class Decision:
-    """A classifier, the columns it sees in its order, and the label people want."""
+    """A classifier, the columns it sees in its order, and the labels people want."""
 
     classifier: Any
     features: tuple[str, ...]
     favourable: Any
+    """The label people want, or a list of them."""
     bare: bool
     """Whether the classifier was fitted without names and wants a plain array."""
+    threshold: float | None = None
+    """If declared: the decision is favourable when the probability of the wanted labels is at least this."""
 
     @classmethod
     def of(
-        cls, classifier: Any, favourable: Any, frame: pd.DataFrame, model_features: Sequence[str] | None = None
+        cls,
+        classifier: Any,
+        favourable: Any,
+        frame: pd.DataFrame,
+        model_features: Sequence[str] | None = None,
+        threshold: float | None = None,
     ) -> Decision:
         """Check the classifier: it predicts, is fitted, knows the favourable label and answers alike twice."""
         features = known_features(classifier, model_features)
         require_columns(frame, features, why="The model uses a feature, but X")
-        decision = cls(classifier, features, favourable, not hasattr(classifier, "feature_names_in_"))
+        bare = not hasattr(classifier, "feature_names_in_")
+        decision = cls(classifier, features, favourable, bare, threshold)
         decision._check_classes()
+        decision._check_threshold()
         _check_categories(classifier, frame)
         sample = frame.iloc[:2000]
         decision._check_answers(sample)
         return decision
+
+    @property
+    def wanted(self) -> tuple[Any, ...]:
+        """The labels people want."""
+        several = isinstance(self.favourable, list | tuple | set | frozenset)
+        return tuple(self.favourable) if several else (self.favourable,)
 
     def _check_classes(self) -> None:
         classes = getattr(self.classifier, "classes_", None)
         if classes is None:
             return
         known = [value.item() if isinstance(value, np.generic) else value for value in np.asarray(classes)]
-        if self.favourable not in known:
-            raise ModelError(
-                "MODEL_LABELS",
-                f"The favourable label {self.favourable!r} is not among the model's classes. "
-                f"{closest(self.favourable, known)}".rstrip(),
-                fix=f"The classes are {', '.join(map(repr, known))}.",
-            )
-        if len(known) > 2:
+        for wanted in self.wanted:
+            if wanted not in known:
+                raise ModelError(
+                    "MODEL_LABELS",
+                    f"The favourable label {wanted!r} is not among the model's classes. "
+                    f"{closest(wanted, known)}".rstrip(),
+                    fix=f"The classes are {', '.join(map(repr, known))}.",
+                )
+        if len(known) > 2 and self.wanted == (self.favourable,):
             raise ModelError(
                 "MODEL_MULTICLASS",
                 f"The model chooses between {len(known)} classes, {listed(known)}, and only "
                 f"{self.favourable!r} was declared favourable.",
-                fix="Train on two outcomes, or merge the classes people want and those they do not.",
+                fix=f"List all that people want, as in favourable=[{self.favourable!r}, ...]; if it is only that one, "
+                f"favourable=[{self.favourable!r}] says so.",
+            )
+        if set(known) <= set(self.wanted):
+            raise ModelError(
+                "MODEL_LABELS",
+                f"Every class of the model was declared favourable: {listed(known)}.",
+                fix="Leave out the decisions people do not want.",
+            )
+
+    def _check_threshold(self) -> None:
+        if self.threshold is not None and not callable(getattr(self.classifier, "predict_proba", None)):
+            raise ModelError(
+                "MODEL_NO_PROBABILITY",
+                f"A threshold of {self.threshold:g} is declared, but {type(self.classifier).__name__} gives no "
+                "probabilities (it has no predict_proba).",
+                fix="Leave the threshold out, so that the model's own label decides, or calibrate the model first.",
             )
 
     def _check_answers(self, sample: pd.DataFrame) -> None:
-        labels = self.labels(sample)
-        again = self.labels(sample)
+        labels = self.answers(sample)
+        again = self.answers(sample)
         differs = labels != again
         if np.any(differs):
             row = sample.index[int(np.argmax(differs))]
@@ -72,13 +106,15 @@ class Decision:
                 f"{label(again[differs][0])}.",
                 fix="Fix its random state, or switch off what is random when it predicts.",
             )
-        if not hasattr(self.classifier, "classes_") and self.favourable not in set(labels.tolist()) | {True}:
-            # Without declared classes only a sample can tell; a label of another type would never match.
-            kinds = {type(label) for label in labels.tolist()}
-            if not any(isinstance(self.favourable, kind) for kind in kinds):
+        if hasattr(self.classifier, "classes_") or self.threshold is not None:
+            return
+        # Without declared classes only a sample can tell; a label of another type would never match.
+        kinds = tuple({type(label) for label in labels.tolist()})
+        for wanted in self.wanted:
+            if wanted not in set(labels.tolist()) | {True} and not isinstance(wanted, kinds):
                 raise ModelError(
                     "MODEL_LABELS",
-                    f"The favourable label {self.favourable!r} is of another type than the model's answers, "
+                    f"The favourable label {wanted!r} is of another type than the model's answers, "
                     f"{listed(sorted(set(map(str, labels.tolist()))))}.",
                     fix="Name the label as predict returns it.",
                 )
@@ -90,26 +126,39 @@ class Decision:
 
     def labels(self, frame: pd.DataFrame) -> np.ndarray[Any, Any]:
         """The classifier's own labels, checked for shape and missing values."""
+        return self._ask("predict", "label", frame, ())
+
+    def answers(self, frame: pd.DataFrame) -> np.ndarray[Any, Any]:
+        """What decides: the classifier's labels or, with a declared threshold, the chance of the wanted ones."""
+        if self.threshold is None:
+            return self.labels(frame)
+        known = np.asarray(self.classifier.classes_).tolist()
+        chances = self._ask("predict_proba", "probability", frame, (len(known),))
+        return np.asarray(chances[:, [known.index(label) for label in self.wanted]].sum(axis=1))
+
+    def _ask(self, method: str, what: str, frame: pd.DataFrame, shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
         try:
-            answers = np.asarray(self.classifier.predict(self.model_input(frame)))
+            answers = np.asarray(getattr(self.classifier, method)(self.model_input(frame)))
         except Exception as error:
-            raise self._failed(error) from error
-        if answers.shape != (len(frame),):
+            raise self._failed(error, method) from error
+        if answers.shape != (len(frame), *shape):
+            each = f"one {what} a row" if not shape else "one probability a class and row"
             raise ModelError(
                 "MODEL_OUTPUT",
-                f"The model returned labels of shape {answers.shape} for {len(frame)} people.",
-                fix="predict must return one label a row.",
+                f"The model returned {'labels' if not shape else 'probabilities'} of shape {answers.shape} for "
+                f"{len(frame)} people.",
+                fix=f"{method} must return {each}.",
             )
-        missing = pd.isna(answers)
+        missing = pd.isna(answers).reshape(len(frame), -1).any(axis=1)
         if missing.any():
             raise ModelError(
                 "MODEL_OUTPUT",
-                f"The model returned no label (NaN) for row {label(frame.index[int(missing.argmax())])}.",
+                f"The model returned no {what} (NaN) for row {label(frame.index[int(missing.argmax())])}.",
                 fix="Check what the model does with this row.",
             )
         return answers
 
-    def _failed(self, error: Exception) -> ModelError | DataError:
+    def _failed(self, error: Exception, method: str = "predict") -> ModelError | DataError:
         name, text = type(self.classifier).__name__, str(error).strip().split("\n")[0]
         if type(error).__name__ == "NotFittedError":
             return _not_fitted(name)
@@ -121,13 +170,19 @@ class Decision:
             )
         return ModelError(
             "MODEL_FAILED",
-            f"{name}.predict failed: {type(error).__name__}: {sentence(text)}",
+            f"{name}.{method} failed: {type(error).__name__}: {sentence(text)}",
             fix="Check that the model accepts these columns: " + listed(self.features, 20) + ".",
         )
 
     def is_favourable(self, frame: pd.DataFrame) -> Bools:
-        """Whether each person gets the label people want."""
-        return np.asarray(self.labels(frame) == self.favourable, dtype=bool)
+        """Whether each person gets a decision people want."""
+        answers = self.answers(frame)
+        if self.threshold is not None:
+            return np.asarray(answers >= self.threshold, dtype=bool)
+        found = np.zeros(len(frame), dtype=bool)
+        for wanted in self.wanted:
+            found |= np.asarray(answers == wanted, dtype=bool)
+        return found
 
 
 def known_features(classifier: Any, model_features: Sequence[str] | None = None) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import IntEnum
 
 import numpy as np
@@ -51,6 +51,8 @@ class Proposal:
     """Change of each numeric actionable feature that is set."""
     level: npt.NDArray[np.int16]
     """Level that each actionable category is set to; -1 where it is left."""
+    notes: dict[int, str] = field(default_factory=dict)
+    """By row: why the solver stopped before it was done, as a sentence."""
 
     @classmethod
     def empty(cls, problem: RecourseProblem, n: int) -> Proposal:
@@ -82,9 +84,9 @@ class Solver(ABC):
         """Actions for encoded people. Each further attempt steps twice as far over the boundary; `only` restricts
         the search to one pattern."""
 
-    @abstractmethod
     def patterns(self, problem: RecourseProblem) -> int:
-        """How many patterns `only` can name."""
+        """How many patterns `only` can name; 0 for a solver that never proposes a tie."""
+        return 0
 
     @abstractmethod
     def why_infeasible(self, problem: RecourseProblem, person: Floats) -> str:

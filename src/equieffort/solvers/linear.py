@@ -13,18 +13,36 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from equieffort.classifiers import LinearView, NotLinear
+from equieffort.classifiers import BlackBox, LinearView
 from equieffort.cost import LinearCost, PiecewiseCost
 from equieffort.frames import Bools, Floats
 from equieffort.problem import TOLERANCE, RecourseProblem
 from equieffort.solvers.base import FOUND, LIMIT, NONE, TIE, Proposal, Solver
-from equieffort.solvers.patterns import Pattern, Row, make_patterns
+from equieffort.solvers.patterns import NotLinear, Pattern, Row, make_patterns
 from equieffort.solvers.programs import Program, Segment, Side
 
 STEP = 1e-12
 """First step over the boundary, and the width of a tie, relative to the numbers summed into the score."""
 
-_made: WeakKeyDictionary[RecourseProblem, list[Pattern]] = WeakKeyDictionary()
+_made: WeakKeyDictionary[RecourseProblem, list[LinearPattern]] = WeakKeyDictionary()
+
+
+@dataclass(frozen=True, eq=False)
+class LinearPattern(Pattern):
+    """A pattern and what it does to a linear score."""
+
+    gain: Floats
+    """Gain in score a unit of each numeric action."""
+    level_gain: tuple[Floats, ...]
+    """Score at each level of each actionable category, up to a constant."""
+
+    @classmethod
+    def of(cls, pattern: Pattern, view: LinearView) -> LinearPattern:
+        """The score follows the columns."""
+        level_gain = tuple(
+            view.weights @ shift + view.tables.get(c, np.zeros(shift.shape[1])) for c, shift in pattern.shifts.items()
+        )
+        return cls(**vars(pattern), gain=view.weights @ pattern.effect, level_gain=level_gain)
 
 
 @dataclass(frozen=True)
@@ -35,8 +53,10 @@ class LinearExact(Solver):
 
     def supports(self, problem: RecourseProblem) -> str:
         """Empty if score and equations are linear, otherwise a sentence that says which is not."""
-        if isinstance(problem.view, NotLinear):
+        if isinstance(problem.view, BlackBox):
             return f"The classifier has no linear score that could be used: {problem.view.reason}."
+        if not isinstance(problem.view, LinearView):
+            return "The classifier's decision is no single linear score."
         try:
             _patterns(problem)
         except NotLinear as reason:
@@ -65,9 +85,10 @@ class LinearExact(Solver):
         return why_infeasible(problem, _patterns(problem), person)
 
 
-def _patterns(problem: RecourseProblem) -> list[Pattern]:
+def _patterns(problem: RecourseProblem) -> list[LinearPattern]:
     if problem not in _made:
-        _made[problem] = make_patterns(problem)
+        assert isinstance(problem.view, LinearView)
+        _made[problem] = [LinearPattern.of(pattern, problem.view) for pattern in make_patterns(problem)]
     return _made[problem]
 
 
@@ -169,7 +190,7 @@ def make_box(problem: RecourseProblem, people: People, pattern: Pattern, whole: 
     return Box(low, high, usable, forced, shared)
 
 
-def _try_pattern(problem: RecourseProblem, people: People, pattern: Pattern, proposal: Proposal) -> None:
+def _try_pattern(problem: RecourseProblem, people: People, pattern: LinearPattern, proposal: Proposal) -> None:
     """Solve one pattern for everybody and keep it where it is better."""
     from equieffort.solvers.kernels import fill_batch
 
@@ -225,7 +246,7 @@ def _fold(row: Row, least: Floats, most: Floats, low: Floats, high: Floats, whol
 def _program(
     problem: RecourseProblem,
     people: People,
-    pattern: Pattern,
+    pattern: LinearPattern,
     i: int,
     low: Floats,
     high: Floats,

@@ -11,13 +11,20 @@ from itertools import product
 
 import numpy as np
 
-from equieffort.classifiers import LinearView, NotLinear
 from equieffort.errors import SchemaError
 from equieffort.frames import Floats
 from equieffort.problem import RecourseProblem
 from equieffort.scm import Linear
 
 MOST_PATTERNS = 4096
+
+
+class NotLinear(Exception):
+    """Which equation below an action is not linear."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,17 +49,17 @@ class Row:
 
 @dataclass(frozen=True, eq=False)
 class Pattern:
-    """One way to act: the numeric features that are set, the levels chosen, and the effects."""
+    """One way to act: the numeric features that are set, the levels chosen, and what that does to every column."""
 
     chosen: int
     """Bits over problem.acts of the features that are set when their category, if any, changes."""
     is_set: tuple[bool, ...]
     levels: tuple[int, ...]
     """Target level of each actionable category; -1 keeps it."""
-    gain: Floats
-    """Gain in score a unit of each numeric action."""
-    level_gain: tuple[Floats, ...]
-    """Score at each level of each actionable category, up to a constant."""
+    effect: Floats
+    """(column, numeric action): change of each column a unit of each action."""
+    shifts: dict[int, Floats]
+    """By actionable category: (column, level), each column's change at each level, up to a constant."""
     rows: tuple[Row, ...]
 
 
@@ -120,8 +127,6 @@ def _pattern(
     shifts: dict[int, Floats],
     frozen: dict[int, str],
 ) -> Pattern:
-    view = problem.view
-    assert isinstance(view, LinearView)
     settled = {k for j, k in enumerate(problem.numeric) if is_set[j]}
     rows = []
     for k in range(len(problem.names)):
@@ -141,7 +146,4 @@ def _pattern(
         )
     chosen = sum(1 << b for b in range(len(problem.numeric)) if is_set[b])
     chosen += sum(1 << (len(problem.numeric) + b) for b, level in enumerate(levels) if level >= 0)
-    level_gain = tuple(
-        view.weights @ shifts[c] + view.tables.get(c, np.zeros(shifts[c].shape[1])) for c in problem.categorical
-    )
-    return Pattern(chosen, is_set, levels, view.weights @ effect, level_gain, tuple(rows))
+    return Pattern(chosen, is_set, levels, effect, shifts, tuple(rows))

@@ -7,12 +7,11 @@ import numpy as np
 from equieffort.classifiers import LinearView
 from equieffort.frames import Floats, number
 from equieffort.problem import RecourseProblem, limits
-from equieffort.solvers.linear import People, level_shift, make_box, row_range
-from equieffort.solvers.patterns import Pattern
+from equieffort.solvers.linear import LinearPattern, People, level_shift, make_box, row_range
 from equieffort.solvers.programs import Program, Side
 
 
-def why_infeasible(problem: RecourseProblem, patterns: list[Pattern], person: Floats) -> str:
+def why_infeasible(problem: RecourseProblem, patterns: list[LinearPattern], person: Floats) -> str:
     """A sentence: how close the best pattern comes, and what stops it."""
     view = problem.view
     assert isinstance(view, LinearView)
@@ -32,7 +31,7 @@ def why_infeasible(problem: RecourseProblem, patterns: list[Pattern], person: Fl
     return f"{needed}; {most}: {'; '.join(stops)}." if stops else f"{needed}; {most}."
 
 
-def _stopped_categories(problem: RecourseProblem, patterns: list[Pattern], person: Floats) -> list[str]:
+def _stopped_categories(problem: RecourseProblem, patterns: list[LinearPattern], person: Floats) -> list[str]:
     """Categories whose change would help, but would move a column that must stay."""
     texts: dict[str, None] = {}
     for pattern in patterns:
@@ -51,7 +50,7 @@ def _stopped_categories(problem: RecourseProblem, patterns: list[Pattern], perso
     return list(texts)[:3]
 
 
-def _room(problem: RecourseProblem, pattern: Pattern, person: Floats) -> list[tuple[int, float, str]]:
+def _room(problem: RecourseProblem, pattern: LinearPattern, person: Floats) -> list[tuple[int, float, str]]:
     """For each set feature that matters: how far it may go the useful way, and what stops it there."""
     found = []
     for j, k in enumerate(problem.numeric):
@@ -84,7 +83,7 @@ def _room(problem: RecourseProblem, pattern: Pattern, person: Floats) -> list[tu
     return found
 
 
-def _reach(problem: RecourseProblem, pattern: Pattern, person: Floats) -> float:
+def _reach(problem: RecourseProblem, pattern: LinearPattern, person: Floats) -> float:
     """The largest gain in score the pattern allows; minus infinity where it allows nothing."""
     view = problem.view
     assert isinstance(view, LinearView)
@@ -114,7 +113,7 @@ def _reach(problem: RecourseProblem, pattern: Pattern, person: Floats) -> float:
     return total + program.largest_gain(2 * abs(lacking) + abs(total))[0]
 
 
-def _stops(problem: RecourseProblem, pattern: Pattern, person: Floats) -> list[str]:
+def _stops(problem: RecourseProblem, pattern: LinearPattern, person: Floats) -> list[str]:
     texts = []
     for j, room, stop in _room(problem, pattern, person):
         name = problem.names[problem.numeric[j]]
