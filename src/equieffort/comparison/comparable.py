@@ -1,0 +1,39 @@
+"""May two audits be compared: the same groups, and the same rules of action."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from equieffort._audit import Audit
+from equieffort.errors import ParameterError
+
+
+def check_same_rules(a: Audit, b: Audit) -> None:
+    """Refuse audits of other groups or other rules of action, naming the first difference."""
+    mine, theirs = a.recourse.groups, b.recourse.groups
+    roles = [{label: groups.role(k) for k, label in enumerate(groups.labels)} for groups in (mine, theirs)]
+    if roles[0] != roles[1]:
+        texts = ["; ".join(f"{label!r} is {role}" for label, role in sorted(found.items())) for found in roles]
+        raise ParameterError(
+            "AUDIT_SCHEMAS",
+            f"The audits compare different groups. First: {texts[0]}. Second: {texts[1]}.",
+            fix="Audit both with the same sensitive column, protected values and reference.",
+        )
+    before, after = _rules(a), _rules(b)
+    for key in dict.fromkeys((*before, *after)):
+        if before.get(key) != after.get(key):
+            raise ParameterError(
+                "AUDIT_SCHEMAS",
+                f"The audits differ in {key}: {before.get(key, 'not declared')} and {after.get(key, 'not declared')}.",
+                fix="Audit both with the same schema; what may be done must not change between them.",
+            )
+
+
+def _rules(audit: Audit) -> dict[str, Any]:
+    """What the schema says, a key a thing; weights are prices and are compared there."""
+    schema = audit.recourse.detail.schema.to_dict()
+    found: dict[str, Any] = {"the sensitive columns": schema["sensitive"], "the favourable label": schema["favourable"]}
+    for name, feature in schema["features"].items():
+        parts = {key: list(v) if isinstance(v, tuple) else v for key, v in feature.items() if key != "weight"}
+        found[f"feature {name!r}"] = {key: v for key, v in parts.items() if v is not None}
+    return found

@@ -1,0 +1,73 @@
+"""compare_audits() -> AuditComparison."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from equieffort._audit import Audit
+from equieffort.comparison.comparable import check_same_rules
+from equieffort.comparison.noise import noise
+from equieffort.comparison.people import counts, labels, match, same_people, what_happened
+from equieffort.comparison.prices import at_prices_of, other_scales, same_prices
+from equieffort.comparison.result import AuditComparison
+from equieffort.errors import ParameterError
+
+MEASURES = ("n", "n_unfavourable", "phi", "rho", "acr", "rd")
+DRAWS = 2000
+
+
+def compare_audits(
+    a: Audit, b: Audit, *, rescale: bool = False, draws: int = DRAWS, random_state: int = 0
+) -> AuditComparison:
+    """What changed from audit `a` to audit `b`.
+
+    Parameters
+    ----------
+    a, b
+        The audits; of the same groups and the same rules of action.
+    rescale
+        Costs are only comparable at the same prices. True recomputes b's costs at a's prices (weighted L1 costs); the
+        actions stay those that were cheapest at b's own, so the costs are upper limits.
+    draws, random_state
+        How many draws the bootstrap makes, and its seed.
+
+    Returns
+    -------
+    An `AuditComparison`; print it, or read `by_group`, `people`, `counts` and `noise`.
+    """
+    if isinstance(draws, bool) or not isinstance(draws, int) or draws < 1:
+        raise ParameterError("PARAMETER", f"draws is {draws!r}.", fix="Give 1 or more.")
+    check_same_rules(a, b)
+    rescaled = not same_prices(a, b)
+    if rescaled:
+        if not rescale:
+            raise other_scales(a, b)
+        b = at_prices_of(a, b)
+    left, right = labels(a.recourse), labels(b.recourse)
+    pairs = same_people(a.recourse, b.recourse, match(left, right))
+    people = what_happened(a.recourse, b.recourse, pairs)
+    changed = people[people["change"] != "unchanged"].rename_axis(a.recourse.index.name)
+    return AuditComparison(
+        a.verdict,
+        b.verdict,
+        _by_group(a, b),
+        changed,
+        counts(a.recourse, people),
+        noise(a, b, pairs, draws, random_state),
+        len(pairs),
+        len(left) - len(pairs),
+        len(right) - len(pairs),
+        rescaled,
+    )
+
+
+def _by_group(a: Audit, b: Audit) -> pd.DataFrame:
+    before, after = a.by_group.set_index("group"), b.by_group.set_index("group")
+    rows = []
+    for group in before.index:
+        row = {"group": group, "role": before.loc[group, "role"], "against": before.loc[group, "against"]}
+        for name in MEASURES:
+            old, new = before.loc[group, name], after.loc[group, name]
+            row |= {f"{name}_before": old, f"{name}_after": new, f"{name}_change": new - old}
+        rows.append(row)
+    return pd.DataFrame(rows)

@@ -1,0 +1,78 @@
+"""AuditComparison: what changed between two audits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from equieffort.comparison.people import CHANGES
+from equieffort.comparison.words import noise_words
+from equieffort.errors import many
+from equieffort.verdict import Verdict
+
+
+@dataclass(frozen=True, eq=False)
+class AuditComparison:
+    """The changes from one audit (before) to another (after)."""
+
+    before: Verdict
+    after: Verdict
+    by_group: pd.DataFrame
+    """A row a group: n, n_unfavourable, phi, rho, acr and rd before, after and their change."""
+    people: pd.DataFrame
+    """A row a person in both audits whose status or cost changed: group, status and cost before and after, change."""
+    counts: pd.DataFrame
+    """A row a group: how many people changed how."""
+    noise: pd.DataFrame
+    """A row a comparison and measure.
+
+    `before`, `after`, `change`, its 95 % interval (`low`, `high`) and whether it lies `beyond_noise`; `distance` from
+    equality ("farther", "closer", "within noise", "undefined"); whether the disadvantage `turned` from one group to
+    the other, and whether it did so beyond noise; why a measure is `undefined` (empty if it is not).
+    """
+    matched: int
+    only_before: int
+    only_after: int
+    rescaled: bool
+
+    @property
+    def is_worse(self) -> bool:
+        """Whether effort became unequal, or that of a protected group moved away from equality beyond noise."""
+        became = self.after.outcome == "unequal" and self.before.outcome != "unequal"
+        rows = self.noise[self.noise["role"] == "protected"]
+        return bool(became or (rows["distance"] == "farther").any())
+
+    def to_dict(self) -> dict[str, Any]:
+        """A form that JSON can hold, through `exports.plain`."""
+        return {
+            "before": {"outcome": self.before.outcome, "text": str(self.before)},
+            "after": {"outcome": self.after.outcome, "text": str(self.after)},
+            "worse": self.is_worse,
+            "by_group": self.by_group.to_dict("records"),
+            "counts": self.counts.to_dict("records"),
+            "noise": self.noise.to_dict("records"),
+            "people": self.people.reset_index(names="label").to_dict("records"),
+            "matched": self.matched,
+            "only_before": self.only_before,
+            "only_after": self.only_after,
+            "rescaled": self.rescaled,
+        }
+
+    def __str__(self) -> str:
+        lines = [f"Verdict: {self.before.outcome} before, {self.after.outcome} after."]
+        lines += [noise_words(row) for row in self.noise.to_dict("records")]
+        lines.append(
+            f"{many(self.matched, 'person is', 'people are')} in both audits, {self.only_before:,} only in the first "
+            f"and {self.only_after:,} only in the second."
+        )
+        for row in self.counts.to_dict("records"):
+            happened = [f"{row[change]:,} {change}" for change in CHANGES if row[change] and change != "unchanged"]
+            lines.append(f"  {row['group']}: {', '.join(happened) or 'nobody changed'}")
+        if self.rescaled:
+            lines.append(
+                "Costs of the second audit were recomputed at the first one's prices, for the actions it had chosen: "
+                "cheaper ones may exist at these prices."
+            )
+        return "\n".join(lines)

@@ -1,0 +1,52 @@
+"""The noise of a comparison in sentences."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+
+def noise_words(row: dict[str, Any]) -> str:
+    """A row of `AuditComparison.noise` for a reader."""
+    name = {"acr": "Ratio of efforts (ACR)", "rd": "Difference in possible recourse (RD)"}[row["measure"]]
+    who = f"{name} of {row['group']!r} against {row['against']!r}"
+    moved = _distance_words(row)
+    if row["undefined"]:
+        return f"{who}: {row['undefined']}.{f' It is {moved}.' if moved else ''}{_turned_words(row)}"
+    facts = f"{who}: {row['before']:.4g} before, {row['after']:.4g} after, changed by {row['change']:+.4g}"
+    if np.isnan(row["low"]):
+        return f"{facts}; too few people for an interval."
+    judged = "beyond noise" if row["beyond_noise"] else "within noise"
+    told = f"{facts} (95 % interval {row['low']:+.4g} to {row['high']:+.4g}), {judged}"
+    return f"{told}{f', {moved}' if moved else ''}.{_turned_words(row)}"
+
+
+def undefined_words(before: str, after: str) -> str:
+    """Which of the audits has no such measure, and why; empty if both have it."""
+    if before and after:
+        return f"not defined in either audit: {before}" + (f"; {after} in the second" if before != after else "")
+    if before or after:
+        return f"not defined in the {'first' if before else 'second'} audit: {before or after}"
+    return ""
+
+
+def _distance_words(row: dict[str, Any]) -> str:
+    if row["distance"] == "farther":
+        return f"farther from equality, to the disadvantage of {_behind(row, 'after')!r}"
+    if row["distance"] == "closer":
+        return "closer to equality"
+    return "with no clear change of the distance from equality" if row["beyond_noise"] else ""
+
+
+def _turned_words(row: dict[str, Any]) -> str:
+    if row["turned_beyond_noise"]:
+        before, after = _behind(row, "before"), _behind(row, "after")
+        return f" The disadvantage turned over: it lay with {before!r}, now it lies with {after!r}."
+    return " It lies on the other side of equality, which may be chance." if row["turned"] else ""
+
+
+def _behind(row: dict[str, Any], when: str) -> str:
+    """Who needs more effort, or has a way less often; a ratio without limit counts for the group."""
+    equality = 1.0 if row["measure"] == "acr" else 0.0
+    return str(row["against"] if row[when] < equality else row["group"])
