@@ -6,8 +6,19 @@
 (1000, 4)
 """
 
+from equieffort.datasets._adult import AdultSetting, adult, adult_graph, adult_setting
 from equieffort.datasets._german import german_credit
 from equieffort.datasets._karimi import TwoVariables, karimi_two_variables
 from equieffort.datasets._paper import paper_synthetic, paper_synthetic_truth
 
-__all__ = ["TwoVariables", "german_credit", "karimi_two_variables", "paper_synthetic", "paper_synthetic_truth"]
+__all__ = [
+    "AdultSetting",
+    "TwoVariables",
+    "adult",
+    "adult_graph",
+    "adult_setting",
+    "german_credit",
+    "karimi_two_variables",
+    "paper_synthetic",
+    "paper_synthetic_truth",
+]

@@ -8,7 +8,7 @@ from typing import Literal
 
 import pandas as pd
 
-from equieffort.errors import ParameterError, closest, listed
+from equieffort.datasets._checks import choose_columns
 
 # Codes that the code book lists but no applicant has (A47, A95) are kept: the tables then are the code book.
 _LEVELS: dict[str, dict[str, str]] = {
@@ -138,41 +138,5 @@ def german_credit(
     risk = raw.pop("risk").map(_RISK)
     sex = raw["personal_status"].isin(_FEMALE).map({True: "female", False: "male"})
     people = raw.assign(**{name: raw[name].map(levels) for name, levels in _LEVELS.items()}, sex=sex)
-    return people[_chosen(columns, list(people.columns))], risk
-
-
-def _chosen(columns: str | Sequence[str], known: list[str]) -> list[str]:
-    if isinstance(columns, str):
-        if columns == "all":
-            return known
-        if columns == "paper":
-            return list(_PAPER)
-        # A single column name is the likeliest slip, and iterating over its letters would hide it.
-        hint = closest(columns, ["all", "paper"])
-        fix = f"Pass a list: [{columns!r}]." if columns in known else f'{hint} Use "all", "paper" or names.'.strip()
-        raise ParameterError(
-            "PARAMETER",
-            f"columns is {columns!r}, which is neither 'all' nor 'paper' nor a sequence of names.",
-            fix=fix,
-        )
-    try:
-        names = list(columns)
-    except TypeError:
-        raise ParameterError(
-            "PARAMETER",
-            f"columns is {columns!r}, which is neither 'all' nor 'paper' nor a sequence of names.",
-            fix='Use "all", "paper" or a list of names.',
-        ) from None
-    for name in names:
-        if name not in known:
-            raise ParameterError(
-                "PARAMETER",
-                f"columns names {name!r}, which the German credit data do not have.",
-                fix=closest(name, known) or f"Choose among {listed(known, most=len(known))}.",
-            )
-    repeated = [name for name in known if names.count(name) > 1]
-    if repeated:
-        raise ParameterError(
-            "PARAMETER", f"columns names {listed(repeated)} more than once.", fix="Name each column once."
-        )
-    return names
+    names = choose_columns(columns, list(people.columns), {"paper": _PAPER}, "the German credit data")
+    return people[names], risk

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-import operator
 from typing import Literal
 
 import numpy as np
 import pandas as pd
 from scipy.special import expit, log_ndtr
 
+from equieffort.datasets._checks import count, generator
 from equieffort.errors import ParameterError, closest
 
 _LARGEST_ALPHA = 1000.0
@@ -63,30 +63,23 @@ def paper_synthetic(
     >>> bool(abs(by_group[1] - by_group[0] - 2) < 0.5)
     True
     """
-    head_start, count = _alpha(alpha), _count(n)
+    head_start, people_count = _alpha(alpha), count(n)
     if labels not in ("drawn", "thresholded"):
         raise ParameterError(
             "PARAMETER",
             f"labels is {labels!r}, which is neither 'drawn' nor 'thresholded'.",
             fix=closest(labels, ["drawn", "thresholded"]),
         )
-    try:
-        rng = np.random.default_rng(random_state)
-    except (TypeError, ValueError):
-        raise ParameterError(
-            "PARAMETER",
-            f"random_state is {random_state!r}, which cannot seed a random generator.",
-            fix="Pass a whole number of at least 0, a numpy Generator, or None.",
-        ) from None
-    S = rng.integers(0, 2, size=count, dtype=np.int8)
-    X2 = head_start * S + rng.normal(3.0, 1.0, size=count)
-    X3 = rng.normal(0.0, 1.0, size=count)
+    rng = generator(random_state)
+    S = rng.integers(0, 2, size=people_count, dtype=np.int8)
+    X2 = head_start * S + rng.normal(3.0, 1.0, size=people_count)
+    X3 = rng.normal(0.0, 1.0, size=people_count)
     score = X2 + X3
     spread = score.std()
     # One person alone has no spread, and then sits exactly at the mean.
     chance = expit((score - score.mean()) / (spread if spread > 0 else 1.0))
     # Labels are drawn last, so that the features do not depend on how labels are made.
-    favourable = rng.random(count) < chance if labels == "drawn" else chance > 0.5
+    favourable = rng.random(people_count) < chance if labels == "drawn" else chance > 0.5
     people = pd.DataFrame({"S": S, "X2": X2, "X3": X3})
     return people, pd.Series(favourable.astype(np.int64), name="Y")
 
@@ -160,17 +153,3 @@ def _alpha(alpha: float) -> float:
             fix="The paper uses whole numbers from 0 to 6.",
         )
     return value
-
-
-def _count(n: int) -> int:
-    try:
-        count = operator.index(n)
-    except TypeError:
-        count = 0
-    if count < 1:
-        raise ParameterError(
-            "PARAMETER",
-            f"n is {n!r}, which is not a whole number of at least 1.",
-            fix="Ask for 1 person or more.",
-        )
-    return count
