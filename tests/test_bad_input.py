@@ -991,7 +991,7 @@ def test_case_46_favourable_label() -> None:
 
 
 def test_case_47_three_classes() -> None:
-    refused("47 three classes", ModelError, "MODEL_MULTICLASS", "3 classes", "'maybe', 'no', 'yes'", "favourable=['yes'")
+    refused("47 three classes", ModelError, "MODEL_MULTICLASS", "3 classes", "'no', 'yes'", "favourable=['yes'")
 
 
 def test_case_48_model_that_answers_differently() -> None:

@@ -162,3 +162,23 @@ def test_open_places(tmp_path):
     many.write_text("x: FILL_IN\n" * 20, encoding="utf-8")
     with pytest.raises(ParameterError, match="and 8 more"):
         check_filled(many)
+
+
+def test_several_wanted_decisions_are_learned_as_one(spec, tmp_path):
+    people = town()
+    rich = people["income"] > 6
+    people.loc[rich & (people["decided"] == "granted"), "decided"] = "granted at once"
+    people.to_csv(tmp_path / "people.csv", index=False)
+    several = run_spec(spec("favourable: granted", "favourable: [granted, granted at once]"))
+    town().to_csv(tmp_path / "people.csv", index=False)
+    one = run_spec(spec())
+    pd.testing.assert_frame_equal(several.recourse.frame(), one.recourse.frame())
+    assert several.recourse.is_unfavourable.any()
+
+
+def test_a_threshold_in_the_spec_decides(spec):
+    old = "{train: ridge}\noutcome: {column: decided, favourable: granted}"
+    logistic = old.replace("ridge", "logistic")
+    usual = run_spec(spec(old, logistic))
+    strict = run_spec(spec(old, logistic.replace("granted}", "granted, threshold: 0.9}")))
+    assert strict.recourse.is_unfavourable.sum() > usual.recourse.is_unfavourable.sum()

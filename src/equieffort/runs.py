@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from equieffort._audit import Audit, audit
+from equieffort._audit import Audit, audit, check_rules, without_asked
+from equieffort.classifiers import known_features
 from equieffort.errors import DataError, EquieffortWarning, ParameterError, closest, collecting, listed
 from equieffort.frames import Column
 from equieffort.groups import Groups
@@ -19,7 +20,6 @@ from equieffort.inputs import read_table, warn_similar_labels
 from equieffort.models import Surrogate, load_model, train_surrogate
 from equieffort.problem import RecourseProblem
 from equieffort.recourse import Progress
-from equieffort.rules import parse_rule
 from equieffort.scm import StructuralCausalModel
 from equieffort.solvers import Auto
 from equieffort.spec import Spec
@@ -83,11 +83,14 @@ def prepare(spec: Spec, *, progress: Progress = silent, unsafe_load_pickle: bool
                 warn_similar_labels(table[name])
         _check_numbers(spec, table)
         people = table if spec.label is None else table.drop(columns=[spec.label], errors="ignore")
-        _check_subgroups(spec, people)
+        check_rules(spec.subgroups.values(), people)
         surrogate = None
         if spec.model.train is not None:
             progress("training the surrogate", 0, 1)
             surrogate = _train(spec, table, people)
+            if isinstance(spec.schema.favourable, list):
+                # The stand-in has learned whether one of the wanted decisions was given.
+                spec = replace(spec, schema=replace(spec.schema, favourable=True))
             classifier = surrogate.classifier
             progress("training the surrogate", 1, 1, f"{surrogate.agreement:.1%} agreement")
         else:
@@ -114,8 +117,10 @@ def _check_numbers(spec: Spec, table: pd.DataFrame) -> None:
 def estimate(prepared: Prepared) -> Estimate:
     """Check the parts against each other and count the work, without solving anything."""
     spec, people = prepared.spec, prepared.people
+    seen = known_features(prepared.classifier, spec.model.features or None)
+    solved = without_asked(people, spec.subgroups.values(), spec.schema, prepared.scm, seen)
     problem = RecourseProblem.of(
-        prepared.classifier, people, schema=spec.schema, scm=prepared.scm, cost=spec.cost,
+        prepared.classifier, solved, schema=spec.schema, scm=prepared.scm, cost=spec.cost,
         model_features=spec.model.features or None, missing=spec.data.missing,
     )  # fmt: skip
     choice = Auto().select(problem)
@@ -149,8 +154,7 @@ def run_prepared(prepared: Prepared, *, progress: Progress = silent, command: st
     done = audit(
         prepared.classifier, prepared.people, schema=spec.schema, scm=prepared.scm, cost=spec.cost,
         model_features=spec.model.features or None, neighbourhood=spec.neighbourhood, criteria=spec.criteria,
-        missing=spec.data.missing,
-        progress=progress,
+        subgroups=spec.subgroups, missing=spec.data.missing, progress=progress,
     )  # fmt: skip
     if file_hash(spec.data.path) != prepared.source["sha256"]:
         raise DataError(
@@ -162,7 +166,6 @@ def run_prepared(prepared: Prepared, *, progress: Progress = silent, command: st
         "title": spec.title,
         "data": prepared.source,
         "spec": spec.text,
-        "subgroups": dict(spec.subgroups),
         "suppress_below": spec.suppress_below,
         "random_state": spec.random_state,
         "command": command,
@@ -234,16 +237,12 @@ def _train(spec: Spec, table: pd.DataFrame, people: pd.DataFrame) -> Surrogate:
         table, people = table[whole], people[whole]
     groups = Groups.of(table, spec.schema)
     labels = pd.Series(np.array(groups.labels, dtype=object)[groups.codes], index=table.index)
+    decisions, wanted = table[spec.label], spec.schema.favourable
+    if isinstance(wanted, list):
+        decisions = decisions.isin(wanted)
     return train_surrogate(
-        kind, people, table[spec.label], features=spec.features, groups=labels, random_state=spec.random_state
+        kind, people, decisions, features=spec.features, groups=labels, random_state=spec.random_state
     )
-
-
-def _check_subgroups(spec: Spec, people: pd.DataFrame) -> None:
-    """Find out before solving whether every rule can be read and asked."""
-    columns = {str(name): people[name].to_numpy() for name in people.columns}
-    for rule in spec.subgroups.values():
-        parse_rule(rule).evaluate(columns)
 
 
 def _whole(frame: pd.DataFrame, names: Iterable[str]) -> Any:

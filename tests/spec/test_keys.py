@@ -67,7 +67,8 @@ VALID: dict[str, list[tuple[Any, Any, Any]]] = {
     "model.train": [(choice, "model.train", choice) for choice in ("logistic", "ridge", "linear_svc")],
     "outcome": [({"column": "y", "favourable": 1}, "schema.favourable", 1)],
     "outcome.column": [("y", "label", "y")],
-    "outcome.favourable": [(v, "schema.favourable", v) for v in ("NO", "1", 1, 2.5, True, "2026-01-01")],
+    "outcome.favourable": [(v, "schema.favourable", v) for v in ("NO", "1", 1, 2.5, True, "2026-01-01", ["a", "b"])],
+    "outcome.threshold": [(0.62, "schema.threshold", 0.62)],
     "sensitive": [({"column": "race", "protected": "None"}, "schema.protected", "None")],
     "sensitive.column": [("race", "schema.sensitive", "race"), (["race"], "schema.sensitive", "race")],
     "sensitive.protected": [

@@ -33,6 +33,8 @@ def _rules(audit: Audit) -> dict[str, Any]:
     """What the schema says, a key a thing; weights are prices and are compared there."""
     schema = audit.recourse.detail.schema.to_dict()
     found: dict[str, Any] = {"the sensitive columns": schema["sensitive"], "the favourable label": schema["favourable"]}
+    if schema["threshold"] is not None:
+        found["the threshold"] = schema["threshold"]
     for name, feature in schema["features"].items():
         parts = {key: list(v) if isinstance(v, tuple) else v for key, v in feature.items() if key != "weight"}
         found[f"feature {name!r}"] = {key: v for key, v in parts.items() if v is not None}

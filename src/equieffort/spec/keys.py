@@ -58,7 +58,17 @@ MODEL = Section(
 OUTCOME = Section(
     {
         "column": Key(COLUMN, "The column of recorded decisions; needed to train a stand-in."),
-        "favourable": Key(Value(), "The decision people want.", REQUIRED, example="approved"),
+        "favourable": Key(
+            Either((Value(), ListOf(Value(), "a list of values", least=1))),
+            "The decision people want; a list when there are more than two decisions and people want several.",
+            REQUIRED,
+            example="approved",
+        ),
+        "threshold": Key(
+            Number(above=0, below=1),
+            "Favourable when the model's probability of the favourable decision is at least this, whatever label the "
+            "model gives itself.",
+        ),
     }
 )
 SENSITIVE = Section(

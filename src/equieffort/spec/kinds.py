@@ -106,12 +106,16 @@ class Number(Kind):
     high: float = inf
     above: float = -inf
     """As `low`, but itself excluded."""
+    below: float = inf
+    """As `high`, but itself excluded."""
     whole: bool = False
 
     @property
     def words(self) -> str:
         """With its limits."""
         name = "a whole number" if self.whole else "a number"
+        if isfinite(self.above) and isfinite(self.below):
+            return f"{name} between {self.above:g} and {self.below:g}"
         if isfinite(self.above):
             return f"{name} above {self.above:g}" + (f" and at most {self.high:g}" if isfinite(self.high) else "")
         if isfinite(self.low):
@@ -134,7 +138,7 @@ class Number(Kind):
             self.refuse(node, where)
         if self.whole and value == int(value if isfinite(value) else 0):
             value = int(value)
-        inside = isfinite(value) and self.low <= value <= self.high and value > self.above
+        inside = isfinite(value) and self.low <= value <= self.high and self.above < value < self.below
         if not inside or (self.whole and not isinstance(value, int)):
             self.refuse(node, where)
         return value
@@ -142,6 +146,7 @@ class Number(Kind):
     def schema(self) -> dict[str, Any]:
         """A number."""
         limits = {"minimum": self.low, "maximum": self.high, "exclusiveMinimum": self.above}
+        limits["exclusiveMaximum"] = self.below
         return {"type": "integer" if self.whole else "number"} | {k: v for k, v in limits.items() if isfinite(v)}
 
 

@@ -201,6 +201,7 @@ class _Builder:
             if sensitive["reference"] is None
             else self.group("reference", sensitive["reference"], len(columns)),
             favourable=self.given["outcome"]["favourable"],
+            threshold=self.given["outcome"]["threshold"],
             also_protected=tuple(also),
             features=features,
         )
