@@ -366,3 +366,55 @@ def test_an_audit_carries_its_warnings_and_how_it_was_made(audit):
     assert audit.about["solver"].startswith("LinearExact")
     assert audit.about["solver_reason"]
     assert any("duration" in str(line) for line in audit.about["equations"])
+
+
+# -- subgroups that are known beforehand -------------------------------------------------------------------------------
+
+
+def town(**more):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"s": list("ab") * 60, "x": rng.normal(size=120), "region": ["north", "south", "north"] * 40})
+    schema = ee.Schema(sensitive="s", protected="a", favourable=True, features={"x": "actionable"})
+    return X.assign(**more), {"schema": schema, "scm": ee.StructuralCausalModel([], nodes=["s", "x"]).fit(X)}
+
+
+def test_a_column_that_a_subgroup_names_is_no_extra_column():
+    X, how = town()
+    rules = {"north": "region = 'north'", "few": "s = 'a' and x < 0"}
+    made = ee.audit(ee.LinearScore({"x": 1.0}), X, subgroups=rules, **how)
+    assert made.warnings == ()
+    assert made.about["subgroups"] == rules
+    pd.testing.assert_series_equal(made.recourse.data["region"], X["region"])
+    mask = (X["region"] == "north").to_numpy()
+    pd.testing.assert_frame_equal(made.subgroup(rules["north"]).by_group, made.subgroup(mask).by_group)
+    with pytest.warns(ee.errors.EquieffortWarning, match=r"uses: 'region'\."):
+        ee.audit(ee.LinearScore({"x": 1.0}), X, **how)
+    X, how = town(note=1)
+    with pytest.warns(ee.errors.EquieffortWarning, match=r"uses: 'note'\."):
+        ee.audit(ee.LinearScore({"x": 1.0}), X, subgroups=rules, **how)
+
+
+def test_a_subgroup_may_name_a_sensitive_column_beside_the_table():
+    X, how = town()
+    made = ee.audit(
+        ee.LinearScore({"x": 1.0}),
+        X.drop(columns="s"),
+        sensitive_features=X["s"],
+        subgroups={"both": "s = 'a' or region = 'south'"},
+        **how,
+    )
+    assert made.warnings == ()
+
+
+@pytest.mark.parametrize(("rule", "code"), [("regoin = 'north'", "RULE_NAME"), ("region = ", "RULE_SYNTAX")])
+def test_a_rule_that_cannot_be_asked_is_refused_before_solving(rule, code):
+    X, how = town()
+    with pytest.raises(RuleError) as caught:
+        ee.audit(ee.LinearScore({"x": 1.0}), X, subgroups={"n": rule}, progress=pytest.fail, **how)
+    assert caught.value.code == code
+
+
+def test_wrong_parts_are_named_with_subgroups_too():
+    X, how = town()
+    with pytest.raises(ParameterError, match="schema is a dict"):
+        ee.audit(ee.LinearScore({"x": 1.0}), X, subgroups={"n": "x < 0"}, **(how | {"schema": {}}))

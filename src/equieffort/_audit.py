@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from html import escape
@@ -16,12 +16,13 @@ import numpy.typing as npt
 import pandas as pd
 
 from equieffort import __version__
+from equieffort.classifiers import known_features
 from equieffort.cost import Cost
 from equieffort.distances import BoundDistance, Distance, Manhattan
 from equieffort.errors import DataError, EquieffortWarning, ParameterError, RuleError, collecting, many, warn
 from equieffort.errors import label as written
 from equieffort.explain import Explanation, explain
-from equieffort.frames import Bools, Missing
+from equieffort.frames import Bools, Missing, join_sensitive, read_frame
 from equieffort.metrics import PAPER_QUANTILES, acr_curve, by_group, comparisons, group_stats, neighbourhood_sweep
 from equieffort.neighbours import Everyone, Nearest, NearestK, Neighbourhood, Unsaved
 from equieffort.problem import RecourseProblem
@@ -70,8 +71,7 @@ class Audit:
         """Algorithm 1 for a subgroup: a rule such as ``"age < 25 and purpose = 'car'"``, or a boolean mask."""
         if isinstance(which, str):
             rule = parse_rule(which)
-            data = self.recourse.data
-            columns = {str(name): data[name].to_numpy() for name in data.columns}
+            columns = _columns(self.recourse.data)
             for sentence in rule.unmatched(columns):
                 warn("RULE_UNMATCHED", sentence, fix="Check the spelling; quotes and case count.")
             return self._assess("subgroup", f"People with {rule}", rule.evaluate(columns))
@@ -232,6 +232,29 @@ def _plain(given: Any) -> str:
     return written(given) if isinstance(given, np.generic) else repr(given)
 
 
+def _columns(frame: pd.DataFrame) -> dict[str, npt.NDArray[Any]]:
+    return {str(name): frame[name].to_numpy() for name in frame.columns}
+
+
+def check_rules(rules: Iterable[str], frame: pd.DataFrame) -> None:
+    """Find out before solving whether every rule of a subgroup can be read and asked."""
+    columns = _columns(frame)
+    for rule in rules:
+        parse_rule(rule).evaluate(columns)
+
+
+def without_asked(
+    frame: pd.DataFrame, rules: Iterable[str], schema: Schema, scm: StructuralCausalModel, seen: Iterable[str]
+) -> pd.DataFrame:
+    """The people without columns that only rules of subgroups name.
+
+    Nothing is solved with these columns, but they are used: nobody need be warned about them.
+    """
+    solved = {*schema.features, *schema.protected_columns, *scm.graph.nodes, *seen}
+    asked = {name for rule in rules for name in parse_rule(rule).names} - solved
+    return frame[[name for name in frame.columns if name not in asked]] if asked else frame
+
+
 def audit(
     classifier: Any,
     X: Any,
@@ -244,6 +267,7 @@ def audit(
     solver: Solver | Auto | None = None,
     neighbourhood: Neighbourhood | None = None,
     criteria: Criteria | None = None,
+    subgroups: Mapping[str, str] | None = None,
     reference: Any = None,
     missing: Missing = "error",
     margin: float = 0.0,
@@ -273,6 +297,9 @@ def audit(
         What `individual` uses by default: `Everyone()`, `Nearest(quantile)`, `NearestK(k)`.
     criteria
         The thresholds of the verdict.
+    subgroups
+        Names and rules of subgroups, as `Audit.subgroup` takes them: checked before anything is solved, and kept for
+        reports. The columns they name count as used.
     reference
         The data that cost scales come from; by default what the causal model was fitted on.
     missing
@@ -287,8 +314,13 @@ def audit(
     An `Audit`: `verdict`, `by_group`, `individual`, `subgroup`, `curve`, `recourse`, `explain`, `save`.
     """
     with collecting() as kept:
+        people = X
+        if subgroups and isinstance(schema, Schema) and isinstance(scm, StructuralCausalModel):
+            X = read_frame(X, names=model_features)
+            check_rules(subgroups.values(), join_sensitive(X, sensitive_features, schema.sensitive_columns))
+            people = without_asked(X, subgroups.values(), schema, scm, known_features(classifier, model_features))
         problem = RecourseProblem.of(
-            classifier, X, schema=schema, scm=scm, sensitive_features=sensitive_features,
+            classifier, people, schema=schema, scm=scm, sensitive_features=sensitive_features,
             model_features=model_features, cost=cost, reference=reference, margin=margin,
             missing=missing,
         )  # fmt: skip
@@ -315,6 +347,7 @@ def audit(
         "fit": fitted.diagnostics_.to_dict("records"),
         "cost": {"kind": type(cost).__name__ if cost is not None else "WeightedL1", **problem.cost.to_dict()},
         "margin": margin,
+        "subgroups": dict(subgroups or {}),
     }
     return Audit(
         table,

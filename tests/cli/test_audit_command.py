@@ -102,6 +102,26 @@ def test_formats_for_build_servers(folder, call):
     assert ElementTree.parse(folder / "out.junit.xml").getroot().get("failures") != "0"
 
 
+@pytest.mark.parametrize("options", [(), ("--dry-run",)])
+def test_a_column_that_a_subgroup_names_is_used(folder, call, options):
+    table = pd.read_csv("loans.csv", dtype={"applicant": str})
+    table.assign(region=["north", "south"] * 80, note="x").to_csv("loans.csv", index=False)
+    edit(folder, "subgroups: {", "subgroups: {northerners: \"region = 'north' and income < 90\", ")
+    done = call("audit", "loans.yaml", "-o", "out", *options)
+    assert done.exit_code == (0 if options else 1), done.output
+    told = [line for line in done.stderr.splitlines() if "DATA_EXTRA_COLUMNS" in line]
+    assert len(told) == 1
+    assert "'note'" in told[0]
+    assert "region" not in told[0]
+    if not options:
+        made = ee.load("out.audit")
+        assert [w.what for w in made.warnings if w.code == "DATA_EXTRA_COLUMNS"] == [told[0][9:].rsplit(" (", 1)[0]]
+        assert "northerners: People with region = 'north'" in done.stdout
+        assert str(made.subgroup("region = 'north' and income < 90").verdict) in done.stdout
+    table.assign(region=["north", "south"] * 80).to_csv("loans.csv", index=False)
+    assert "DATA_EXTRA_COLUMNS" not in call("audit", "loans.yaml", "-o", "out", *options).stderr
+
+
 def test_a_dry_run_counts_and_writes_nothing(folder, call):
     done = call("audit", "loans.yaml", "-o", "out", "--dry-run")
     assert done.exit_code == 0, done.output
