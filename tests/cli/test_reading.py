@@ -24,6 +24,19 @@ def made(audited, tmp_path, monkeypatch):
     return ee.load("made.audit")
 
 
+def lacking(amount: float, path: str) -> None:
+    """An audit in which everybody of the group lacks about this many times what the reference lacks."""
+    X = pd.DataFrame(
+        {"s": list("ab") * 40, "x": 10 - np.tile([amount, 1.0], 40) * np.repeat(np.linspace(0.9, 1.1, 40), 2)}
+    )
+    schema = ee.Schema(sensitive="s", protected="a", favourable=True, features={"x": "actionable"})
+    scm = ee.StructuralCausalModel([], nodes=["s", "x"]).fit(X)
+    reference = pd.DataFrame({"x": [0.0, 10.0]})
+    with pytest.warns(ee.errors.EquieffortWarning, match="All 80 people"):
+        made = ee.audit(ee.LinearScore({"x": 1.0}, threshold=10.0), X, schema=schema, scm=scm, reference=reference)
+    made.save(path)
+
+
 # -- check ------------------------------------------------------------------------------------------------------------
 
 
@@ -42,13 +55,23 @@ def test_check_with_other_criteria(made, call):
     assert call("check", "made.audit", "--min-people", "5000").exit_code == 4
 
 
-def test_check_with_the_papers_rule(made, call):
-    done = call("check", "made.audit", "--rule", "literal", "--tau", "1.01", "--epsilon", "1", "--format", "json")
-    told = json.loads(done.stdout)
-    assert told["criteria"]["rule"] == "literal"
-    criteria = ee.Criteria(1.01, 1.0, ee.Literal(), made.criteria.min_people)
-    expected = replace(made, criteria=criteria).verdict
-    assert told["verdict"]["text"] == str(expected)
+def test_check_with_the_papers_rule(tmp_path, monkeypatch, call):
+    """A ratio of one half: the protected group is better off, which only the two-sided rule calls unequal."""
+    monkeypatch.chdir(tmp_path)
+    lacking(0.5, "half.audit")
+    for rule, value, outcome, code in (
+        ("two-sided", ee.TwoSided(), "unequal", 1),
+        ("literal", ee.Literal(), "equal", 0),
+    ):
+        done = call("check", "half.audit", "--rule", rule, "--format", "json")
+        told = json.loads(done.stdout)
+        assert (done.exit_code, told["verdict"]["outcome"], told["criteria"]["rule"]) == (code, outcome, rule)
+        made = ee.load("half.audit")
+        expected = replace(made, criteria=replace(made.criteria, rule=value)).verdict
+        assert told["verdict"]["text"] == str(expected)
+    lacking(2.0, "double.audit")
+    for rule in ("two-sided", "literal"):
+        assert call("check", "double.audit", "--rule", rule).exit_code == 1
 
 
 def test_check_for_build_servers(made, call, tmp_path):
@@ -135,19 +158,6 @@ def test_diff_of_an_audit_with_itself(made, call):
     assert done.exit_code == 0, done.output
     assert "within noise" in done.stdout
     assert "nobody changed" in done.stdout
-
-
-def lacking(amount: float, path: str) -> None:
-    """An audit in which everybody of the group lacks about this many times what the reference lacks."""
-    X = pd.DataFrame(
-        {"s": list("ab") * 40, "x": 10 - np.tile([amount, 1.0], 40) * np.repeat(np.linspace(0.9, 1.1, 40), 2)}
-    )
-    schema = ee.Schema(sensitive="s", protected="a", favourable=True, features={"x": "actionable"})
-    scm = ee.StructuralCausalModel([], nodes=["s", "x"]).fit(X)
-    reference = pd.DataFrame({"x": [0.0, 10.0]})
-    with pytest.warns(ee.errors.EquieffortWarning, match="All 80 people"):
-        made = ee.audit(ee.LinearScore({"x": 1.0}, threshold=10.0), X, schema=schema, scm=scm, reference=reference)
-    made.save(path)
 
 
 @pytest.mark.parametrize(
