@@ -14,9 +14,12 @@ from pathlib import Path
 from typing import Any
 
 import joblib
+import lightgbm
 import numpy as np
 import pandas as pd
 import pytest
+import skops.io
+import xgboost
 from sklearn.compose import make_column_transformer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
@@ -192,8 +195,7 @@ def test_a_pickle_on_demand_that_fails(tmp_path: Path) -> None:
 
 @pytest.fixture
 def saved(tmp_path: Path, pipeline: Any) -> Path:
-    skops = pytest.importorskip("skops.io")
-    skops.dump(pipeline, tmp_path / "model.skops")
+    skops.io.dump(pipeline, tmp_path / "model.skops")
     return tmp_path / "model.skops"
 
 
@@ -242,12 +244,11 @@ def test_skops_modules_of_untrusted_types_are_not_imported(saved: Path, tmp_path
 
 
 def test_skops_trusted_types(tmp_path: Path) -> None:
-    skops = pytest.importorskip("skops.io")
     from sklearn.ensemble import RandomForestClassifier
 
     forest = RandomForestClassifier(3, random_state=0).fit(NUMBERS, Y)
     path = tmp_path / "forest.skops"
-    skops.dump(forest, path)
+    skops.io.dump(forest, path)
     error = refused(path, "MODEL_UNTRUSTED")
     assert "'sklearn.tree._tree.Tree'" in error.what
     assert "trusted=['sklearn.tree._tree.Tree']" in error.fix
@@ -256,8 +257,7 @@ def test_skops_trusted_types(tmp_path: Path) -> None:
 
 
 def test_skops_without_a_model(tmp_path: Path) -> None:
-    skops = pytest.importorskip("skops.io")
-    skops.dump({"a": 1}, tmp_path / "model.skops")
+    skops.io.dump({"a": 1}, tmp_path / "model.skops")
     refused(tmp_path / "model.skops", "MODEL_NO_PREDICT")
 
 
@@ -329,7 +329,6 @@ XGB = xgb()
 
 
 def test_xgboost_written_by_hand(tmp_path: Path) -> None:
-    xgboost = pytest.importorskip("xgboost")
     path = tmp_path / "model.json"
     path.write_bytes(xgb(version=[int(part) for part in xgboost.__version__.split(".")]))
     model = load_model(path)
@@ -344,7 +343,6 @@ def test_xgboost_written_by_hand(tmp_path: Path) -> None:
 
 
 def test_xgboost_other_version(tmp_path: Path) -> None:
-    xgboost = pytest.importorskip("xgboost")
     path = tmp_path / "model.json"
     path.write_bytes(xgb(version=[2, 0, 3]))
     with pytest.warns(EquieffortWarning, match=f"saved by xgboost 2.0.3, and is read by {xgboost.__version__}"):
@@ -354,7 +352,6 @@ def test_xgboost_other_version(tmp_path: Path) -> None:
 @pytest.mark.parametrize("suffix", [".json", ".ubj"])
 @pytest.mark.parametrize("booster", ["gbtree", "dart", "gblinear"])
 def test_xgboost_gives_the_labels_of_its_classifier(tmp_path: Path, suffix: str, booster: str) -> None:
-    xgboost = pytest.importorskip("xgboost")
     path = tmp_path / f"model{suffix}"
     options = {"updater": "coord_descent"} if booster == "gblinear" else {"max_depth": 3}
     own = xgboost.XGBClassifier(n_estimators=4, booster=booster, n_jobs=1, **options).fit(NUMBERS, ONES)
@@ -371,7 +368,6 @@ def test_xgboost_gives_the_labels_of_its_classifier(tmp_path: Path, suffix: str,
 
 
 def test_xgboost_stops_where_training_was_best(tmp_path: Path) -> None:
-    xgboost = pytest.importorskip("xgboost")
     noise = np.random.default_rng(0).integers(0, 2, len(X))
     own = xgboost.XGBClassifier(n_estimators=40, early_stopping_rounds=10, n_jobs=1)
     own.fit(NUMBERS[:80], noise[:80], eval_set=[(NUMBERS[80:], noise[80:])], verbose=False)
@@ -380,7 +376,6 @@ def test_xgboost_stops_where_training_was_best(tmp_path: Path) -> None:
 
 
 def test_xgboost_several_classes_and_no_names(tmp_path: Path) -> None:
-    xgboost = pytest.importorskip("xgboost")
     three = np.digitize(X["amount"], [-30, 30])
     own = xgboost.XGBClassifier(n_estimators=3, n_jobs=1).fit(NUMBERS.to_numpy(), three)
     own.save_model(tmp_path / "model.ubj")
@@ -458,7 +453,6 @@ LGB = lgb()
 
 
 def test_lightgbm_written_by_hand(tmp_path: Path) -> None:
-    pytest.importorskip("lightgbm")
     path = tmp_path / "model.txt"
     path.write_bytes(LGB)
     model = load_model(path)
@@ -471,7 +465,6 @@ def test_lightgbm_written_by_hand(tmp_path: Path) -> None:
 
 
 def test_lightgbm_gives_the_labels_of_its_classifier(tmp_path: Path) -> None:
-    lightgbm = pytest.importorskip("lightgbm")
     path = tmp_path / "model.txt"
     three = np.digitize(X["amount"], [-30, 30])
     for target, names in ((ONES, True), (three, True), (ONES, False)):

@@ -1,4 +1,4 @@
-"""ONNX: graphs built here by hand, and scikit-learn's own labels where skl2onnx is installed."""
+"""ONNX: graphs built here by hand, and scikit-learn's own labels after skl2onnx."""
 
 from __future__ import annotations
 
@@ -9,14 +9,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+import skl2onnx
+from onnx import TensorProto, helper
 
 from equieffort.classifiers import Decision
 from equieffort.errors import EquieffortError
 from equieffort.models import load_model
-
-onnx = pytest.importorskip("onnx")
-pytest.importorskip("onnxruntime")
-from onnx import TensorProto, helper  # noqa: E402
 
 
 def graph(
@@ -189,7 +187,6 @@ def test_truncated_noise_and_impossible_graphs(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", [True, False])
 def test_labels_of_scikit_learn(tmp_path: Path, text: bool) -> None:
-    skl2onnx = pytest.importorskip("skl2onnx")
     from sklearn.compose import make_column_transformer
     from sklearn.linear_model import LogisticRegression
     from sklearn.pipeline import make_pipeline

@@ -6,13 +6,14 @@ import io
 import shutil
 from pathlib import Path
 
+import pypdf
 import pytest
+from playwright import sync_api as api
 from tests.report.test_report import SECTIONS
 from tests.report.worlds import GROUPS, HOSTILE, hostile
 
 from equieffort.report import render
 
-api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 AXE = Path(__file__).parents[2] / ".cache" / "axe.min.js"
 FLAGS = [
@@ -138,7 +139,6 @@ def test_axe_finds_nothing_serious(browser, address, width):
 
 
 def test_prints_with_everything_open(browser, address):
-    pypdf = pytest.importorskip("pypdf", reason="pypdf is not installed")
     page = browser.new_page()
     page.goto(address)
     printed = page.pdf(format="A4")
