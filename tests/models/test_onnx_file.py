@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -204,3 +205,16 @@ def test_labels_of_scikit_learn(tmp_path: Path, text: bool) -> None:
     assert model.predict(table).tolist() == own.predict(table).tolist()
     assert model.classes_.tolist() == own.classes_.tolist()
     assert set(model.feature_names_in_) == {"age", "sex"}
+    # A file cut short is refused, unless all that it lost is something no label depends on.
+    whole = path.read_bytes()
+    outcomes = Counter[str]()
+    for size in range(1, len(whole), 3):
+        path.write_bytes(whole[:size])
+        try:
+            labels = load_model(path).predict(table).tolist()
+        except EquieffortError as error:
+            outcomes[error.code] += 1
+        else:
+            outcomes["same" if labels == own.predict(table).tolist() else "other"] += 1
+    assert set(outcomes) <= {"MODEL_FILE", "same"}
+    assert outcomes["same"] < 3
