@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from html import escape
 from importlib.metadata import version
@@ -23,10 +23,18 @@ from equieffort.errors import DataError, EquieffortWarning, ParameterError, Rule
 from equieffort.errors import label as written
 from equieffort.explain import Explanation, explain
 from equieffort.frames import Bools, Missing, join_sensitive, read_frame
-from equieffort.metrics import PAPER_QUANTILES, acr_curve, by_group, comparisons, group_stats, neighbourhood_sweep
+from equieffort.metrics import (
+    PAPER_QUANTILES,
+    acr_curve,
+    by_group,
+    comparisons,
+    group_stats,
+    neighbourhood_sweep,
+    unsettled,
+)
 from equieffort.neighbours import Everyone, Nearest, NearestK, Neighbourhood, Unsaved
 from equieffort.problem import RecourseProblem
-from equieffort.recourse import Progress, solve
+from equieffort.recourse import Progress, solve, solve_further
 from equieffort.rules import parse_rule
 from equieffort.schema import Schema
 from equieffort.scm import StructuralCausalModel
@@ -128,6 +136,22 @@ class Audit:
         centres = np.arange(len(self.recourse)) if include_favourable else None
         return acr_curve(self.recourse, neighbourhood_sweep(self.recourse, bound, quantiles, centres))
 
+    @property
+    def unsettled(self) -> pd.DataFrame:
+        """Who is not solved to the end: group, status, cost, bound, gap and why, the widest gap first."""
+        return unsettled(self.recourse)
+
+    def solve_further(self, people: Sequence[Any] | None = None, *, solver: Solver | None = None) -> Audit:
+        """The same audit with people solved again: those given by index label, by default all who are unsettled.
+
+        Without `solver` the same one works with larger limits. What was proven stays proven.
+        """
+        if people is None:
+            rows = np.flatnonzero(self.recourse.is_unsettled)
+        else:
+            rows = np.array([self._row(label, None) for label in people], dtype=np.intp)
+        return replace(self, recourse=solve_further(self.recourse, rows, solver=solver))
+
     # -- readers ----------------------------------------------------------------------------------------------------
 
     def explain(self, label: Any = None, *, position: int | None = None) -> Explanation:
@@ -192,7 +216,9 @@ class Audit:
         compared = comparisons(groups, stats, None if row is None else int(groups.codes[row]))
         stand_in = self.about.get("surrogate")
         surrogate = Surrogate(**stand_in) if stand_in else None
-        verdict = decide(compared, self.criteria, individual=row is not None, surrogate=surrogate)
+        left = unsettled(self.recourse, members)
+        people = list(zip(left["group"], left.index, strict=True))
+        verdict = decide(compared, self.criteria, individual=row is not None, surrogate=surrogate, unsettled=people)
         return Assessment(level, about, by_group(groups, stats, compared), compared, verdict)
 
     def _row(self, label: Any, position: int | None) -> int:

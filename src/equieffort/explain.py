@@ -68,7 +68,8 @@ class Explanation:
         sure = "no cheaper action exists" if self.status == "optimal" else f"no action costs less than {self.bound:.4g}"
         acts = [f"  {n}. {step}" for n, step in enumerate((s for s in self.steps if s.kind != "follows"), start=1)]
         after = [f"  -> {step}" for step in self.steps if step.kind == "follows"]
-        return "\n".join([f"{head}turns the decision at a cost of {self.cost:.4g}; {sure}.", *acts, *after])
+        why = f" {self.reason}" if self.reason else ""
+        return "\n".join([f"{head}turns the decision at a cost of {self.cost:.4g}; {sure}.{why}", *acts, *after])
 
     def _repr_html_(self) -> str:
         return f"<pre>{escape(str(self))}</pre>"
@@ -82,7 +83,7 @@ def explain(table: RecourseTable, row: int) -> Explanation:
     if table.has_action[row]:
         steps = _steps(table, one)
     reason = ""
-    if status in (Status.INFEASIBLE, Status.UNKNOWN):
+    if status in (Status.FEASIBLE, Status.INFEASIBLE, Status.UNKNOWN):
         reason = table.detail.reason(table, row)
     return Explanation(
         table.index[row],

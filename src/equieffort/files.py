@@ -101,6 +101,7 @@ def _parts(audit: Audit) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
         "index": None if isinstance(labels, np.ndarray) else labels,
         "index_name": None if table.data.index.name is None else str(table.data.index.name),
         "reasons": reasons,
+        "ceilings": {str(row): most for row, most in table.ceilings.items() if np.isfinite(most)},
         "criteria": audit.criteria.to_dict(),
         "neighbourhood": _neighbourhood(audit.neighbourhood),
         "warnings": [[w.code, w.what, w.fix] for w in audit.warnings],
@@ -254,6 +255,7 @@ def _rebuild(manifest: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> A
         arrays["chosen"],
         arrays["delta"],
         arrays["level"],
+        ceilings={int(row): float(most) for row, most in manifest["ceilings"].items()},
     )
     warnings = tuple(EquieffortWarning(*parts) for parts in manifest["warnings"])
     criteria = Criteria.from_dict(manifest["criteria"])
@@ -301,7 +303,7 @@ def _schema(saved: dict[str, Any]) -> Schema:
         protected=saved["protected"],
         reference=saved["reference"],
         favourable=saved["favourable"],
-        threshold=saved.get("threshold"),
+        threshold=saved["threshold"],
         also_protected=saved["also_protected"],
         features=features,
     )

@@ -152,6 +152,16 @@ class RecourseProblem:
             low[:, j], high[:, j] = (np.ceil(least), np.floor(most)) if whole else (least, most)
         return low, high
 
+    def ceiling(self, matrix: Floats) -> Floats:
+        """The most that an allowed action can cost each person; infinite where no limit says how far it may go."""
+        facts = matrix[:, list(self.numeric)]
+        total = np.full(len(matrix), float(self.change_weights.sum()))
+        ends = self.action_box(matrix)
+        bounded = np.isfinite(ends[0]) & np.isfinite(ends[1])
+        parts = [self.cost.parts(facts, np.where(bounded, end, facts)) for end in ends]
+        total += np.where(bounded, np.maximum(*parts), np.inf).sum(axis=1)
+        return total
+
     def plausible(self, matrix: Floats, position: int) -> tuple[Floats, Floats]:
         """The range of a column in the counterfactual, widened to the fact; a point if it must not move."""
         fact, feature = matrix[:, position], self.feature(position)

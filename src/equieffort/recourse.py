@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -96,6 +96,54 @@ def solve(
             progress("solving", part.stop, n, f"{stuck:,} infeasible so far")
     _warn_about(table, outside)
     return table
+
+
+def solve_further(table: RecourseTable, rows: npt.NDArray[np.intp], *, solver: Solver | None = None) -> RecourseTable:
+    """The table with some people solved again, by default with the same solver and larger limits.
+
+    What was proven stays proven: of two actions the cheaper one is kept, of two bounds the higher one.
+    """
+    detail = table.detail
+    if not isinstance(detail, Live):
+        raise ParameterError(
+            "AUDIT_FILE",
+            "This audit was read from a file, which holds neither the model nor the equations.",
+            fix="Run the audit again and solve further there.",
+        )
+    engine = detail.solver.harder() if solver is None else solver
+    if obstacle := engine.supports(detail.problem):
+        raise ParameterError(
+            "MODEL_NOT_LINEAR", f"{type(engine).__name__} cannot solve this. {obstacle}", fix="Leave solver out."
+        )
+    groups = replace(table.groups, codes=table.groups.codes[rows])
+    part = RecourseTable.blank(Live(detail.problem, engine, detail.data.iloc[rows]), groups)
+    _Chunk(detail.problem, engine, part.data).run(part, 0, "model")
+    return _merged(table, part, rows, engine.gap)
+
+
+def _merged(table: RecourseTable, part: RecourseTable, rows: npt.NDArray[np.intp], gap: float) -> RecourseTable:
+    arrays = {name: getattr(table, name).copy() for name in ("status", "cost", "bound", "chosen", "delta", "level")}
+    notes, ceilings = dict(table.notes), dict(table.ceilings)
+    for k, row in enumerate(rows.tolist()):
+        bound = max(table.bound[row], part.bound[k])
+        cheaper = part.has_action[k] and not (table.has_action[row] and table.cost[row] <= part.cost[k])
+        if cheaper or (part.status[k] == Status.INFEASIBLE and not table.has_action[row]):
+            for name, array in arrays.items():
+                array[row] = getattr(part, name)[k]
+        if k in part.notes:
+            notes[row] = part.notes[k]
+        if arrays["status"][row] in (Status.INFEASIBLE, Status.NOT_NEEDED):
+            continue
+        arrays["bound"][row] = bound
+        if arrays["status"][row] != Status.UNKNOWN:
+            cost = arrays["cost"][row]
+            arrays["bound"][row] = min(bound, cost)
+            proven = cost - bound <= max(gap, 1e-9 * cost)
+            arrays["status"][row] = Status.OPTIMAL if proven else Status.FEASIBLE
+            ceilings.pop(row, None)
+        if arrays["status"][row] == Status.OPTIMAL:
+            notes.pop(row, None)
+    return replace(table, **arrays, notes=notes, ceilings=ceilings)
 
 
 def _without_missing(problem: RecourseProblem, frame: pd.DataFrame, complete: pd.Series) -> pd.DataFrame:
@@ -321,6 +369,9 @@ class _Chunk:
         table.chosen[rows[acting]] = proposal.chosen[acting]
         table.delta[rows[acting]] = proposal.delta[acting]
         table.level[rows[acting]] = proposal.level[acting]
+        unknown = np.flatnonzero(status == Status.UNKNOWN)
+        most = self.problem.ceiling(self.matrix[unknown])
+        table.ceilings.update(zip(rows[unknown].tolist(), most.tolist(), strict=True))
 
 
 FINE, LABEL = 0, 1

@@ -104,15 +104,22 @@ class EffortStats:
     bound: ExactSum = field(default_factory=ExactSum)
     least_unknown: float = np.inf
     """The least bound among the people whose recourse is unknown."""
+    most_unknown: float = -np.inf
+    """The most that an action of any of them can cost."""
 
     @classmethod
-    def of(cls, status: npt.NDArray[np.int8], cost: Floats, bound: Floats) -> EffortStats:
-        """Add up a set of people."""
+    def of(
+        cls, status: npt.NDArray[np.int8], cost: Floats, bound: Floats, ceiling: Floats | None = None
+    ) -> EffortStats:
+        """Add up a set of people; `ceiling` is the most that an action can cost, without limit by default."""
         acting = (status == Status.OPTIMAL) | (status == Status.FEASIBLE)
         unknown = status == Status.UNKNOWN
         costs = cost[acting]
-        # What is optimal has no gap worth carrying: its bound is its cost.
-        bounds = np.where(status[acting] == Status.OPTIMAL, costs, bound[acting])
+        # A gap of rounding's size is none.
+        bounds = np.where(costs - bound[acting] <= 1e-9 * costs, costs, bound[acting])
+        # A step over an open boundary costs nothing in the limit, and its effort is given as such.
+        bounds = np.minimum(bounds, costs)
+        most = np.inf if ceiling is None else float(ceiling[unknown].max(initial=-np.inf))
         return cls(
             len(status),
             tuple(np.bincount(status, minlength=len(Status)).tolist()),
@@ -120,6 +127,7 @@ class EffortStats:
             exact_sum(costs * costs),
             exact_sum(bounds),
             float(bound[unknown].min(initial=np.inf)),
+            most if unknown.any() else -np.inf,
         )
 
     def __add__(self, other: EffortStats) -> EffortStats:
@@ -130,6 +138,7 @@ class EffortStats:
             self.square + other.square,
             self.bound + other.bound,
             min(self.least_unknown, other.least_unknown),
+            max(self.most_unknown, other.most_unknown),
         )
 
     def count(self, status: Status) -> int:
@@ -166,11 +175,12 @@ class EffortStats:
         """Where the average minimal effort certainly lies, given what is unknown."""
         f, u = self.n_acting, self.n_unknown
         if f == 0:
-            return (self.least_unknown, float("inf")) if u else (float("nan"), float("nan"))
-        low = self.bound.over(f)
+            return (self.least_unknown, self.most_unknown) if u else (float("nan"), float("nan"))
+        low, high = self.bound.over(f), self.phi
         if u:
             low = min(low, (self.bound.value + u * self.least_unknown) / (f + u))
-        return low, self.phi if u == 0 else float("inf")
+            high = max(high, (self.cost.value + u * self.most_unknown) / (f + u))
+        return low, high
 
     @property
     def rho_interval(self) -> tuple[float, float]:

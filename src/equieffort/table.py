@@ -73,7 +73,9 @@ class RecourseTable:
     level: npt.NDArray[np.int16]
     """Level each actionable category is set to, or -1."""
     notes: dict[int, str] = field(default_factory=dict)
-    """Why a row is unknown."""
+    """Why a row is unknown, or not solved to the end."""
+    ceilings: dict[int, float] = field(default_factory=dict)
+    """By row, where the recourse is unknown: the most that an allowed action can cost, where that has a limit."""
 
     @classmethod
     def blank(cls, detail: Detail, groups: Groups) -> RecourseTable:
@@ -122,6 +124,19 @@ class RecourseTable:
         vanishing = (self.status == Status.OPTIMAL) & (self.bound <= 0)
         return np.where(self.has_action, np.where(vanishing, 0.0, self.cost), np.nan)
 
+    @property
+    def ceiling(self) -> Floats:
+        """The most that an allowed action can cost where the recourse is unknown; infinite where nothing limits it."""
+        found = np.where(self.status == Status.UNKNOWN, np.inf, np.nan)
+        for row, most in self.ceilings.items():
+            found[row] = most
+        return found
+
+    @property
+    def is_unsettled(self) -> Bools:
+        """Who has an action that may not be the cheapest, or nothing known at all."""
+        return (self.status == Status.FEASIBLE) | (self.status == Status.UNKNOWN)
+
     def counterfactuals(self) -> pd.DataFrame:
         """The data as it would be after each person's action; the facts where there is none."""
         encoding = self.detail.encoding
@@ -134,9 +149,9 @@ class RecourseTable:
         return with_columns(self.data, changed)
 
     def reasons(self) -> list[str]:
-        """For rows without an action what stands in the way, or why nothing is known; otherwise empty."""
+        """What stands in the way, why nothing is known, or why the search for a cheaper action ended; else empty."""
         return [
-            self.detail.reason(self, row) if status >= Status.INFEASIBLE else ""
+            self.detail.reason(self, row) if status >= Status.FEASIBLE else ""
             for row, status in enumerate(self.status.tolist())
         ]
 

@@ -7,8 +7,8 @@ to the end. Chance is not yet part of them, so a verdict says that it is a point
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import isfinite, isnan
 from typing import Any
@@ -17,7 +17,7 @@ from typing import Literal as OneOf
 import numpy as np
 import pandas as pd
 
-from equieffort.errors import AuditFileError, ParameterError
+from equieffort.errors import AuditFileError, ParameterError, label
 from equieffort.frames import number
 from equieffort.metrics import Comparison, exact_discrepancy
 from equieffort.stats import EffortStats
@@ -208,8 +208,30 @@ class Verdict:
         return f"{headline} ({base}; tau = {number(self.criteria.tau)}, epsilon = {number(self.criteria.epsilon)})"
 
 
-def judge(comparison: Comparison, criteria: Criteria, *, min_people: int | None = None) -> Finding:
-    """Judge one comparison."""
+def judge(
+    comparison: Comparison,
+    criteria: Criteria,
+    *,
+    min_people: int | None = None,
+    unsettled: Sequence[tuple[str, Any]] = (),
+) -> Finding:
+    """Judge one comparison; `unsettled` names people, with their group, who are not solved to the end."""
+    finding = _judge(comparison, criteria, min_people)
+    if "UNCERTIFIED" not in finding.codes:
+        return finding
+    people = [person for group, person in unsettled if group in (comparison.group, comparison.against)]
+    return replace(finding, sentence=f"{finding.sentence} {_further_words(people)}") if people else finding
+
+
+def _further_words(people: Sequence[Any]) -> str:
+    first = ", ".join(map(label, people[:5]))
+    if len(people) == 1:
+        return f"Person {first} is not solved to the end: solve further with audit.solve_further()."
+    some = f"first {first}" if len(people) > 5 else first
+    return f"{len(people):,} people are not solved to the end ({some}): solve further with audit.solve_further()."
+
+
+def _judge(comparison: Comparison, criteria: Criteria, min_people: int | None) -> Finding:
     mine, theirs = comparison.mine, comparison.theirs
     least = criteria.min_people if min_people is None else min_people
     if mine.n_unfavourable + theirs.n_unfavourable == 0:
@@ -335,13 +357,15 @@ def decide(
     *,
     individual: bool = False,
     surrogate: Surrogate | None = None,
+    unsettled: Sequence[tuple[str, Any]] = (),
 ) -> Verdict:
     """The verdict over comparisons: unequal if any protected group's is, equal if all are.
 
-    Of a surrogate that repeats too few decisions nothing is concluded.
+    Of a surrogate that repeats too few decisions nothing is concluded. `unsettled` names people, with their
+    group, who are not solved to the end, for a verdict that they could overturn.
     """
     counted = [c for c in compared if c.role != "other" or individual]
-    findings = tuple(judge(c, criteria, min_people=1 if individual else None) for c in counted)
+    findings = tuple(judge(c, criteria, min_people=1 if individual else None, unsettled=unsettled) for c in counted)
     outcomes = [finding.outcome for finding in findings]
     outcome: Outcome = "inconclusive"
     if "unequal" in outcomes:

@@ -10,6 +10,7 @@ from equieffort.metrics.effort import (
     group_stats,
     recourse_discrepancy,
 )
+from equieffort.metrics.unsettled import unsettled
 
 __all__ = [
     "PAPER_QUANTILES",
@@ -23,4 +24,5 @@ __all__ = [
     "individual_ratios",
     "neighbourhood_sweep",
     "recourse_discrepancy",
+    "unsettled",
 ]

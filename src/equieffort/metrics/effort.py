@@ -91,12 +91,12 @@ class Comparison:
 
 def group_stats(table: RecourseTable, members: Bools | None = None) -> dict[str, EffortStats]:
     """Statistics of each group among the members (everybody by default)."""
-    found, effort = {}, table.effort
+    found, effort, ceiling = {}, table.effort, table.ceiling
     for code, label in enumerate(table.groups.labels):
         rows = table.groups.codes == code
         if members is not None:
             rows = rows & members
-        found[label] = EffortStats.of(table.status[rows], effort[rows], table.bound[rows])
+        found[label] = EffortStats.of(table.status[rows], effort[rows], table.bound[rows], ceiling[rows])
     return found
 
 

@@ -88,6 +88,10 @@ class Solver(ABC):
         """How many patterns `only` can name; 0 for a solver that never proposes a tie."""
         return 0
 
+    def harder(self) -> Solver:
+        """The same solver with limits that let it work longer; itself where it has none."""
+        return self
+
     @abstractmethod
     def why_infeasible(self, problem: RecourseProblem, person: Floats) -> str:
         """What stands in the way of one encoded person (a matrix of one row) who has no recourse."""
