@@ -1,4 +1,4 @@
-"""Exports read back by other programs: JSON, CSV, SARIF, JUnit; hostile names do no harm."""
+"""Exports read back by other programs, and checked against their schemas; hostile names do no harm."""
 
 from __future__ import annotations
 
@@ -7,16 +7,21 @@ import io
 import json
 import warnings
 from dataclasses import replace
+from pathlib import Path
 from xml.etree import ElementTree
 
 import numpy as np
 import pandas as pd
 import pytest
+import xmlschema
+from jsonschema import Draft202012Validator
 
 import equieffort as ee
 from equieffort.errors import EquieffortWarning
 from equieffort.exports import FORMULA, junit, neutral, recourse_csv, sarif, summary
 
+SCHEMAS = Path(__file__).parent / "fixtures" / "schemas"
+HOSTILE = ["<script>&\"'", "a\x00b\x1fc", "]]>", "🦊\ufffe", "{0} [here](https://example.org) %"]
 DANGEROUS = ["=HYPERLINK(1)", "+1", "-2+3", "@SUM(A1)", "\tx", "\rx"]
 
 
@@ -187,12 +192,65 @@ def test_sarif_carries_warnings_as_notifications():
     assert "OUTCOME_ALL_UNFAVOURABLE" in {note["descriptor"]["id"] for note in notes}
 
 
+def told(name):
+    """Audits with each outcome, with warnings, with subgroups."""
+    unequal = world(gap=3.0)
+    return {
+        "unequal": unequal,
+        "equal": replace(unequal, criteria=ee.Criteria(tau=50, epsilon=1.0)),
+        "inconclusive": replace(unequal, criteria=ee.Criteria(min_people=1000)),
+        "warned": world(threshold=30.0),
+        "subgroups": with_about(unequal, subgroups={"cooks": "job = 'cook'", "smiths": "job = 'smith'"}),
+    }[name]
+
+
+OUTCOMES = ["unequal", "equal", "inconclusive", "warned", "subgroups"]
+
+
+def faults(log) -> list[str]:
+    """What the standard's schema finds wrong in a SARIF log, after JSON."""
+    schema = json.loads((SCHEMAS / "sarif-2.1.0.json").read_text(encoding="utf-8"))
+    check = Draft202012Validator(schema, format_checker=Draft202012Validator.FORMAT_CHECKER)
+    found = check.iter_errors(json.loads(json.dumps(log, allow_nan=False)))
+    return [f"{error.json_path}: {error.message}" for error in found]
+
+
+@pytest.mark.parametrize("name", OUTCOMES)
+def test_sarif_is_what_the_standard_describes(name):
+    log = sarif(told(name), "C:\\my audits\\ä.audit")
+    assert faults(log) == []
+    # The schema does look: it knows no such kind, and no result without a message.
+    log["runs"][0]["results"][0]["kind"] = "unequal"
+    del log["runs"][0]["results"][0]["message"]
+    assert len(faults(log)) == 2
+
+
+@pytest.mark.parametrize("label", HOSTILE)
+def test_sarif_of_hostile_names_is_what_the_standard_describes(label):
+    assert faults(sarif(world(labels=(label, "z"), gap=3.0), label)) == []
+
+
+def test_sarif_messages_hold_no_arguments_and_no_links():
+    made = world(labels=("{0} [here](https://example.org)", "z"), gap=3.0)
+    text = sarif(made, "a")["runs"][0]["results"][0]["message"]["text"]
+    assert "{{0}} [here\\](https://example.org)" in text
+
+
+def test_sarif_a_path_from_the_root_is_an_address_of_its_own(unequal):
+    log = sarif(unequal, "/srv/my audits/a.audit")
+    place = log["runs"][0]["results"][0]["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]
+    assert place == "file:///srv/my%20audits/a.audit"
+
+
 # -- JUnit ------------------------------------------------------------------------------------------------------------
 
 
 def test_junit_holds_the_finding(unequal):
     root = ElementTree.fromstring(junit(unequal, "a.audit"))
-    assert (root.get("tests"), root.get("failures"), root.get("skipped")) == ("1", "1", "0")
+    suite = root.find("testsuite")
+    assert suite is not None
+    assert (root.get("tests"), root.get("failures")) == ("1", "1")
+    assert (suite.get("tests"), suite.get("failures"), suite.get("skipped")) == ("1", "1", "0")
     case = root.find("testsuite/testcase")
     assert case is not None
     assert case.get("name") == "ash against birch"
@@ -205,9 +263,24 @@ def test_junit_holds_the_finding(unequal):
 def test_junit_counts_by_outcome(unequal):
     passed = ElementTree.fromstring(junit(replace(unequal, criteria=ee.Criteria(tau=50, epsilon=1.0)), "a"))
     skipped = ElementTree.fromstring(junit(replace(unequal, criteria=ee.Criteria(min_people=1000)), "a"))
-    assert (passed.get("failures"), passed.get("skipped")) == ("0", "0")
-    assert (skipped.get("failures"), skipped.get("skipped")) == ("0", "1")
+    for root, expected in ((passed, ("0", "0")), (skipped, ("0", "1"))):
+        suite = root.find("testsuite")
+        assert suite is not None
+        assert (suite.get("failures"), suite.get("skipped")) == expected
     assert skipped.find("testsuite/testcase/skipped") is not None
+
+
+@pytest.mark.parametrize("name", [*OUTCOMES, *HOSTILE])
+def test_junit_is_what_jenkins_reads(name):
+    schema = xmlschema.XMLSchema(SCHEMAS / "junit-4.xsd")
+    made = told(name) if name in OUTCOMES else world(labels=(name, "z"), gap=3.0)
+    root = ElementTree.fromstring(junit(made, name))
+    # The schema is older than this attribute, which pytest and others write too.
+    for skipped in root.iter("skipped"):
+        assert skipped.attrib.pop("message")
+    assert [error.reason for error in schema.iter_errors(root)] == []
+    root[0][0].set("outcome", "unequal")
+    assert not schema.is_valid(root)
 
 
 def test_subgroups_are_cases_of_their_own(unequal):
@@ -218,7 +291,7 @@ def test_subgroups_are_cases_of_their_own(unequal):
     assert cases[1].get("classname", "").startswith("cooks")
 
 
-@pytest.mark.parametrize("label", ["<script>&\"'", "a\x00b\x1fc", "]]>", "🦊\ufffe"])
+@pytest.mark.parametrize("label", HOSTILE)
 def test_names_that_xml_and_json_must_escape(label):
     made = world(labels=(label, "z"), gap=3.0)
     assert ElementTree.fromstring(junit(made, label)) is not None

@@ -88,14 +88,17 @@ def sarif(audit: Audit, name: str) -> dict[str, Any]:
             "kind": KINDS[finding.outcome],
             # The standard asks for "none" wherever the kind is not "fail".
             "level": "error" if finding.outcome == "unequal" else "none",
-            "message": {"text": f"{about}: {finding.sentence}"},
+            "message": {"text": _message(f"{about}: {finding.sentence}")},
             "locations": [{"physicalLocation": {"artifactLocation": {"uri": _uri(name)}}}],
             "partialFingerprints": {"comparison/v1": f"{about}/{finding.comparison.group}"},
             "properties": {"codes": list(finding.codes), **_numbers(finding)},
         }
         for about, finding in findings
     ]
-    notes = [{"level": "warning", "message": {"text": w.what}, "descriptor": {"id": w.code}} for w in audit.warnings]
+    notes = [
+        {"level": "warning", "message": {"text": _message(w.what)}, "descriptor": {"id": w.code}}
+        for w in audit.warnings
+    ]
     return {
         "$schema": SARIF_SCHEMA,
         "version": "2.1.0",
@@ -113,14 +116,11 @@ def junit(audit: Audit, name: str) -> str:
     """JUnit XML: a test case a comparison; unequal is a failure, inconclusive is skipped."""
     findings = list(_findings(audit))
     counts = {kind: sum(f.outcome == kind for _, f in findings) for kind in KINDS}
-    totals = {
-        "tests": str(len(findings)),
-        "failures": str(counts["unequal"]),
-        "errors": "0",
-        "skipped": str(counts["inconclusive"]),
-    }
+    totals = {"tests": str(len(findings)), "failures": str(counts["unequal"]), "errors": "0"}
     root = ElementTree.Element("testsuites", {"name": "equieffort", **totals})
-    suite = ElementTree.SubElement(root, "testsuite", {"name": _xml(name), **totals})
+    # Only a suite may count what was skipped.
+    counted = {"name": _xml(name), **totals, "skipped": str(counts["inconclusive"])}
+    suite = ElementTree.SubElement(root, "testsuite", counted)
     for about, finding in findings:
         title = f"{finding.comparison.group} against {finding.comparison.against}"
         case = ElementTree.SubElement(suite, "testcase", {"classname": _xml(about), "name": _xml(title)})
@@ -198,9 +198,16 @@ def _label_name(frame: pd.DataFrame) -> str:
 
 
 def _uri(name: str) -> str:
+    """Where the audit file is; a path from the root cannot be put behind another place, so it says that it is one."""
     from urllib.parse import quote
 
-    return quote(name.replace("\\", "/"))
+    path = quote(name.replace("\\", "/"))
+    return f"file://{path}" if path.startswith("/") else path
+
+
+def _message(text: str) -> str:
+    """Text that SARIF shows as it is: braces would hold an argument, and brackets before a parenthesis are a link."""
+    return text.replace("{", "{{").replace("}", "}}").replace("](", "\\](")
 
 
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
