@@ -36,7 +36,7 @@ SCALARS = ("string", "integer", "floating", "mixed-integer-float", "boolean", "e
 
 
 def save(audit: Audit, path: str | os.PathLike[str]) -> None:
-    """Write the audit; the file appears whole or not at all."""
+    """Write the audit; the file appears whole or not at all, and until then an earlier one stays as it is."""
     target = Path(path)
     if not target.parent.is_dir():
         raise AuditFileError(
@@ -45,7 +45,7 @@ def save(audit: Audit, path: str | os.PathLike[str]) -> None:
     if target.is_dir():
         raise AuditFileError("AUDIT_FILE", f"{str(target)!r} is a folder.", fix="Give the path of a file.")
     manifest, arrays = _parts(audit)
-    partial = target.with_name(f".{target.name}.partial")
+    partial = target.with_name(f".{target.name}.{os.getpid()}.partial")
     try:
         with zipfile.ZipFile(partial, "w", zipfile.ZIP_DEFLATED) as file:
             _member(file, "audit.json", _json(manifest))
@@ -54,6 +54,12 @@ def save(audit: Audit, path: str | os.PathLike[str]) -> None:
                 np.save(buffer, np.ascontiguousarray(array), allow_pickle=False)
                 _member(file, f"{name}.npy", buffer.getvalue())
         os.replace(partial, target)
+    except OSError as error:
+        raise AuditFileError(
+            "RUN_WRITE",
+            f"{str(target)!r} could not be written: {sentence(error.strerror or error)}",
+            fix="Make room or write elsewhere, and try again; an earlier file of this name is as it was.",
+        ) from error
     finally:
         partial.unlink(missing_ok=True)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from equieffort.cli.common import EXIT, Outputs, command_line, save, write
+from equieffort.cli.common import EXIT, Outputs, aside, command_line, tell, write
 from equieffort.cli.progress import reporter
 
 if TYPE_CHECKING:
@@ -66,10 +66,17 @@ def audit(
         else:
             made = run_prepared(ready, progress=progress, command=command_line())
             progress("writing", 0, 1)
-            save(made, outputs[".audit"])
-            # Everything else is read from the file: what it says is what was kept.
-            made = load(outputs[".audit"])
-            _write_all(made, outputs)
+            made.save(outputs[".audit"])
+            try:
+                # Everything else is read from the file: what it says is what was kept.
+                made = load(outputs[".audit"])
+                _write_all(made, outputs)
+            except BaseException:
+                tell(
+                    f"{outputs['.audit']} is complete, and the other commands can read it; what else was to be written "
+                    "is missing or older."
+                )
+                raise
             progress("writing", 1, 1)
     if dry_run:
         _tell_estimate(work, as_json=as_json, quiet=quiet)
@@ -115,7 +122,8 @@ def _write_all(made: Audit, outputs: Outputs) -> None:
     texts = {".html": page, ".json": as_text(made, name, "json"), ".csv": recourse_csv(made), ".md": model_card(made)}
     asked = {wanted: suffix for wanted, suffix in SUFFIX.items() if suffix in outputs}
     if suffix := asked.pop(Format.parquet, None):
-        recourse_parquet(made, outputs[suffix])
+        with aside(outputs[suffix]) as partial:
+            recourse_parquet(made, partial)
     texts |= {suffix: as_text(made, name, wanted) for wanted, suffix in asked.items()}
     for suffix, content in texts.items():
         write(outputs[suffix], content)

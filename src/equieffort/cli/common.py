@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 import traceback
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from functools import wraps
 from pathlib import Path
 from typing import Any
@@ -22,6 +24,8 @@ EXIT = {"equal": EQUAL, "unequal": UNEQUAL, "inconclusive": INCONCLUSIVE}
 BROKEN_OFF = frozenset({"RUN_CHANGED", "RUN_WRITE"})
 """Codes of errors that are not the input's fault: the run is incomplete."""
 
+NO_ROOM = frozenset({errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC)})
+"""What the system says when nothing more can be written: a full disk, a limit on files, a quota."""
 
 SETTINGS = {"debug": False}
 """What the options before the command say; set anew by each call."""
@@ -58,7 +62,9 @@ def _explained(error: BaseException) -> tuple[int, str]:
     if isinstance(error, EquieffortError):
         return INCOMPLETE if error.code in BROKEN_OFF else BAD_INPUT, str(error)
     if isinstance(error, KeyboardInterrupt):
-        return INTERRUPTED, "\nInterrupted: the run is not finished. The same command starts it again."
+        return INTERRUPTED, f"\nInterrupted: the run is not finished. To start it again: {command_line()}"
+    if isinstance(error, OSError) and error.errno in NO_ROOM:
+        return INCOMPLETE, str(_lost("A file that the run needs on the way", error))
     if isinstance(error, MemoryError):
         return INCOMPLETE, "Out of memory: the run is not finished. Audit fewer rows, or use a larger machine."
     return INCOMPLETE, (
@@ -125,32 +131,31 @@ def check_writable(path: Path) -> None:
         ) from error
 
 
-def write(path: Path, text: str) -> None:
-    """Write a file that appears whole or not at all."""
+@contextmanager
+def aside(path: Path) -> Iterator[Path]:
+    """Where to write a file so that it appears whole or not at all."""
     partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
     try:
-        partial.write_text(text, encoding="utf-8", newline="")
+        yield partial
         os.replace(partial, path)
     except OSError as error:
-        raise _lost(path, error) from error
+        raise _lost(repr(str(path)), error) from error
     finally:
         partial.unlink(missing_ok=True)
 
 
-def save(audit: Any, path: Path) -> None:
-    """Save an audit; a full disk is told as such."""
-    try:
-        audit.save(path)
-    except OSError as error:
-        raise _lost(path, error) from error
-
-
-def _lost(path: Path, error: OSError) -> AuditFileError:
+def _lost(what: str, error: OSError) -> AuditFileError:
     return AuditFileError(
         "RUN_WRITE",
-        f"{str(path)!r} could not be written: {sentence(error.strerror or error)}",
+        f"{what} could not be written: {sentence(error.strerror or error)}",
         fix="Make room or choose another folder with -o, and run again.",
     )
+
+
+def write(path: Path, text: str) -> None:
+    """Write a file that appears whole or not at all."""
+    with aside(path) as partial:
+        partial.write_text(text, encoding="utf-8", newline="")
 
 
 def command_line() -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from equieffort.cli.audit import text
-from equieffort.cli.common import Outputs, command_line, save, write
+from equieffort.cli.common import Outputs, command_line, write
 from equieffort.cli.progress import reporter
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def demo(
         made = replace(made, about=made.about | {"title": title, "command": command_line()})
         progress("auditing", 1, 1)
         page = render(made, title=title, command=made.about["command"])
-    save(made, outputs[".audit"])
+    made.save(outputs[".audit"])
     write(outputs[".html"], page)
     parts = [title, text(made), _curve(made), _examples(made), f"Wrote {outputs['.audit']} and {outputs['.html']}"]
     typer.echo("\n\n".join(parts))
