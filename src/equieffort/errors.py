@@ -75,6 +75,7 @@ CODES: dict[str, str] = {
     "MODEL_NOT_DETERMINISTIC": "Recourse towards a decision that changes by itself means nothing.",
     "MODEL_OUTPUT": "Each person needs exactly one decision.",
     "MODEL_NOT_LINEAR": "Exact answers need a model and equations that the solver understands.",
+    "MODEL_WEIGHTS": "A network can only be computed from weights that fit together.",
     "MODEL_FAILED": "The audit asks the model for its own decisions.",
     # cost, problem, solver
     "COST_ZERO_SCALE": "Changes are divided by the scale, and nothing can be divided by zero.",
@@ -90,6 +91,7 @@ CODES: dict[str, str] = {
     "DISTANCE_INVALID": "Similarity needs a distance that is never negative, missing or infinite.",
     "RULE_SYNTAX": "A subgroup is described by a small grammar that is parsed, never executed.",
     "RULE_NAME": "A rule can only speak of columns of the data.",
+    "RULE_LINK": "A rule between features limits every action.",
     "RULE_TYPE": "Only values of one kind can be compared, and only numbers ordered.",
     "RULE_UNMATCHED": "A misspelt value describes nobody, or fails to exclude anybody.",
     "SUBGROUP_MASK": "The mask says for each person whether they belong.",

@@ -19,6 +19,7 @@ from equieffort.errors import AuditFileError, EquieffortWarning, label, sentence
 from equieffort.frames import Column, Encoding
 from equieffort.groups import Groups
 from equieffort.neighbours import Everyone, Nearest, NearestK, Neighbourhood, Unsaved
+from equieffort.rules import link_from_dict
 from equieffort.scales import MAD, Own, Range, Scale, Std
 from equieffort.schema import Feature, Schema
 from equieffort.table import RecourseTable, Saved, split_actions
@@ -312,6 +313,7 @@ def _schema(saved: dict[str, Any]) -> Schema:
         threshold=saved["threshold"],
         also_protected=saved["also_protected"],
         features=features,
+        rules=[link_from_dict(link) for link in saved["rules"]],
     )
 
 

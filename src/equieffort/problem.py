@@ -26,6 +26,7 @@ from equieffort.frames import (
     require_columns,
     screen,
 )
+from equieffort.rules import Clauses, clauses_of
 from equieffort.schema import Feature, Schema, check_kinds
 from equieffort.scm import StructuralCausalModel
 
@@ -80,13 +81,16 @@ class RecourseProblem:
         frame = join_sensitive(read_frame(X, names=model_features), sensitive_features, schema.sensitive_columns)
         seen = list(known_features(classifier, model_features))
         schema.check(frame, scm.graph, seen)
-        needed = dict.fromkeys((*schema.protected_columns, *scm.graph.nodes, *schema.features, *seen))
+        needed = dict.fromkeys(
+            (*schema.protected_columns, *scm.graph.nodes, *schema.features, *seen, *schema.rule_columns)
+        )
         complete = screen(frame, needed, missing, FILL_OR_CHOOSE)
         frame = frame if complete.all() else frame[complete]
         scm = scm.ready(frame)
         decision = Decision.of(classifier, schema.favourable, frame, model_features, schema.threshold)
         encoding = _encoding(frame, schema, scm, decision.features)
         check_kinds(schema, encoding)
+        clauses_of(schema.links, encoding)
         _check_abductible(schema, scm)
         encoding.check_whole(encoding.encode(frame.iloc[:1000]), frame.index)
         view = recognise(decision, encoding, frame)
@@ -103,6 +107,11 @@ class RecourseProblem:
     def names(self) -> tuple[str, ...]:
         """The columns that matter."""
         return self.encoding.names
+
+    @cached_property
+    def rules(self) -> Clauses:
+        """The rules between features, over the columns that matter."""
+        return clauses_of(self.schema.links, self.encoding)
 
     @cached_property
     def numeric(self) -> tuple[int, ...]:
@@ -173,8 +182,8 @@ class RecourseProblem:
         return least, most
 
     def outside(self, matrix: Floats) -> Bools:
-        """Who starts outside the declared limits or plausible ranges."""
-        found = np.zeros(len(matrix), dtype=bool)
+        """Who starts outside the declared limits or plausible ranges, or breaks a rule between features."""
+        found = self.rules.broken(matrix)
         for k, name in enumerate(self.names):
             feature = self.schema.feature(name)
             for low, high in ((feature.lower, feature.upper), feature.plausible or (None, None)):
@@ -241,7 +250,7 @@ def _encoding(
         columns.append(Column(column.name, declared, column.levels))
         _warn_numeric_codes(column, schema, scm, frame)
     known = set(scm.graph.nodes)
-    rest = dict.fromkeys((*schema.protected_columns, *schema.features, *model_features))
+    rest = dict.fromkeys((*schema.protected_columns, *schema.features, *model_features, *schema.rule_columns))
     columns += [Column.of(frame[name], schema.kinds.get(name)) for name in rest if name not in known]
     return Encoding(tuple(columns))
 
@@ -267,7 +276,14 @@ def _check_abductible(schema: Schema, scm: StructuralCausalModel) -> None:
             raise CausalModelError(
                 "SCM_CANNOT_ABDUCT",
                 f"Cannot abduct {node!r}: it is a category that would follow an action, and no equation says how.",
-                fix="Declare it immutable, remove the edges into it, or code it as a number.",
+                fix="Give it an equation (Ordinal), declare it immutable, remove its edges, or code it as a number.",
+            )
+        if scm.encoding_[node].is_category and schema.feature(node).role == "actionable":
+            raise CausalModelError(
+                "MODEL_NOT_LINEAR",
+                f"{node!r} is a category that can be set and also follows an action by its equation; no solver tries "
+                "both yet.",
+                fix="Declare it mutable or immutable, or remove the edges into it.",
             )
 
 

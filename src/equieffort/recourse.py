@@ -163,8 +163,8 @@ def _warn_about(table: RecourseTable, outside: npt.NDArray[np.int64]) -> None:
         counts = ", ".join(f"{label}: {n}" for label, n in zip(table.groups.labels, outside.tolist(), strict=True))
         warn(
             "SCHEMA_OUT_OF_LIMITS",
-            f"Outside the declared limits: {many(int(outside.sum()), 'person', 'people')} ({counts}).",
-            fix="Check the limits; for these people the limit is their own value.",
+            f"Outside the declared limits or rules: {many(int(outside.sum()), 'person', 'people')} ({counts}).",
+            fix="Check them; for these people the limit is their own value, and a rule they break is not asked.",
         )
     if not (table.status == Status.NOT_NEEDED).any():
         warn(
@@ -313,6 +313,8 @@ class _Chunk:
                 give = TOLERANCE * (1 + np.abs(matrix[:, k]))
                 off = (moved[:, k] < low - give) | (moved[:, k] > high + give)
                 found(off, f"{problem.names[k]!r} leaves its plausible range")
+        for broken, rule in problem.rules.faults(matrix, moved):
+            found(broken, f"it breaks the rule that {rule}")
         for node, whom in unknown.items():
             found(whom, f"{node!r} would follow, and no equation says how")
         cost = action_costs(problem, matrix, picked, values).sum(axis=1)

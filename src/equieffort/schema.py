@@ -20,6 +20,7 @@ import pandas as pd
 from equieffort.errors import DataError, SchemaError, closest, listed, warn
 from equieffort.frames import KINDS, Encoding, Kind, require_columns
 from equieffort.graph import CausalGraph
+from equieffort.rules import Link, read_link
 
 Role = Literal["actionable", "mutable", "immutable"]
 Direction = Literal["both", "up", "down"]
@@ -169,6 +170,9 @@ class Schema:
         Further columns that no action may change.
     features
         Column -> `Feature`, or just its role. A feature that is not listed only follows its causes.
+    rules
+        What must hold between features in every counterfactual: `Implies`, `Monotone`, `Sum`, `Forbidden`, `Always`,
+        or text such as "if employed = 0 then tenure = 0".
     """
 
     sensitive: str | Sequence[str]
@@ -178,6 +182,7 @@ class Schema:
     threshold: float | None = None
     also_protected: Sequence[str] = ()
     features: Mapping[str, Feature | Role] = field(default_factory=dict)
+    rules: Sequence[Link | str] = ()
 
     def __post_init__(self) -> None:
         if isinstance(self.also_protected, str):
@@ -188,6 +193,8 @@ class Schema:
         }
         object.__setattr__(self, "features", features)
         self._check_outcome()
+        given = (self.rules,) if isinstance(self.rules, str | Link) else self.rules
+        object.__setattr__(self, "rules", tuple(rule if isinstance(rule, Link) else read_link(rule) for rule in given))
         for name in (*self.sensitive_columns, *self.also_protected):
             if name in features and features[name].role != "immutable":
                 raise SchemaError(
@@ -233,6 +240,16 @@ class Schema:
         return "sensitive" if name in self.protected_columns else self.feature(name).role
 
     @property
+    def links(self) -> tuple[Link, ...]:
+        """The rules between features."""
+        return tuple(rule for rule in self.rules if isinstance(rule, Link))
+
+    @property
+    def rule_columns(self) -> tuple[str, ...]:
+        """The columns that rules between features speak of."""
+        return tuple(dict.fromkeys(name for link in self.links for name in link.names))
+
+    @property
     def actionable(self) -> tuple[str, ...]:
         """The actionable features, in the order they were declared."""
         return tuple(name for name in self.features if self.feature(name).role == "actionable")
@@ -254,8 +271,9 @@ class Schema:
                 )
         require_columns(frame, self.features, why="The schema names a feature, but X")
         require_columns(frame, model_features, why="The model uses a feature, but X")
+        require_columns(frame, self.rule_columns, why="A rule between features names a column, but X")
         self._check_graph(frame, graph, model_features)
-        used = {*self.features, *self.protected_columns, *graph.nodes, *model_features}
+        used = {*self.features, *self.protected_columns, *graph.nodes, *model_features, *self.rule_columns}
         extra = [name for name in frame.columns if name not in used]
         if extra:
             warn(
@@ -327,6 +345,7 @@ class Schema:
             "threshold": self.threshold,
             "also_protected": list(self.also_protected),
             "features": {name: _plain(asdict(self.feature(name))) for name in self.features},
+            "rules": [_plain(link.to_dict()) for link in self.links],
         }
 
 

@@ -117,6 +117,21 @@ VALID: dict[str, list[tuple[Any, Any, Any]]] = {
     "neighbourhood.k": [(50, "neighbourhood", ee.NearestK(50)), (50.0, "neighbourhood", ee.NearestK(50))],
     "neighbourhood.distance": [],
     "neighbourhood.features": [],
+    "rules": [
+        (["if income < 3 then debt = 0"], "schema.links", (ee.Implies("income < 3", "debt = 0"),)),
+        (["income >= debt"], "schema.links", (ee.Always("income >= debt"),)),
+        (
+            [{"sum": {"income": 1, "debt": -2}, "lower": 0}],
+            "schema.links",
+            (ee.Sum({"income": 1, "debt": -2}, lower=0),),
+        ),
+        ([{"cause": "income", "effect": "debt"}], "schema.links", (ee.Monotone("income", "debt"),)),
+        (
+            [{"feature": "job", "forbidden": [["retired", None]]}],
+            "schema.links",
+            (ee.Forbidden("job", [("retired", None)]),),
+        ),
+    ],
     "subgroups": [({"young": "age < 25"}, "subgroups", {"young": "age < 25"}), ({}, "subgroups", {})],
     "criteria": [({}, "criteria", ee.Criteria())],
     "criteria.tau": [(2, "criteria", ee.Criteria(tau=2)), (1, "criteria", ee.Criteria(tau=1))],

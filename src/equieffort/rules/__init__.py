@@ -26,7 +26,26 @@ not known to differ. The word `not` in front of a condition is plain negation: `
 includes people of unknown age, `age >= 25` does not.
 """
 
+from equieffort.rules.between import Always, Forbidden, Implies, Link, Monotone, Sum, link_from_dict, read_link
+from equieffort.rules.clauses import Atom, Clause, Clauses, clauses_of
 from equieffort.rules.parser import MAX_DEPTH, MAX_LENGTH, parse_rule
 from equieffort.rules.rule import Rule
 
-__all__ = ["MAX_DEPTH", "MAX_LENGTH", "Rule", "parse_rule"]
+__all__ = [
+    "MAX_DEPTH",
+    "MAX_LENGTH",
+    "Always",
+    "Atom",
+    "Clause",
+    "Clauses",
+    "Forbidden",
+    "Implies",
+    "Link",
+    "Monotone",
+    "Rule",
+    "Sum",
+    "clauses_of",
+    "link_from_dict",
+    "parse_rule",
+    "read_link",
+]

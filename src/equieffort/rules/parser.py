@@ -190,6 +190,18 @@ class _Parser:
         return item
 
 
+def keyword_at(text: str, word: str, start: int) -> int | None:
+    """Where a bare word stands behind a position, outside quotes; None if it does not.
+
+    >>> keyword_at("a = 'then' then b = 1", "then", 0)
+    11
+    """
+    for token in _tokens(text[start:]):
+        if token.kind == "name" and token.raw.lower() == word:
+            return start + token.at
+    return None
+
+
 def parse_rule(text: str) -> Rule:
     """Read a rule; what cannot be read raises `RULE_SYNTAX` and shows where.
 

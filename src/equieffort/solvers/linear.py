@@ -57,6 +57,8 @@ class LinearExact(Solver):
             return f"The classifier has no linear score that could be used: {problem.view.reason}."
         if not isinstance(problem.view, LinearView):
             return "The classifier's decision is no single linear score."
+        if problem.rules:
+            return "It does not reckon with rules between features."
         try:
             _patterns(problem)
         except NotLinear as reason:
@@ -170,7 +172,7 @@ def make_box(problem: RecourseProblem, people: People, pattern: Pattern, whole: 
     usable, forced = np.ones(n, dtype=bool), np.zeros(n, dtype=bool)
     for c, level in zip(problem.categorical, pattern.levels, strict=True):
         if level >= 0:
-            usable &= people.matrix[:, c] != level
+            usable &= (people.matrix[:, c] != level) & problem.rules.allows(c, people.matrix[:, c], level)
     shared: list[tuple[Row, Floats, Floats]] = []
     for row in pattern.rows:
         least, most = row_range(problem, pattern, row, people.matrix)

@@ -96,6 +96,22 @@ GRAPH = Section(
     },
     one_of=("edges", "file"),
 )
+RULE = Section(
+    {
+        "sum": Key(MapOf(Number(), "a table of features and weights", least=1), "Features that are summed."),
+        "lower": Key(Number(), "The least their weighted sum may be."),
+        "upper": Key(Number(), "The most their weighted sum may be."),
+        "cause": Key(COLUMN, "When this feature rises,"),
+        "effect": Key(COLUMN, "this one must not fall,"),
+        "per_unit": Key(Number(low=0), "and must rise by at least this for each unit.", 0),
+        "feature": Key(COLUMN, "A category some of whose changes are not possible."),
+        "forbidden": Key(
+            ListOf(ListOf(OrNone(Value()), "a pair [from, to]", length=2), "a list of pairs [from, to]", least=1),
+            "These changes.",
+        ),
+    },
+    one_of=("sum", "cause", "feature"),
+)
 ROLE = Text(("actionable", "mutable", "immutable"))
 FEATURE = Section(
     {
@@ -199,6 +215,12 @@ SPEC = Section(
         ),
         "cost": Key(COST, "How effort is measured."),
         "neighbourhood": Key(NEIGHBOURHOOD, "Who counts as alike; left out, everybody does."),
+        "rules": Key(
+            ListOf(Either((Text(named="a rule"), RULE)), "a list of rules"),
+            'What must hold between features after every action: a rule such as "if employed = 0 then tenure = 0", '
+            "`{sum: {rent: 1, income: -0.5}, upper: 0}`, `{cause: education, effect: age, per_unit: 1}` (when one "
+            "rises so must the other), or `{feature: job, forbidden: [[retired, student]]}` (null is any level).",
+        ),
         "subgroups": Key(
             MapOf(Text(named="a rule"), "a table of rules"),
             'Groups to look at on their own: a name and a rule, such as "age < 25".',

@@ -26,11 +26,11 @@ from equieffort.distances import Euclidean, Manhattan
 from equieffort.errors import EquieffortError, many, sentence
 from equieffort.graph import CausalGraph
 from equieffort.neighbours import Everyone, Nearest, NearestK, Neighbourhood
-from equieffort.rules import parse_rule
+from equieffort.rules import Forbidden, Link, Monotone, Sum, parse_rule, read_link
 from equieffort.scales import MAD, Own, Range, Scale, Std
 from equieffort.schema import Feature, Schema
 from equieffort.spec.keys import SPEC
-from equieffort.spec.nodes import Node, SpecError, read_nodes
+from equieffort.spec.nodes import Items, Node, SpecError, read_nodes
 from equieffort.spec.parts import DataSource, ModelSource, Spec
 from equieffort.verdict import Criteria, Literal, TwoSided
 
@@ -204,7 +204,28 @@ class _Builder:
             threshold=self.given["outcome"]["threshold"],
             also_protected=tuple(also),
             features=features,
+            rules=self.rules(),
         )
+
+    def rules(self) -> list[Link]:
+        """The rules between features, each read where it stands."""
+        found: list[Link] = []
+        given = self.given["rules"] or []
+        places = self.tree.find("rules")
+        nodes = places.items if isinstance(places, Items) else ()
+        for k, (rule, node) in enumerate(zip(given, nodes, strict=True)):
+            with _placed(node, f"rules[{k}]"):
+                found.append(read_link(rule) if isinstance(rule, str) else self.table_rule(rule))
+        return found
+
+    @staticmethod
+    def table_rule(rule: dict[str, Any]) -> Link:
+        """A rule given as a table; exactly one kind is named."""
+        if rule["sum"] is not None:
+            return Sum(rule["sum"], lower=rule["lower"], upper=rule["upper"])
+        if rule["feature"] is not None:
+            return Forbidden(rule["feature"], rule["forbidden"] or [])
+        return Monotone(rule["cause"], rule["effect"] or "", rule["per_unit"])
 
     def protected(self, width: int) -> Any:
         declared = self.given["sensitive"]["protected"]
