@@ -276,7 +276,8 @@ def _check_abductible(schema: Schema, scm: StructuralCausalModel) -> None:
             raise CausalModelError(
                 "SCM_CANNOT_ABDUCT",
                 f"Cannot abduct {node!r}: it is a category that would follow an action, and no equation says how.",
-                fix="Give it an equation (Ordinal), declare it immutable, remove its edges, or code it as a number.",
+                fix="Give it an equation (Ordinal), declare it immutable, remove the edges into it, or code it as a "
+                "number.",
             )
         if scm.encoding_[node].is_category and schema.feature(node).role == "actionable":
             raise CausalModelError(

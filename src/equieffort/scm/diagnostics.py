@@ -6,23 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from equieffort.errors import CausalModelError, listed, many, warn
+from equieffort.errors import listed, warn
 from equieffort.frames import Encoding, Floats
-from equieffort.scm.mechanisms import indicators
+from equieffort.scm.design import indicators
 
 POOR_R2 = 0.05
 COLLINEAR = 1e10
-
-
-def check_rows(node: str, columns: int, rows: int) -> None:
-    """Refuse to learn an equation that would fit anything."""
-    if columns + 1 >= rows:
-        raise CausalModelError(
-            "SCM_TOO_FEW_ROWS",
-            f"The equation of {node!r} has {many(columns, 'coefficient', 'coefficients')} for its causes, but there "
-            f"are only {many(rows, 'row', 'rows')}.",
-            fix="Fit on more people, merge rare levels, or give the equation: mechanisms={...: Linear({...})}.",
-        )
 
 
 def examine(node: str, causes: Encoding, parents: Floats, values: Floats, fitted: Floats) -> dict[str, Any]:

@@ -1,7 +1,8 @@
 """Mechanisms: how a node follows its causes, x = f(causes) + noise.
 
-`Linear` and `Function` are equations you give; `LeastSquares` and `Regressor` learn one from data. All are
-additive in the noise, so that a person's noise can be recovered (abducted) from their values.
+`Linear`, `Terms` and `Function` are equations you give; `LeastSquares`, `Polynomial`, `Spline` and `Regressor` learn
+one from data. All are additive in the noise, so that a person's noise can be recovered (abducted) from their values.
+Levels in an order have mechanisms of their own: see `discrete`.
 
 >>> Linear({"age": -0.1, "sex": {"male": 2.0}}, intercept=5.0).equation("amount")
 'amount = 5 - 0.1*age + 2*[sex=male]'
@@ -9,39 +10,31 @@ additive in the noise, so that a person's noise can be recovered (abducted) from
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
-from equieffort.errors import CausalModelError, closest, listed, sentence
+from equieffort.errors import CausalModelError
 from equieffort.frames import Column, Encoding, Floats, number
+from equieffort.scm.base import Learner, Mechanism
+from equieffort.scm.design import Owner, check_causes, indicators, least_norm, level_code
+from equieffort.scm.equations import EPS, Additive, Affine, Predict, over_levels
+from equieffort.scm.functions import Function
 
-Predict = Callable[[Floats], Floats]
-"""Encoded causes, a row a person -> f(causes)."""
-
-
-class Mechanism(ABC):
-    """An equation whose noise can be abducted: x = f(causes) + noise."""
-
-    @abstractmethod
-    def bind(self, node: str, causes: Encoding) -> Predict:
-        """f over the encoded causes; refuses causes it does not know."""
-
-    @abstractmethod
-    def equation(self, node: str) -> str:
-        """The equation in words."""
-
-
-class Learner(ABC):
-    """Learns a `Mechanism` from data."""
-
-    @abstractmethod
-    def learn(self, node: str, causes: Encoding, parents: Floats, values: Floats) -> Mechanism:
-        """Fit the node's values to its encoded causes."""
+__all__ = [
+    "Fitted",
+    "Function",
+    "Learner",
+    "LeastSquares",
+    "Linear",
+    "LinearEquation",
+    "Mechanism",
+    "Predict",
+    "Regressor",
+    "indicators",
+]
 
 
 @dataclass(frozen=True)
@@ -62,36 +55,19 @@ class Linear(Mechanism):
                 "SCM_MECHANISM", f"{self!r} has coefficients that are not finite.", fix="Give finite numbers."
             )
 
-    def bind(self, node: str, causes: Encoding) -> Predict:
-        """f over the encoded causes."""
-        weights, tables = self.arrays(node, causes)
-
-        def predict(parents: Floats) -> Floats:
-            total = np.full(len(parents), float(self.intercept))
-            for k in np.flatnonzero(weights).tolist():
-                total += weights[k] * parents[:, k]
-            for k, table in tables.items():
-                total += table[parents[:, k].astype(np.intp)]
-            return total
-
-        return predict
+    def bind(self, node: str, causes: Encoding) -> Additive:
+        """The equation over the encoded causes."""
+        return LinearEquation(causes, *self.arrays(node, causes), float(self.intercept))
 
     def arrays(self, node: str, causes: Encoding) -> tuple[Floats, dict[int, Floats]]:
         """Weights of the numeric causes, and for each categorical one (by position) a value a level."""
-        stray = [name for name in self.coef if name not in causes.names]
-        if stray:
-            raise CausalModelError(
-                "SCM_MECHANISM",
-                f"The equation of {node!r} uses {listed(stray)}, which the graph does not name among its causes "
-                f"({listed(causes.names) or 'none'}).",
-                fix="Add the edge to the graph or remove the term.",
-            )
+        check_causes(node, self.coef, causes)
         weights = np.zeros(len(causes.columns))
         tables: dict[int, Floats] = {}
         for k, column in enumerate(causes.columns):
             given = self.coef.get(column.name, 0.0)
             if column.is_category:
-                tables[k] = _level_table(node, column, given)
+                tables[k] = level_table(node, column, given)
             elif isinstance(given, Mapping):
                 raise CausalModelError(
                     "SCM_MECHANISM",
@@ -116,18 +92,11 @@ class Linear(Mechanism):
         return f"{node} = {text}"
 
 
-def _level_table(node: str, column: Column, given: float | Mapping[Any, float]) -> Floats:
+def level_table(node: str, column: Column, given: float | Mapping[Any, float]) -> Floats:
     table = np.zeros(len(column.levels))
     if isinstance(given, Mapping):
         for level, value in given.items():
-            if level not in column.levels:
-                raise CausalModelError(
-                    "SCM_MECHANISM",
-                    f"The equation of {node!r} names the level {level!r} of {column.name!r}, which does not occur. "
-                    f"{closest(level, column.levels)}".rstrip(),
-                    fix=f"The levels are {listed(column.levels)}.",
-                )
-            table[column.levels.index(level)] = value
+            table[level_code(node, column, level)] = value
     elif len(column.levels) == 2:
         table[1] = given
     elif given != 0:
@@ -139,39 +108,50 @@ def _level_table(node: str, column: Column, given: float | Mapping[Any, float]) 
     return table
 
 
-@dataclass(frozen=True)
-class Function(Mechanism):
-    """x = f(causes) + noise for your own f, which gets a frame of the causes and returns a value a row."""
+class LinearEquation(Additive):
+    """A linear equation over encoded causes, its bounds exact up to rounding."""
 
-    f: Callable[[pd.DataFrame], Any]
+    def __init__(self, causes: Encoding, weights: Floats, tables: dict[int, Floats], intercept: float) -> None:
+        super().__init__(causes, self._predict, "")
+        self.weights, self.tables, self.intercept = weights, tables, intercept
+        self._fixed = abs(intercept) + sum(float(np.abs(table).max(initial=0.0)) for table in tables.values())
 
-    def bind(self, node: str, causes: Encoding) -> Predict:
-        """f over the encoded causes, decoded for it."""
+    def _predict(self, parents: Floats) -> Floats:
+        total = np.full(len(parents), self.intercept)
+        for k in np.flatnonzero(self.weights).tolist():
+            total += self.weights[k] * parents[:, k]
+        for k, table in self.tables.items():
+            total += table[parents[:, k].astype(np.intp)]
+        return total
 
-        def predict(parents: Floats) -> Floats:
-            answers = self.f(causes.decode(parents))
-            try:
-                values = np.asarray(answers, dtype=np.float64)
-            except (TypeError, ValueError) as error:
-                raise CausalModelError(
-                    "SCM_MECHANISM",
-                    f"The function of {node!r} did not return numbers: {sentence(error)}",
-                    fix="Return one finite number a row of the frame it gets.",
-                ) from error
-            if values.shape != (len(parents),) or not np.isfinite(values).all():
-                raise CausalModelError(
-                    "SCM_MECHANISM",
-                    f"The function of {node!r} returned shape {values.shape} for {len(parents)} people, "
-                    f"or values that are not finite.",
-                    fix="Return one finite number a row of the frame it gets.",
-                )
-            return values
+    def _range(self, low: Floats, high: Floats) -> tuple[Floats, Floats]:
+        least, most = self._levels(low)
+        size = np.full(len(low), self._fixed)
+        for k in np.flatnonzero(self.weights).tolist():
+            ends = self.weights[k] * np.stack([low[:, k], high[:, k]])
+            least, most = least + ends.min(axis=0), most + ends.max(axis=0)
+            size = size + np.abs(ends).max(axis=0)
+        margin = self._rounding * np.where(np.isfinite(size), size, 0.0)
+        return least - margin, most + margin
 
-        return predict
+    def _planes(self, low: Floats, high: Floats) -> tuple[Affine, Affine]:
+        least, most = over_levels(self.causes, low, high, lambda at, _: self._levels(at))
+        size = np.full(len(low), self._fixed)
+        for k in np.flatnonzero(self.weights).tolist():
+            size = size + np.abs(self.weights[k]) * np.maximum(np.abs(low[:, k]), np.abs(high[:, k]))
+        margin = self._rounding * size
+        slope = np.repeat(self.weights[None, :], len(low), axis=0)
+        return Affine(slope, least - margin), Affine(slope, most + margin)
 
-    def equation(self, node: str) -> str:
-        """The equation in words."""
-        return f"{node} = {getattr(self.f, '__name__', 'f')}(causes)"
+    def _levels(self, at: Floats) -> tuple[Floats, Floats]:
+        total = np.full(len(at), self.intercept)
+        for k, table in self.tables.items():
+            total += table[at[:, k].astype(np.intp)]
+        return total, total
+
+    @property
+    def _rounding(self) -> float:
+        return EPS * (4 + 2 * len(self.causes.columns))
 
 
 @dataclass(frozen=True)
@@ -188,9 +168,9 @@ class LeastSquares(Learner):
             middle, mean = design.mean(axis=0), float(values.mean())
             # A constant is its own mean: what rounding leaves of it must not get a slope.
             centred = np.where(np.ptp(design, axis=0) == 0, 0.0, design - middle)
-            solution = _least_norm(centred, values - mean)
-            return _linear(owners, solution, mean - float(middle @ solution))
-        return _linear(owners, _least_norm(design, values), 0.0)
+            solution = least_norm(centred, values - mean)
+            return linear(owners, solution, mean - float(middle @ solution))
+        return linear(owners, least_norm(design, values), 0.0)
 
 
 @dataclass(frozen=True)
@@ -207,54 +187,29 @@ class Regressor(Learner):
         design, owners = indicators(causes, parents)
         fitted = clone(self.estimator).fit(design, values)
         if isinstance(fitted, LinearModel) and np.ndim(getattr(fitted, "coef_", 0.0)) == 1:
-            return _linear(owners, np.asarray(fitted.coef_), float(np.squeeze(fitted.intercept_)))
+            return linear(owners, np.asarray(fitted.coef_), float(np.squeeze(fitted.intercept_)))
         return Fitted(fitted, type(fitted).__name__)
 
 
 @dataclass(frozen=True)
 class Fitted(Mechanism):
-    """x = estimator.predict(indicators of causes) + noise, for a fitted regressor."""
+    """x = estimator.predict(indicators of causes) + noise, for a fitted regressor; trees are known as trees."""
 
     estimator: Any = field(repr=False)
     name: str = ""
 
-    def bind(self, node: str, causes: Encoding) -> Predict:
-        """f over the encoded causes."""
+    def bind(self, node: str, causes: Encoding) -> Additive:
+        """The equation over the encoded causes."""
+        from equieffort.scm.trees import EstimatorEquation
 
-        def predict(parents: Floats) -> Floats:
-            return np.asarray(self.estimator.predict(indicators(causes, parents)[0]), dtype=np.float64)
-
-        return predict
+        return EstimatorEquation(causes, self.estimator)
 
     def equation(self, node: str) -> str:
         """The equation in words."""
         return f"{node} = {self.name}(causes)"
 
 
-Owner = tuple[str, Any]
-"""Which cause, and for a categorical one which level, a design column stands for."""
-
-
-def indicators(causes: Encoding, parents: Floats) -> tuple[Floats, list[Owner]]:
-    """The design matrix: numbers as they are, a category as indicators against its first level."""
-    blocks: list[Floats] = []
-    owners: list[Owner] = []
-    for k, column in enumerate(causes.columns):
-        if column.is_category:
-            for code, level in enumerate(column.levels[1:], start=1):
-                blocks.append((parents[:, k] == code).astype(np.float64))
-                owners.append((column.name, level))
-        else:
-            blocks.append(parents[:, k])
-            owners.append((column.name, None))
-    return (np.column_stack(blocks) if blocks else np.empty((len(parents), 0))), owners
-
-
-def _least_norm(design: Floats, values: Floats) -> Floats:
-    return np.asarray(np.linalg.lstsq(design, values, rcond=None)[0], dtype=np.float64)
-
-
-def _linear(owners: list[Owner], solution: Floats, intercept: float) -> Linear:
+def linear(owners: list[Owner], solution: Floats, intercept: float) -> Linear:
     coef: dict[str, Any] = {}
     for (name, level), value in zip(owners, solution, strict=True):
         if level is None:

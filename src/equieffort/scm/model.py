@@ -12,19 +12,17 @@ import pandas as pd
 from equieffort.errors import CausalModelError, EquieffortWarning, ParameterError, closest, collecting, listed
 from equieffort.frames import Bools, Encoding, Floats, read_frame, screen
 from equieffort.graph import CausalGraph
-from equieffort.scm.diagnostics import check_rows, examine
-from equieffort.scm.mechanisms import (
-    Learner,
-    LeastSquares,
-    Mechanism,
-    Predict,
-    Regressor,
-    indicators,
-)
+from equieffort.scm.base import DiscreteLearner, DiscreteMechanism, Learner, Mechanism
+from equieffort.scm.binding import Given, additive, bound_equations, subset
+from equieffort.scm.design import check_rows, indicators
+from equieffort.scm.diagnostics import examine
+from equieffort.scm.discrete import ordered_column
+from equieffort.scm.equations import Additive, Discrete, Equation
+from equieffort.scm.mechanisms import LeastSquares, Regressor
 
 
 class StructuralCausalModel:
-    """A causal graph and, for each node with causes, an equation with additive noise.
+    """A causal graph and, for each node with causes, an equation whose noise can be abducted.
 
     Parameters
     ----------
@@ -33,7 +31,9 @@ class StructuralCausalModel:
     nodes
         Features that no edge mentions.
     mechanisms
-        Node -> `Linear`, `Function`, a learner or a scikit-learn regressor; nodes left out get `default`.
+        Node -> an equation (`Linear`, `Terms`, `Function`; for levels in an order `CumulativeLogit`,
+        `Probabilities`), a learner (`LeastSquares`, `Polynomial`, `Spline`, for levels `Ordinal`) or a scikit-learn
+        regressor. Numeric nodes left out get `default`; categories left out have no equation.
     default
         How the other equations are learned; `LeastSquares(intercept=False)` leaves the intercepts out.
     categorical
@@ -62,6 +62,12 @@ class StructuralCausalModel:
         self.graph = CausalGraph.of(edges, nodes)
         self.mechanisms = dict(mechanisms or {})
         self.default = default if default is not None else LeastSquares()
+        if not isinstance(self.default, Learner):
+            raise CausalModelError(
+                "SCM_MECHANISM",
+                f"default is {type(default).__name__}, which does not learn equations of numbers.",
+                fix="Give LeastSquares(), Polynomial(), Spline() or Regressor(...); name other nodes in mechanisms=.",
+            )
         self.categorical = tuple(categorical)
         for node, mechanism in self.mechanisms.items():
             self._check_mechanism(node, mechanism)
@@ -74,12 +80,15 @@ class StructuralCausalModel:
                 f"{closest(node, self.graph.nodes)}".rstrip(),
                 fix="Add its edges or remove the equation.",
             )
-        if isinstance(mechanism, Mechanism | Learner) or (hasattr(mechanism, "fit") and hasattr(mechanism, "predict")):
+        if isinstance(mechanism, Given | Learner | DiscreteLearner):
+            return
+        if hasattr(mechanism, "fit") and hasattr(mechanism, "predict"):
             return
         raise CausalModelError(
             "SCM_CANNOT_ABDUCT",
             f"Cannot abduct {node!r}: {type(mechanism).__name__} is not an additive-noise mechanism.",
-            fix="Give Linear({...}), Function(f), LeastSquares() or a scikit-learn regressor.",
+            fix="Give Linear({...}), Function(f), LeastSquares(), Polynomial(), Spline() or a scikit-learn regressor; "
+            "for levels in an order Ordinal().",
         )
 
     def __repr__(self) -> str:
@@ -94,47 +103,64 @@ class StructuralCausalModel:
     def fit(self, X: Any) -> StructuralCausalModel:
         """Learn the equations that were not given; returns itself.
 
-        Sets `mechanisms_` (None for a category with causes, which has no additive equation), `encoding_`,
-        `diagnostics_` (a frame, one row a learned node) and `warnings_`.
+        Sets `mechanisms_` (None for a category with causes and no equation), `encoding_`, `diagnostics_` (a frame, one
+        row a learned node) and `warnings_`.
         """
         frame = read_frame(X)
         self.graph.require(frame.columns)
         screen(frame, self.graph.nodes, "error")
-        encoding = Encoding.of(frame, self.graph.nodes, dict.fromkeys(self.categorical, "categorical"))
+        encoding = self._encoding(frame)
         matrix = encoding.encode(frame)
-        mechanisms: dict[str, Mechanism | None] = {}
+        mechanisms: dict[str, Given | None] = {}
         rows: list[dict[str, Any]] = []
         with collecting() as kept:
             for node in self.graph.nodes:
                 if self.graph.parents(node):
                     mechanisms[node] = self._learn(node, encoding, matrix, rows)
         # Bound before anything is kept, so that an equation that does not fit leaves no model that looks fitted.
-        causes = {node: _subset(encoding, self.graph.parents(node)) for node in mechanisms}
-        self._bound = {node: m.bind(node, causes[node]) for node, m in mechanisms.items() if m is not None}
+        self._bound = bound_equations(self.graph, encoding, mechanisms)
         self.mechanisms_, self.encoding_, self.warnings_ = mechanisms, encoding, tuple(kept)
         self.diagnostics_ = pd.DataFrame(rows)
         self.reference_, self.forgotten_ = frame, ()
         return self
 
-    def _learn(self, node: str, encoding: Encoding, matrix: Floats, rows: list[dict[str, Any]]) -> Mechanism | None:
-        causes = _subset(encoding, self.graph.parents(node))
+    def _encoding(self, frame: pd.DataFrame) -> Encoding:
+        """The nodes' columns; levels with an equation are coded in their order."""
+        encoding = Encoding.of(frame, self.graph.nodes, dict.fromkeys(self.categorical, "categorical"))
+        columns = {column.name: column for column in encoding.columns}
+        for node, given in self.mechanisms.items():
+            if isinstance(given, DiscreteMechanism | DiscreteLearner):
+                columns[node] = ordered_column(node, columns[node], frame[node], given)
+        return Encoding(tuple(columns.values()))
+
+    def _learn(self, node: str, encoding: Encoding, matrix: Floats, rows: list[dict[str, Any]]) -> Given | None:
+        causes = subset(encoding, self.graph.parents(node))
         given = self.mechanisms.get(node, self.default)
+        if isinstance(given, DiscreteMechanism):
+            return given
+        parents = matrix[:, [encoding.position(name) for name in causes.names]]
+        values = matrix[:, encoding.position(node)]
+        if isinstance(given, DiscreteLearner):
+            levels = given.learn(node, causes, parents, encoding[node], values)
+            equation = levels.bind(node, causes, encoding[node])
+            ranks = np.searchsorted(equation.ladder, values).astype(np.float64)
+            rows.append(examine(node, causes, parents, ranks, equation.expected(parents)))
+            return levels
         if encoding[node].is_category:
             if node in self.mechanisms:
                 raise CausalModelError(
                     "SCM_CANNOT_ABDUCT",
                     f"Cannot abduct {node!r}: a category is not a sum of its causes' effects and noise.",
-                    fix="Declare it immutable in the schema, or code it as a number.",
+                    fix="If its levels have an order, give Ordinal(order=[...]); else declare it immutable in the "
+                    "schema, or code it as a number.",
                 )
             return None
         if isinstance(given, Mechanism):
             return given
         learner = given if isinstance(given, Learner) else Regressor(given)
-        parents = matrix[:, [encoding.position(name) for name in causes.names]]
-        values = matrix[:, encoding.position(node)]
         check_rows(node, len(indicators(causes, parents[:1])[1]), len(values))
         mechanism = learner.learn(node, causes, parents, values)
-        rows.append(examine(node, causes, parents, values, mechanism.bind(node, causes)(parents)))
+        rows.append(examine(node, causes, parents, values, additive(mechanism, node, causes)(parents)))
         return mechanism
 
     def ready(self, X: Any) -> StructuralCausalModel:
@@ -142,7 +168,7 @@ class StructuralCausalModel:
         if self.is_fitted:
             return self
         caused = [node for node in self.graph.nodes if self.graph.parents(node)]
-        learned = [node for node in caused if not isinstance(self.mechanisms.get(node), Mechanism)]
+        learned = [node for node in caused if not isinstance(self.mechanisms.get(node), Given)]
         if learned:
             raise CausalModelError(
                 "SCM_NOT_FITTED",
@@ -153,30 +179,41 @@ class StructuralCausalModel:
         return twin.fit(X)
 
     def _causes(self, node: str) -> Encoding:
-        return _subset(self.encoding_, self.graph.parents(node))
+        return subset(self.encoding_, self.graph.parents(node))
 
     def causes(self, node: str) -> Encoding:
         """The encoding of a node's direct causes."""
         return self._causes(node)
+
+    def equation(self, node: str) -> Equation | None:
+        """The equation of a node over its encoded causes, with its bounds; None if it has none."""
+        return self._bound.get(node)
 
     def equations(self) -> list[str]:
         """The structural equations in words."""
         return [m.equation(node) if m else f"{node}: no equation" for node, m in self.mechanisms_.items()]
 
     def abduct(self, X: Any) -> pd.DataFrame:
-        """Each person's noise: x - f(causes); for a root, its value."""
+        """Each person's noise: x - f(causes); for levels see their mechanism; for a root, its value."""
         model, frame, matrix = self._enter(X)
         noise = model.encoding_.decode(matrix, frame.index)
         for node, mechanism in model.mechanisms_.items():
             if mechanism is None:
                 raise _cannot_abduct(node)
             k = model.encoding_.position(node)
-            noise[node] = matrix[:, k] - model._bound[node](model._parents(node, matrix))
+            noise[node] = model._bound[node].abduct(matrix[:, k], model._parents(node, matrix))
         return noise
 
     def predict(self, noise: Any, do: Mapping[str, Any] | None = None) -> pd.DataFrame:
         """The values that follow from noises, under interventions `do` (one value, or one a person)."""
         frame = read_frame(noise, what="noise")
+        levels = [node for node, given in self.mechanisms.items() if isinstance(given, DiscreteMechanism)]
+        if levels and not self.is_fitted:
+            raise CausalModelError(
+                "SCM_NOT_FITTED",
+                f"Noise does not say what the levels of {listed(levels)} are.",
+                fix="Call scm.fit(X) first.",
+            )
         model = self.ready(frame)
         model.graph.require(frame.columns)
         matrix = np.empty((len(frame), len(model.graph.nodes)))
@@ -189,7 +226,8 @@ class StructuralCausalModel:
             elif model.mechanisms_[node] is None:
                 raise _cannot_abduct(node)
             else:
-                matrix[:, k] = frame[node].to_numpy(dtype=np.float64) + model._bound[node](model._parents(node, matrix))
+                own = frame[node].to_numpy(dtype=np.float64)
+                matrix[:, k] = model._bound[node].predict(own, model._parents(node, matrix))
         return model.encoding_.decode(matrix, frame.index)
 
     def counterfactual(self, X: Any, do: Mapping[str, Any]) -> pd.DataFrame:
@@ -221,10 +259,10 @@ class StructuralCausalModel:
         return changed
 
     def propagate(self, matrix: Floats, chosen: Bools, values: Floats) -> tuple[Floats, dict[str, Bools]]:
-        """Counterfactuals of encoded people: x'_j = value where chosen, else x_j + f_j(causes') - f_j(causes).
+        """Counterfactuals of encoded people: x'_j = value where chosen, else what follows from causes' and own noise.
 
-        Nodes without an equation keep their value; the second result says, for each of them, for whom a cause
-        moved, so that this is not known.
+        For an additive equation that is x_j + f_j(causes') - f_j(causes). Nodes without an equation keep their value;
+        the second result says, for each of them, for whom a cause moved, so that this is not known.
         """
         moved = matrix.copy()
         touched: set[str] = set()
@@ -239,8 +277,8 @@ class StructuralCausalModel:
                 if shifted.any():
                     unknown[node] = shifted
             elif follows:
-                f = self._bound[node]
-                moved[:, k] = matrix[:, k] + (f(self._parents(node, moved)) - f(self._parents(node, matrix)))
+                before, after = self._parents(node, matrix), self._parents(node, moved)
+                moved[:, k] = self._bound[node].counterfactual(matrix[:, k], before, after)
             if picked.any():
                 moved[:, k] = np.where(picked, values[:, k], moved[:, k])
             if follows or picked.any():
@@ -294,26 +332,23 @@ class StructuralCausalModel:
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         if self.is_fitted:
-            self._bound = {n: m.bind(n, self._causes(n)) for n, m in self.mechanisms_.items() if m is not None}
+            self._bound = bound_equations(self.graph, self.encoding_, self.mechanisms_)
 
     # Fitted attributes, declared for readers and type checkers.
-    mechanisms_: dict[str, Mechanism | None]
+    mechanisms_: dict[str, Given | None]
     encoding_: Encoding
     diagnostics_: pd.DataFrame
     warnings_: tuple[EquieffortWarning, ...]
     reference_: pd.DataFrame
     forgotten_: tuple[str, ...] = ()
     """Columns of the reference data that were left behind when the model was saved."""
-    _bound: dict[str, Predict]
-
-
-def _subset(encoding: Encoding, names: tuple[str, ...]) -> Encoding:
-    return Encoding(tuple(encoding[name] for name in names))
+    _bound: dict[str, Additive | Discrete]
 
 
 def _cannot_abduct(node: str) -> CausalModelError:
     return CausalModelError(
         "SCM_CANNOT_ABDUCT",
-        f"Cannot abduct {node!r}: it is a category with causes, and no additive equation moves it.",
-        fix="Hold it in `do`, declare it immutable in the schema, remove the edges into it, or code it as a number.",
+        f"Cannot abduct {node!r}: it is a category with causes, and no equation moves it.",
+        fix=f"If its levels have an order, give mechanisms={{{node!r}: Ordinal(order=[...])}}; else hold it in `do`, "
+        "declare it immutable in the schema, remove the edges into it, or code it as a number.",
     )

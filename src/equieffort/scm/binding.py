@@ -1,0 +1,37 @@
+"""Mechanisms attached to the encoded causes of their nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from equieffort.frames import Encoding
+from equieffort.graph import CausalGraph
+from equieffort.scm.base import DiscreteMechanism, Mechanism
+from equieffort.scm.equations import Additive, Discrete
+
+Given = Mechanism | DiscreteMechanism
+
+
+def subset(encoding: Encoding, names: tuple[str, ...]) -> Encoding:
+    """The encoding of some of the columns."""
+    return Encoding(tuple(encoding[name] for name in names))
+
+
+def additive(mechanism: Mechanism, node: str, causes: Encoding) -> Additive:
+    """An additive mechanism over its encoded causes; a plain function becomes one without bounds."""
+    bound = mechanism.bind(node, causes)
+    return bound if isinstance(bound, Additive) else Additive(causes, bound)
+
+
+def bound_equations(
+    graph: CausalGraph, encoding: Encoding, mechanisms: Mapping[str, Given | None]
+) -> dict[str, Additive | Discrete]:
+    """The equations over their encoded causes."""
+    bound: dict[str, Additive | Discrete] = {}
+    for node, mechanism in mechanisms.items():
+        causes = subset(encoding, graph.parents(node))
+        if isinstance(mechanism, DiscreteMechanism):
+            bound[node] = mechanism.bind(node, causes, encoding[node])
+        elif mechanism is not None:
+            bound[node] = additive(mechanism, node, causes)
+    return bound
