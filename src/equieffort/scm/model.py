@@ -349,6 +349,6 @@ def _cannot_abduct(node: str) -> CausalModelError:
     return CausalModelError(
         "SCM_CANNOT_ABDUCT",
         f"Cannot abduct {node!r}: it is a category with causes, and no equation moves it.",
-        fix=f"If its levels have an order, give mechanisms={{{node!r}: Ordinal(order=[...])}}; else hold it in `do`, "
-        "declare it immutable in the schema, remove the edges into it, or code it as a number.",
+        fix="Hold it in `do`, declare it immutable in the schema, remove the edges into it, or code it as a number; "
+        f"if its levels have an order, give mechanisms={{{node!r}: Ordinal(order=[...])}}.",
     )
