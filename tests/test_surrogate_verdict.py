@@ -39,7 +39,18 @@ def test_too_little_agreement_concludes_nothing(audit, changes):
     noted = with_note(audit, **changes)
     assert noted.verdict.outcome == "inconclusive"
     assert noted.verdict.codes[0] == "SURROGATE"
-    assert "less than the 90% asked for" in str(noted.verdict)
+    assert "less than the 90.0% asked for" in str(noted.verdict)
+    # It says where, and calls nothing equal or unequal beside it.
+    assert ("only 89.0% overall" if "agreement" in changes else "for 'female' only 89.0%") in str(noted.verdict)
+    for finding in noted.verdict.findings:
+        assert finding.outcome == "inconclusive"
+        assert finding.sentence.startswith("Of the stand-in alone, not of the decisions:")
+
+
+def test_a_group_that_is_not_judged_does_not_decide(audit):
+    noted = with_note(audit, by_group=NOTE["by_group"] | {"bystanders": 0.1})
+    assert noted.verdict.outcome == audit.verdict.outcome
+    assert "bystanders" not in str(noted.verdict)
 
 
 def test_it_holds_at_every_level_and_after_saving(audit, tmp_path):

@@ -131,7 +131,25 @@ def test_sentences_hold_the_numbers():
     for part in ("1.75 times", "3.5 against 2", "12 and 24 people", "12 of 20", "60.0%", "24 of 25", "96.0%"):
         assert part in finding.sentence
     assert "differ by 36 percentage points (threshold 5)" in finding.sentence
-    assert "beyond 1.25" in finding.sentence
+    assert "above 1.25" in finding.sentence
+
+
+def test_the_headline_names_who_must_work_harder():
+    def headline(mine, theirs):
+        return decide((against(mine, theirs),), PLAIN).headline
+
+    c = against(at(3), at(2))
+    assert headline(at(3), at(2)) == (
+        f"People in {c.group!r} must work harder than people in {c.against!r} to turn the decision."
+    )
+    assert headline(at(2), at(3)) == (
+        f"People in {c.against!r} must work harder than people in {c.group!r} to turn the decision."
+    )
+    assert "lies below 0.8" in judge(against(at(2), at(3)), PLAIN).sentence
+    assert headline(at(2, 20, 5), at(2)) == (
+        f"People in {c.group!r} more often have no way to turn the decision than people in {c.against!r}."
+    )
+    assert headline(at(2), at(2)) == "Effort is equal within the thresholds."
 
 
 @pytest.mark.parametrize(

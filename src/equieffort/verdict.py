@@ -7,7 +7,7 @@ to the end. Chance is not yet part of them, so a verdict says that it is a point
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import isfinite, isnan
@@ -157,8 +157,26 @@ class Surrogate:
 
     @property
     def agrees(self) -> bool:
-        """Whether it repeats enough decisions, overall and in every group."""
+        """Whether it repeats enough decisions, overall and in every group that is compared."""
         return min((self.agreement, *self.by_group.values())) >= self.required
+
+    def among(self, groups: Iterable[str]) -> Surrogate:
+        """The same for some of the groups: a group that nobody judges must not decide."""
+        wanted = set(groups)
+        return replace(self, by_group={label: share for label, share in self.by_group.items() if label in wanted})
+
+    @property
+    def shortfall(self) -> str:
+        """Where it repeats too few decisions, as a sentence; empty if nowhere."""
+        short = [f"for {label!r} only {share:.1%}" for label, share in self.by_group.items() if share < self.required]
+        if self.agreement < self.required:
+            short.insert(0, f"only {self.agreement:.1%} overall")
+        if not short:
+            return ""
+        return (
+            f"It repeats {' and '.join(short)} of the decisions, less than the {self.required:.1%} asked for, so "
+            "nothing is concluded: give it more of what the decisions were made from, or judge the system's own model."
+        )
 
     def __str__(self) -> str:
         groups = ", ".join(f"{label!r} {share:.1%}" for label, share in self.by_group.items())
@@ -166,11 +184,7 @@ class Surrogate:
             f"This audits a {self.kind} model trained on the decisions, not the system that made them; it repeats "
             f"{self.agreement:.1%} of decisions it has not seen ({groups})."
         )
-        return (
-            text
-            if self.agrees
-            else f"{text} That is less than the {self.required:.0%} asked for, so nothing is concluded."
-        )
+        return f"{text} {self.shortfall}".rstrip()
 
 
 @dataclass(frozen=True)
@@ -195,17 +209,23 @@ class Verdict:
 
     def __str__(self) -> str:
         preface = f"{self.surrogate} " if self.surrogate is not None else ""
-        head = f"{self.outcome.upper()}: {preface}{self._headline()}"
-        return "\n".join([head, *(finding.sentence for finding in self.findings)])
+        first = f"{self.outcome.upper()}: {preface}{self.headline} ({self._basis()})"
+        return "\n".join([first, *(finding.sentence for finding in self.findings)])
 
-    def _headline(self) -> str:
-        headline = {
-            "equal": "effort is equal within the thresholds.",
-            "unequal": "some group must work harder than another to turn the decision.",
-            "inconclusive": "the data do not decide whether effort is equal.",
-        }[self.outcome]
+    @property
+    def headline(self) -> str:
+        """The outcome as a sentence."""
+        if self.outcome == "unequal":
+            return " ".join(_burden_words(finding) for finding in self.findings if finding.outcome == "unequal")
+        if self.surrogate is not None and not self.surrogate.agrees:
+            return "The stand-in repeats too few of the decisions to say anything about them."
+        if self.outcome == "equal":
+            return "Effort is equal within the thresholds."
+        return "The data do not decide whether effort is equal."
+
+    def _basis(self) -> str:
         base = "Point estimate, chance not considered" if self.criteria.certified else "Estimate, not certified"
-        return f"{headline} ({base}; tau = {number(self.criteria.tau)}, epsilon = {number(self.criteria.epsilon)})"
+        return f"{base}; tau = {number(self.criteria.tau)}, epsilon = {number(self.criteria.epsilon)}"
 
 
 def judge(
@@ -299,12 +319,14 @@ def _sentence(comparison: Comparison, criteria: Criteria, outcome: Outcome, code
     if codes == ("TOO_FEW",):
         return (
             f"Only {mine.n_unfavourable} people in {a!r} and {theirs.n_unfavourable} in {b!r} were decided "
-            "unfavourably: too few to judge."
+            f"unfavourably: too few to judge, as at least {criteria.min_people} are asked for in each group."
         )
     parts = [_effort_words(comparison), _chance_words(comparison)]
     why = []
     if "ACR_BEYOND" in codes:
-        why.append(f"the ratio of efforts lies beyond {number(criteria.tau)}")
+        floor, ceiling = criteria.rule.ends(criteria.tau)
+        above = comparison.acr > ceiling
+        why.append(f"the ratio of efforts lies {'above' if above else 'below'} {number(ceiling if above else floor)}")
     if "RD_BEYOND" in codes:
         points = f"{abs(comparison.rd) * 100:.3g} percentage points"
         why.append(f"the shares with an action differ by {points} (threshold {number(criteria.epsilon * 100)})")
@@ -331,8 +353,8 @@ def _effort_words(comparison: Comparison) -> str:
             )
         return f"The average effort in {b!r} is zero (in {a!r} {number(comparison.mine.phi)}), so no ratio is defined."
     return (
-        f"On average {a!r} must spend {number(round(acr, 3))} times the effort of {b!r} to turn an unfavourable "
-        f"decision ({comparison.mine.phi:.3g} against {comparison.theirs.phi:.3g}, "
+        f"On average people in {a!r} must spend {number(round(acr, 3))} times the effort of {b!r} to turn an "
+        f"unfavourable decision ({comparison.mine.phi:.3g} against {comparison.theirs.phi:.3g}, "
         f"{comparison.mine.n_acting} and {comparison.theirs.n_acting} people)."
     )
 
@@ -365,6 +387,8 @@ def decide(
     group, who are not solved to the end, for a verdict that they could overturn.
     """
     counted = [c for c in compared if c.role != "other" or individual]
+    if surrogate is not None:
+        surrogate = surrogate.among(label for c in counted for label in (c.group, c.against))
     findings = tuple(judge(c, criteria, min_people=1 if individual else None, unsettled=unsettled) for c in counted)
     outcomes = [finding.outcome for finding in findings]
     outcome: Outcome = "inconclusive"
@@ -374,7 +398,26 @@ def decide(
         outcome = "equal"
     if surrogate is not None and not surrogate.agrees:
         outcome = "inconclusive"
+        findings = tuple(_of_the_stand_in(finding) for finding in findings)
     return Verdict(outcome, findings, criteria, surrogate)
+
+
+def _of_the_stand_in(finding: Finding) -> Finding:
+    """What is found of a stand-in that repeats too few decisions is a finding about the stand-in alone."""
+    sentence = f"Of the stand-in alone, not of the decisions: {finding.sentence}"
+    return replace(finding, outcome="inconclusive", codes=("SURROGATE", *finding.codes), sentence=sentence)
+
+
+def _burden_words(finding: Finding) -> str:
+    """Who must work harder, or more often has no way."""
+    c, parts = finding.comparison, []
+    if "ACR_BEYOND" in finding.codes:
+        harder, other = (c.group, c.against) if c.acr > 1 else (c.against, c.group)
+        parts.append(f"People in {harder!r} must work harder than people in {other!r} to turn the decision.")
+    if "RD_BEYOND" in finding.codes:
+        stuck, other = (c.group, c.against) if c.rd > 0 else (c.against, c.group)
+        parts.append(f"People in {stuck!r} more often have no way to turn the decision than people in {other!r}.")
+    return " ".join(parts)
 
 
 @dataclass(frozen=True)
