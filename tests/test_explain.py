@@ -13,7 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
 import equieffort as ee
-from equieffort.explain import Explanation, Step
+from equieffort.explain import Explanation, Step, round_away
 
 # income -> savings (half of it is saved); the score wants 10 points of income, savings and a certificate.
 PEOPLE = pd.DataFrame(
@@ -179,3 +179,19 @@ def test_markup_stays_text():
     assert html.startswith("<pre>")
     assert re.findall(r"<[^>]*>", html) == ["<pre>", "</pre>"]
     assert hostile in str(found)
+
+
+@pytest.mark.parametrize("value", [40.5000000001, 40.4999999, 12.3456789, -3.00000049, 1e-7, 123456.7, 0.1 + 0.2])
+@pytest.mark.parametrize("fact", [0.0, 30.0, -50.0])
+def test_a_value_to_be_set_is_never_shown_short_of_what_is_needed(fact, value):
+    shown = round_away(fact, value)
+    assert (shown - value) * (value - fact) >= 0
+    assert abs(shown - value) <= 1.0000001 * 10.0 ** (np.floor(np.log10(abs(value))) - 5)
+    assert float(f"{shown:.6g}") == shown
+
+
+def test_whole_numbers_words_and_what_follows_are_shown_as_they_are():
+    assert str(Step("age", "set", 30, 40, 0.1)).startswith("set age from 30 to 40 (+10)")
+    assert "to 40.5001 (+10.5001)" in str(Step("age", "set", 30.0, 40.5000000001, 0.1))
+    assert "to 40.5 (+10.5)" in str(Step("age", "follows", 30.0, 40.5000000001, 0.1))
+    assert str(Step("job", "set", "cook", "judge", 1.0)) == "set job from cook to judge, cost 1"

@@ -25,15 +25,37 @@ class Step:
     after: Any
     cost: float
 
+    @property
+    def shown(self) -> Any:
+        """The value as it is shown: one that is set is rounded away from the fact, so that doing it is enough."""
+        if self.kind != "set" or isinstance(self.after, str | bool | int):
+            return self.after
+        return round_away(self.before, self.after)
+
     def __str__(self) -> str:
-        before, after = _value(self.before), _value(self.after)
+        before, after = _value(self.before), _value(self.shown)
         if self.kind == "hold":
             return f"keep {self.feature} at {before} although its causes change"
-        moved = "" if isinstance(self.before, str | bool) else f" ({self.after - self.before:+,.6g})"
+        moved = "" if isinstance(self.before, str | bool) else f" ({self.shown - self.before:+,.6g})"
         verb = "set" if self.kind == "set" else "then follows"
         if self.kind == "set":
             return f"{verb} {self.feature} from {before} to {after}{moved}, cost {self.cost:.4g}"
         return f"{self.feature} {verb} from {before} to {after}{moved}"
+
+
+def round_away(fact: float, value: float, digits: int = 6) -> float:
+    """The value with a few digits, rounded away from the fact: the last step over a boundary is not rounded off.
+
+    >>> round_away(30, 40.5000000001), round_away(30, 12.3456789), round_away(30, 40.5)
+    (40.5001, 12.3456, 40.5)
+    """
+    if value in (0.0, fact) or not np.isfinite(value):
+        return value
+    places = digits - 1 - int(np.floor(np.log10(abs(value))))
+    near = round(value, places)
+    if (near - value) * (value - fact) >= 0:
+        return near
+    return round(near + float(np.copysign(10.0**-places, value - fact)), places)
 
 
 def _value(value: Any) -> str:

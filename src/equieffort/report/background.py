@@ -96,7 +96,8 @@ def _equations(material: Material) -> Table:
     rows: list[list[Cell]] = []
     for equation in about.get("equations") or []:
         node = next((name for name in fit if equation.startswith(f"{name} = ")), None)
-        r2 = float("nan") if node is None else float(fit[node].get("r2") or np.nan)
+        known = None if node is None else fit[node].get("r2")
+        r2 = float("nan") if known is None else float(known)
         weak = "weak: explains almost nothing" if r2 < POOR_R2 else ""
         rows.append([material.told(equation), "given" if node is None else share(r2), weak])
     if not rows:
@@ -113,7 +114,7 @@ def _cost(material: Material) -> Table:
         for name, prices_of in prices.items():
             rows.append([Name(name), *(f"{number(1 / price)}{unit}" if price else MISSING for price in prices_of)])
         return Table(f"The change that costs an effort of 1 ({kind})", ("feature", "upwards", "downwards"), rows)
-    rows = [[Name(key), (Name(value),)] for key, value in given.items()]
+    rows = [[Name(key), MISSING if value is None else (Name(value),)] for key, value in given.items()]
     return Table(f"Cost of a change ({kind})", ("setting", "value"), rows or [["none", ""]], frozenset({1}))
 
 
@@ -140,8 +141,11 @@ def _leaving(material: Material) -> Table:
     for k, column in enumerate(table.detail.encoding.columns):
         if column.is_category:
             continue
-        facts = material.facts[:, k]
-        low, high = float(np.nanmin(facts)), float(np.nanmax(facts))
+        facts = material.facts[~np.isnan(material.facts[:, k]), k]
+        if not len(facts):
+            rows.append([Name(column.name), "nothing observed", guard.count(0)])
+            continue
+        low, high = float(facts.min()), float(facts.max())
         after = material.moved[acting, k]
         slack = 1e-9 * max(abs(low), abs(high), 1.0)
         n = int(np.sum((after < low - slack) | (after > high + slack)))
@@ -211,7 +215,7 @@ def _does(told: Explanation) -> Words:
     """The recourse action, or what stands in its way."""
     words: Words = ()
     for step in told.steps:
-        before, after = (Name(v if isinstance(v, str) else number(v)) for v in (step.before, step.after))
+        before, after = (Name(v if isinstance(v, str) else number(v)) for v in (step.before, step.shown))
         form = {"set": "set {} from {} to {}", "hold": "keep {} at {}", "follows": "{} then follows from {} to {}"}
         values = (before,) if step.kind == "hold" else (before, after)
         words += (*(("; ",) if words else ()), *say(form[step.kind], Name(step.feature), *values))
