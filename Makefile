@@ -32,6 +32,7 @@ oracle:
 	$(PYTHON) -m venv .venv-oracle
 	.venv-oracle/bin/python -m pip install -q -r tools/oracle/requirements.txt
 	.venv-oracle/bin/python tools/oracle/dowhy_counterfactuals.py
+	.venv-oracle/bin/python tools/oracle/bent_equations.py
 
 format: $(STAMP)
 	$(BIN)/ruff format .

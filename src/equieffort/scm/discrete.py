@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.special import expit
 
 from equieffort.errors import CausalModelError, DataError, ParameterError, closest, listed, many, sentence
 from equieffort.frames import Column, Encoding, Floats, number
@@ -23,7 +22,6 @@ from equieffort.scm.base import DiscreteLearner, DiscreteMechanism
 from equieffort.scm.design import check_rows, indicators
 from equieffort.scm.equations import Discrete
 from equieffort.scm.mechanisms import Linear, LinearEquation, linear
-from equieffort.scm.odds import fit_odds
 
 MOST_LEVELS = 50
 
@@ -49,6 +47,8 @@ class Ordinal(DiscreteLearner):
 
     def learn(self, node: str, causes: Encoding, parents: Floats, column: Column, values: Floats) -> CumulativeLogit:
         """Fit the node's encoded values to its encoded causes."""
+        from equieffort.scm.odds import fit_odds
+
         ladder = column_ladder(node, column, values, None)
         design, owners = indicators(causes, parents)
         check_rows(node, design.shape[1] + len(ladder) - 1, len(values))
@@ -173,6 +173,8 @@ class LatentEquation(_Ladder):
 
     def abduct(self, values: Floats, parents: Floats) -> Floats:
         """The logistic noise in the middle, by probability, of what gives the person's level."""
+        from scipy.special import expit
+
         ranks, score = self.ranks(values), self.latent(parents)
         low, high = self._ends[ranks] - score, self._ends[ranks + 1] - score
         # Both tails in full: the logit of (sigmoid(low) + sigmoid(high)) / 2 without a difference from 1.
@@ -184,6 +186,8 @@ class LatentEquation(_Ladder):
 
     def expected(self, parents: Floats) -> Floats:
         """The mean rank of people with these causes."""
+        from scipy.special import expit
+
         return np.asarray(expit(self.latent(parents)[:, None] - self.cuts).sum(axis=1), dtype=np.float64)
 
     def reach(self, noise: Floats, low: Floats, high: Floats) -> tuple[Floats, Floats]:
