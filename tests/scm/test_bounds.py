@@ -75,6 +75,7 @@ MECHANISMS = {
     "quadratic": lambda rng: Polynomial(),
     "cubic": lambda rng: Polynomial(3),
     "sextic": lambda rng: Polynomial(6),
+    "degree nine": lambda rng: Polynomial(9),
     "quadratic with products": lambda rng: Polynomial(2, interactions=True),
     "cubic with products": lambda rng: Polynomial(3, interactions=True),
     "spline": lambda rng: Spline(),
@@ -354,6 +355,24 @@ def test_bounds_of_a_function_are_looked_at(bounds):
     with pytest.raises(CausalModelError, match="'y'") as caught:
         scm.equation("y").bounds(points, points)
     assert caught.value.code == "SCM_MECHANISM"
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_boxes_without_an_end(name):
+    scm, frame, rng = fitted(name, 9)
+    f = scm.equation("y")
+    low, high = boxes_around(frame, scm, rng, 40)
+    numbers = [scm.causes("y").position(cause) for cause in ("a", "b", "k")]
+    points = inside(low, high, rng, 20)
+    for ends, far in ((low, -np.inf), (high, np.inf)):
+        away = rng.random((40, 3)) < 0.3
+        ends[:, numbers] = np.where(away, far, ends[:, numbers])
+    least, most = f.bounds(low, high)
+    below, above = f.affine_bounds(low, high)
+    for at in points:
+        values = f(at)
+        assert ((least <= values) & (values <= most)).all()
+        assert ((below(at) <= values) & (values <= above(at))).all()
 
 
 def test_boxes_that_are_none():

@@ -337,6 +337,14 @@ def test_numbers_that_are_not_levels_are_refused():
         StructuralCausalModel(EDGES, default=Ordinal())
 
 
+def test_a_constant_has_no_levels_to_learn():
+    frame = people().assign(owns=True, grade="low")
+    for node in ("owns", "grade"):
+        with pytest.raises(CausalModelError, match=f"'{node}'") as caught:
+            StructuralCausalModel([("a", node)], mechanisms={node: Ordinal()}).fit(frame)
+        assert caught.value.code == "SCM_MECHANISM"
+
+
 def test_levels_nobody_has():
     """Learned: left out. Given: kept, since the equation says how likely they are."""
     frame = people()

@@ -143,7 +143,8 @@ class Curve:
                     piece = np.column_stack([piece, np.zeros(len(rows))])
                 piece[:, 1] -= slope[rows]
                 piece[:, 0] -= slope[rows] * origins[i]
-                extra = 8 * EPS * np.abs(slope[rows]) * (abs(origins[i]) + np.maximum(np.abs(left), np.abs(right)))
+                far = np.where(slope[rows] == 0, 0.0, np.maximum(np.abs(left), np.abs(right)))
+                extra = 8 * EPS * np.abs(slope[rows]) * (abs(origins[i]) + far)
             lowest, highest = reach(piece, left - origins[i], right - origins[i])
             least[rows] = np.minimum(least[rows], lowest - extra)
             most[rows] = np.maximum(most[rows], highest + extra)

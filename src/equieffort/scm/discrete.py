@@ -50,9 +50,17 @@ class Ordinal(DiscreteLearner):
         from equieffort.scm.odds import fit_odds
 
         ladder = column_ladder(node, column, values, None)
+        ranks = np.searchsorted(ladder, values)
+        absent = [column.levels[k] for k in range(len(ladder)) if not (ranks == k).any()]
+        if absent:
+            raise CausalModelError(
+                "SCM_MECHANISM",
+                f"Nobody has the level {listed(absent)} of {node!r}, so nothing can be learned of it.",
+                fix="Fit on people who have it, or give the equation: CumulativeLogit(...).",
+            )
         design, owners = indicators(causes, parents)
         check_rows(node, design.shape[1] + len(ladder) - 1, len(values))
-        slopes, cuts = fit_odds(design, np.searchsorted(ladder, values), len(ladder), self.penalty)
+        slopes, cuts = fit_odds(design, ranks, len(ladder), self.penalty)
         levels = column.levels if column.is_category else tuple(ladder.tolist())
         return CumulativeLogit(linear(owners, slopes, 0.0).coef, cuts.tolist(), order=list(levels))
 

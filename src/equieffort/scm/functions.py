@@ -73,6 +73,14 @@ class FunctionEquation(Additive):
             ) from error
 
     def _range(self, low: Floats, high: Floats) -> tuple[Floats, Floats]:
+        least, most = np.full(len(low), -np.inf), np.full(len(low), np.inf)
+        # A box without an end is not asked about: few functions can be called there.
+        finite = (np.isfinite(low) & np.isfinite(high)).all(axis=1)
+        if finite.any():
+            least[finite], most[finite] = self._asked(low[finite], high[finite])
+        return least, most
+
+    def _asked(self, low: Floats, high: Floats) -> tuple[Floats, Floats]:
         answer = self._bounds(self.causes.decode(low), self.causes.decode(high))
         least, most = self._pair(answer, len(low))
         size = np.maximum(np.abs(least), np.abs(most))
@@ -99,19 +107,18 @@ class FunctionEquation(Additive):
 
     def _check(self, least: Floats, most: Floats, low: Floats, high: Floats) -> None:
         """A certificate must not rest on bounds that plainly do not hold."""
-        finite = (np.isfinite(low) & np.isfinite(high)).all(axis=1)
         categories = [k for k, column in enumerate(self.causes.columns) if column.is_category]
         for share in (0.0, 0.5, 1.0):
-            at = low[finite] + share * (high[finite] - low[finite])
-            at[:, categories] = low[finite][:, categories]
-            value = self(at) if len(at) else np.empty(0)
+            at = low + share * (high - low)
+            at[:, categories] = low[:, categories]
+            value = self(at)
             give = 1e-12 * (1 + np.abs(value))
-            wrong = (value < least[finite] - give) | (value > most[finite] + give)
+            wrong = (value < least - give) | (value > most + give)
             if wrong.any():
                 row = int(wrong.argmax())
                 raise CausalModelError(
                     "SCM_MECHANISM",
                     f"The bounds of {self._node!r} do not hold: f is {value[row]:g} at a point of a box where it was "
-                    f"said to lie between {least[finite][row]:g} and {most[finite][row]:g}.",
+                    f"said to lie between {least[row]:g} and {most[row]:g}.",
                     fix="Correct the bounds function, or leave it out: then answers are searched, not certified.",
                 )

@@ -126,13 +126,14 @@ class LinearEquation(Additive):
 
     def _range(self, low: Floats, high: Floats) -> tuple[Floats, Floats]:
         least, most = self._levels(low)
-        size = np.full(len(low), self._fixed)
+        # Each side by itself: where one has no end the other still needs its margin.
+        size_least, size_most = np.full((2, len(low)), self._fixed)
         for k in np.flatnonzero(self.weights).tolist():
             ends = self.weights[k] * np.stack([low[:, k], high[:, k]])
-            least, most = least + ends.min(axis=0), most + ends.max(axis=0)
-            size = size + np.abs(ends).max(axis=0)
-        margin = self._rounding * np.where(np.isfinite(size), size, 0.0)
-        return least - margin, most + margin
+            bottom, top = ends.min(axis=0), ends.max(axis=0)
+            least, most = least + bottom, most + top
+            size_least, size_most = size_least + np.abs(bottom), size_most + np.abs(top)
+        return least - self._rounding * size_least, most + self._rounding * size_most
 
     def _planes(self, low: Floats, high: Floats) -> tuple[Affine, Affine]:
         least, most = over_levels(self.causes, low, high, lambda at, _: self._levels(at))

@@ -204,25 +204,25 @@ class SeparableEquation(Additive):
     def bounds(self, low: Floats, high: Floats) -> tuple[Floats, Floats]:
         """The least and the most of f over each box, rounded outwards."""
         low, high = self._box(low, high)
-        least, most, size = self._levels(low, high)
-        for k, curve in self.curves.items():
-            lowest, highest = curve.bounds(low[:, k], high[:, k])
-            least, most = least + lowest, most + highest
-            size = size + np.maximum(np.abs(lowest), np.abs(highest))
-        return self._outwards(least, most, size)
+        return self._sum(low, high, np.zeros(low.shape))
 
     def _planes(self, low: Floats, high: Floats) -> tuple[Affine, Affine]:
-        least, most, size = self._levels(low, high)
         slopes = np.zeros(low.shape)
         for k, curve in self.curves.items():
-            slopes[:, k] = slope = curve.secant(low[:, k], high[:, k])
-            lowest, highest = curve.bounds(low[:, k], high[:, k], slope)
-            least, most = least + lowest, most + highest
-            tilt = np.where(slope == 0, 0.0, np.abs(slope) * np.maximum(np.abs(low[:, k]), np.abs(high[:, k])))
-            size = size + np.maximum(np.abs(lowest), np.abs(highest)) + 2 * np.nan_to_num(tilt)
-        least, most = self._outwards(least, most, size)
+            slopes[:, k] = curve.secant(low[:, k], high[:, k])
+        least, most = self._sum(low, high, slopes)
         return Affine(slopes, least), Affine(slopes, most)
 
-    def _outwards(self, least: Floats, most: Floats, size: Floats) -> tuple[Floats, Floats]:
-        margin = EPS * (8 + 4 * len(self.causes.columns)) * np.where(np.isfinite(size), size, 0.0)
-        return least - margin, most + margin
+    def _sum(self, low: Floats, high: Floats, slopes: Floats) -> tuple[Floats, Floats]:
+        """The range of f minus the slopes times the causes. Each side has its own margin: one may have no end."""
+        least, most, size = self._levels(low, high)
+        size_least, size_most = size, size
+        for k, curve in self.curves.items():
+            slope = slopes[:, k]
+            lowest, highest = curve.bounds(low[:, k], high[:, k], slope if slope.any() else None)
+            least, most = least + lowest, most + highest
+            far = np.where(slope == 0, 0.0, np.maximum(np.abs(low[:, k]), np.abs(high[:, k])))
+            tilt = 2 * np.abs(slope) * far
+            size_least, size_most = size_least + np.abs(lowest) + tilt, size_most + np.abs(highest) + tilt
+        unit = EPS * (8 + 4 * len(self.causes.columns))
+        return least - unit * size_least, most + unit * size_most
