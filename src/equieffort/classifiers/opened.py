@@ -1,31 +1,19 @@
-"""Opened: a classifier without its pipeline and without wrappers that only move its threshold."""
+"""Opened: a classifier without its pipeline and without wrappers that only move its threshold or its scale."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
+from equieffort.classifiers.calibration import uncalibrated
+from equieffort.classifiers.cut import Cut
 from equieffort.classifiers.decision import Decision
 from equieffort.classifiers.pipeline import Affine, walk
 from equieffort.classifiers.views import NoView
 from equieffort.frames import Encoding
-
-Response = Literal["predict_proba", "decision_function"]
-
-
-@dataclass(frozen=True)
-class Cut:
-    """The favourable label is given when a response for some classes reaches a threshold, or when it does not."""
-
-    positions: tuple[int, ...]
-    """The classes whose response is read (probabilities of several are added)."""
-    threshold: float
-    response: Response
-    above: bool
-    """Whether reaching the threshold is what people want."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +27,8 @@ class Opened:
     """Positions of the wanted labels among the classes."""
     cut: Cut | None
     """None when the estimator's own label decides."""
+    steps: tuple[Any, ...] = ()
+    """The transformers before the estimator, in order: what it gets is what they give."""
 
     def orient(self, link: Callable[[float], float]) -> tuple[float, float, bool]:
         """A score of the second of two classes as a margin: (sign, shift, closed), margin = sign * score + shift.
@@ -72,13 +62,29 @@ def open_up(decision: Decision, encoding: Encoding) -> Opened:
     if decision.threshold is not None:
         cut = Cut(wanted, decision.threshold, "predict_proba", True)
     affine = Affine.identity(encoding, decision.features)
+    steps: tuple[Any, ...] = ()
     while True:
+        steps += transformers(step)
         affine, step = walk(step, affine)
-        if not _moves_threshold(step):
-            return Opened(step, affine, len(known), wanted, cut)
-        if cut is None:
-            cut = _cut(step, wanted)
-        step = step.estimator_
+        if _is(step, "CalibratedClassifierCV"):
+            step, cut = uncalibrated(step, wanted, cut)
+        elif _is(step, "FixedThresholdClassifier", "TunedThresholdClassifierCV"):
+            if cut is None:
+                cut = _cut(step, wanted)
+            step = step.estimator_
+        elif _is(step, "FrozenEstimator"):
+            step = step.estimator
+        else:
+            return Opened(step, affine, len(known), wanted, cut, steps)
+
+
+def transformers(step: Any) -> tuple[Any, ...]:
+    """The transformers of a pipeline, also of one at the end of another; none if it is no pipeline."""
+    from sklearn.pipeline import Pipeline
+
+    if not isinstance(step, Pipeline):
+        return ()
+    return (*(inner for _, inner in step.steps[:-1] if inner not in (None, "passthrough")), *transformers(step[-1]))
 
 
 def logit(chance: float) -> float:
@@ -92,10 +98,8 @@ def logit(chance: float) -> float:
     return float(np.log(chance) - np.log1p(-chance))
 
 
-def _moves_threshold(step: Any) -> bool:
-    name = type(step).__name__
-    ours = type(step).__module__.startswith("sklearn.")
-    return ours and name in ("FixedThresholdClassifier", "TunedThresholdClassifierCV")
+def _is(step: Any, *names: str) -> bool:
+    return type(step).__module__.startswith("sklearn.") and type(step).__name__ in names
 
 
 def _cut(step: Any, wanted: tuple[int, ...]) -> Cut:

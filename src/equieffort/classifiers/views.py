@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -146,10 +147,49 @@ class LinearView(View):
 
 
 @dataclass(frozen=True, eq=False)
+class OwnSum:
+    """A model's own arithmetic: scores summed tree by tree in its own precision, then compared with each other."""
+
+    start: npt.NDArray[Any]
+    """What each score starts from; its type, single or double, is the model's."""
+    values: npt.NDArray[Any]
+    """(node, score): what a leaf adds."""
+    plus: Ints
+    minus: Ints
+    """A margin is score[plus] - score[minus]; where minus is -1, it is sign * (score[plus] - cut)."""
+    sign: Floats
+    cut: Floats
+    divisor: float = 1.0
+    """Scores are divided by this before they are compared: what becomes equal is a tie."""
+    softmax: bool = False
+    """Whether they go through a softmax before they are compared."""
+
+    def margins(self, leaves: npt.NDArray[np.intp]) -> Floats:
+        """The margins of people in these leaves: (person, tree)."""
+        scores = np.repeat(self.start[None, :], len(leaves), axis=0)
+        for column in leaves.T:
+            scores += self.values[column]
+        compared = scores if self.divisor == 1.0 else scores / scores.dtype.type(self.divisor)
+        if self.softmax:
+            powers = np.exp(compared - compared.max(axis=1, keepdims=True))
+            compared = powers / powers.sum(axis=1, dtype=np.float64).astype(scores.dtype)[:, None]
+        wide, best = scores.astype(np.float64), compared.max(axis=1)
+        found = np.empty((len(leaves), len(self.plus)))
+        for m, (a, b) in enumerate(zip(self.plus.tolist(), self.minus.tolist(), strict=True)):
+            if b < 0:
+                found[:, m] = self.sign[m] * (wide[:, a] - self.cut[m])
+            else:
+                tied = (compared[:, a] == best) & (compared[:, b] == best)
+                found[:, m] = np.where(tied, 0.0, wide[:, a] - wide[:, b])
+        return found
+
+
+@dataclass(frozen=True, eq=False)
 class TreeView(View):
     """A sum of trees over the encoded columns: margins = base + the values of the leaves a person falls into.
 
-    Nodes of all trees stand in shared arrays; children come after their parent.
+    Nodes of all trees stand in shared arrays, tree by tree; children come after their parent. Margins are in the
+    model's own units: a forest's are sums over its trees, so many times the difference of probabilities.
     """
 
     feature: Ints
@@ -170,7 +210,10 @@ class TreeView(View):
     """What each margin starts from."""
     goals: Goals
     error: Floats
-    """For each margin, how far the model's own sum may lie from the sum of doubles."""
+    """For each margin, how far the model's own sum may lie from the sum of doubles, in any order; 0 where both are
+    exact."""
+    own: OwnSum | None = None
+    """The model's own arithmetic, where it can be followed: then margins, ties included, are the model's."""
 
     @property
     def is_tree(self) -> bool:
@@ -198,9 +241,12 @@ class TreeView(View):
         return found
 
     def margins(self, matrix: Floats) -> Floats:
-        """The margins of encoded people."""
+        """The margins of encoded people, in the model's own arithmetic where that is known."""
+        leaves = self.leaves(matrix)
+        if self.own is not None:
+            return self.own.margins(leaves)
         total = np.repeat(self.base[None, :], len(matrix), axis=0)
-        for column in self.leaves(matrix).T:
+        for column in leaves.T:
             total += self.values[column]
         return total
 
