@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 
 import equieffort as ee
+from equieffort.solvers import Status
 
 HOSTILE = {
     "group": 'group of "people"',
@@ -77,3 +79,40 @@ def hostile() -> ee.Audit:
         surrogate={"kind": "logistic", "agreement": 0.93, "by_group": dict.fromkeys(GROUPS, 0.9), "required": 0.9},
         data={"path": "<u>people</u>.csv", "sha256": "ab" * 32, "rows": 400}, random_state=7,
     )  # fmt: skip
+
+
+def unsettled(audit: ee.Audit, every: int = 4) -> ee.Audit:
+    """The audit as it would be had the solver given up early: some actions not proven cheapest, some never found."""
+    table = audit.recourse
+    acting = np.flatnonzero(table.has_action)
+    worse, lost = acting[::every], acting[1::every]
+    arrays = {name: getattr(table, name).copy() for name in ("status", "cost", "bound", "chosen", "delta", "level")}
+    arrays["status"][worse], arrays["status"][lost] = Status.FEASIBLE, Status.UNKNOWN
+    arrays["bound"][worse] *= 0.5
+    arrays["bound"][lost] *= 0.25
+    arrays["cost"][lost], arrays["chosen"][lost], arrays["delta"][lost], arrays["level"][lost] = np.nan, 0, 0.0, -1
+    notes = table.notes | dict.fromkeys(worse.tolist(), "The search ended before the last cheaper set was excluded.")
+    notes |= {row: f"Time ran out after {k} sets of interventions." for k, row in enumerate(lost.tolist())}
+    return replace(audit, recourse=replace(table, **arrays, notes=notes))
+
+
+def gaps(n: int = 240) -> ee.Audit:
+    """People of whom something is missing; the model decides on them, and refuses."""
+    rng = np.random.default_rng(5)
+    X = pd.DataFrame({"sex": np.array(["f", "m"])[np.arange(n) % 2], "job": rng.choice(["cook", "smith"], n)})
+    X["income"] = rng.normal(20, 5, n) - 2 * (X["sex"] == "f")
+    X["debt"] = 0.5 * X["income"] + rng.normal(size=n)
+    complete = X.copy()
+    X.loc[rng.random(n) < 0.1, "debt"] = np.nan
+    X.loc[rng.random(n) < 0.05, "income"] = np.nan
+    schema = ee.Schema(
+        sensitive="sex",
+        protected="f",
+        favourable=True,
+        features={"income": ee.Feature("actionable", max_increase=6), "debt": "mutable", "job": "immutable"},
+    )
+    rule = ee.LinearScore({"income": 1.0, "debt": -0.4}, threshold=18.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        scm = ee.StructuralCausalModel([("sex", "income"), ("income", "debt")], nodes=["job"]).fit(complete)
+        return ee.audit(rule, X, schema=schema, scm=scm, missing="model")

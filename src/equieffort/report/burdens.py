@@ -9,7 +9,7 @@ import numpy as np
 
 from equieffort.frames import Bools
 from equieffort.problem import limits
-from equieffort.report.blocks import Chart, Section, Text
+from equieffort.report.blocks import Block, Chart, Section, Text
 from equieffort.report.material import Material
 from equieffort.report.series import ecdf, rate
 from equieffort.report.svg import BOLD, WIDTH, Bar, cut, width_of
@@ -21,12 +21,16 @@ from equieffort.report.words import (
     Phrase,
     Table,
     Words,
+    count,
     kept,
     plain,
     ratio,
     share,
 )  # fmt: skip
 from equieffort.solvers import Status
+
+MOST_REASONS = 12
+"""Why nothing is known may be said differently of each person; so many ways are listed."""
 
 # -- costs ------------------------------------------------------------------------------------------------------------
 
@@ -53,7 +57,8 @@ def costs(material: Material) -> Section:
         rows,
     )
     intro = Text(
-        "The further right a curve lies, the more effort its group must spend. Those without an action are not in it."
+        "The further right a curve lies, the more effort its group must spend. Those of whom no action is known are "
+        "not in it."
     )
     if not lines:
         return Section("costs", "How effort is spread", [intro, table])
@@ -103,33 +108,25 @@ def _heading(limit: Words) -> str:
 
 
 def no_recourse(material: Material) -> Section:
-    """Who has no action, and which limits stand in the way."""
+    """Who has no action and which limits stand in the way; and of whom that is not known."""
+    blocks = _proven(material) + _unknown(material)
+    said = Text("Everybody who was refused has an action that would turn the decision.")
+    return Section("no-recourse", "Who has no way, and why", blocks or [said])
+
+
+def _proven(material: Material) -> list[Block]:
     guard, table = material.guard, material.table
-    title = "Who has no way, and why"
-    infeasible, unknown = table.status == Status.INFEASIBLE, table.status == Status.UNKNOWN
     seen = {label: guard.seen(stats).parts for label, stats in material.stats.items()}
     labels = [material.labels[code] for code in material.order]
     counted: dict[Words, Counter[str]] = {}
-    for row in np.flatnonzero(infeasible):
+    for row in np.flatnonzero(table.status == Status.INFEASIBLE):
         for limit in dict.fromkeys(binding_limits(material, material.reasons[row])):
             counted.setdefault(limit, Counter())[material.labels[table.groups.codes[row]]] += 1
-    if unknown.any():
-        for row in np.flatnonzero(unknown):
-            why = ("not known: ", Phrase(material.reasons[row] or "nothing was found and nothing excluded"))
-            counted.setdefault(why, Counter())[material.labels[table.groups.codes[row]]] += 1
     if not counted:
-        return Section(
-            "no-recourse", title, [Text("Everybody who was refused has an action that would turn the decision.")]
-        )
+        return []
     ranked = sorted(counted.items(), key=lambda item: (-sum(item[1].values()), plain(item[0])))
-    stats = material.stats
-    totals: list[list[Cell]] = [
-        [
-            "all without an action",
-            *(guard.count(stats[g].count(Status.INFEASIBLE) + stats[g].n_unknown, seen=seen[g]) for g in labels),
-        ]
-    ]
-    rows = totals + [[limit, *(guard.count(found[g], seen=seen[g]) for g in labels)] for limit, found in ranked]
+    rows = [_counted(material, "all without an action", Status.INFEASIBLE)]
+    rows += [[limit, *(guard.count(found[g], seen=seen[g]) for g in labels)] for limit, found in ranked]
     behind = Table(
         "Refused people without an action, by the limit that stops them", ("limit", *map(Name, labels)), rows
     )
@@ -146,12 +143,41 @@ def no_recourse(material: Material) -> Section:
         "No allowed action turns the decision for these people: proven, not merely not found. A person can be stopped "
         "by several limits at once and is then counted under each."
     )
-    if unknown.any():
-        text += " For some nothing was proven; they are counted apart."
     chart = Chart(
         "bars", "limits", "Limits that leave people without an action", f"{described}.", behind, {"blocks": blocks}
     )
-    return Section("no-recourse", title, [Text(text), chart])
+    return [Text(text), chart]
+
+
+def _unknown(material: Material) -> list[Block]:
+    """People of whom nothing is known, by why; kept apart from those who certainly have no way."""
+    table = material.table
+    unknown = np.flatnonzero(table.status == Status.UNKNOWN)
+    if not len(unknown):
+        return []
+    labels = [material.labels[code] for code in material.order]
+    rows = [_counted(material, "all of whom it is not known", Status.UNKNOWN)]
+    if not material.guard.is_on:
+        # A reason may tell of one person, and the reasons add up to the count above.
+        counted: dict[str, Counter[str]] = {}
+        for row in unknown:
+            why = material.reasons[row] or "Nothing was found and nothing excluded."
+            counted.setdefault(why, Counter())[material.labels[table.groups.codes[row]]] += 1
+        ranked = sorted(counted.items(), key=lambda item: (-item[1].total(), item[0]))
+        rest = sum((found for _, found in ranked[MOST_REASONS:]), Counter[str]())
+        rows += [[material.told(why), *(count(found[g]) for g in labels)] for why, found in ranked[:MOST_REASONS]]
+        if rest:
+            rows.append([f"{count(len(ranked) - MOST_REASONS)} other reasons", *(count(rest[g]) for g in labels)])
+    return [
+        Text("Of these people it is not known whether they have an action: none was found, and none excluded."),
+        Table("Refused people of whom nothing is known, by why", ("why", *map(Name, labels)), rows),
+    ]
+
+
+def _counted(material: Material, name: str, status: Status) -> list[Cell]:
+    """A row of how many people of each group have a status."""
+    found = [material.stats[material.labels[code]] for code in material.order]
+    return [name, *(material.guard.count(s.count(status), seen=material.guard.seen(s).parts) for s in found)]
 
 
 # -- actions ----------------------------------------------------------------------------------------------------------
@@ -210,7 +236,8 @@ def _size(material: Material, k: int, changed: Bools) -> Cell:
         return MISSING
     column = material.table.detail.encoding.columns[k]
     if not column.is_category:
-        return f"{float(np.median(material.moved[changed, k] - material.facts[changed, k])):+,.4g}"
+        change = float(np.median(material.moved[changed, k] - material.facts[changed, k]))
+        return f"{change:+,.4g}" if abs(change) < 9999.5 else f"{change:+,.0f}"
     values, counts = np.unique(material.moved[changed, k], return_counts=True)
     target = column.decode(values[[int(counts.argmax())]])[0]
     return ("mostly to ", Name(target))

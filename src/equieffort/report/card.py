@@ -29,6 +29,8 @@ def model_card(audit: Audit, *, suppress_below: int = 0) -> str:
     lines += [f"**{audit.verdict.outcome.capitalize()}.** {sections.HEADLINES[audit.verdict.outcome]}", ""]
     for finding in audit.verdict.findings:
         lines += [_md(sections.finding_words(material, finding)), ""]
+    for block in sections.unsettled(material):
+        lines += [_md(block.words), ""]
     lines += ["## What was measured", ""]
     lines += [
         "For every refused person the cheapest allowed action that would turn the decision, and the ratio of average "
@@ -39,11 +41,11 @@ def model_card(audit: Audit, *, suppress_below: int = 0) -> str:
     lines += _table(_behind(sections.people(material).blocks))
     lines += _table(next(b for b in sections.verdict(material).blocks if isinstance(b, Table)))
     lines += ["## What it rests on", ""]
-    for block in background.assumptions(material).blocks:
-        if isinstance(block, Table):
-            lines += _table(block)
-        elif isinstance(block, Text) and not block.look:
-            lines += [_md(block.words), ""]
+    for part in background.assumptions(material).blocks:
+        if isinstance(part, Table):
+            lines += _table(part)
+        elif isinstance(part, Text) and not part.look:
+            lines += [_md(part.words), ""]
     warned = dict.fromkeys(warning.code for warning in audit.warnings)
     lines += [f"Warnings: {', '.join(warned) if warned else 'none'}.", ""]
     lines += ["## What it does not say", ""]

@@ -53,6 +53,7 @@ def verdict(material: Material) -> Section:
         blocks.append(Text(surrogate(audit.about["surrogate"]), "warning"))
     blocks.append(Outcome(audit.verdict.outcome, HEADLINES[audit.verdict.outcome]))
     blocks += [Text(finding_words(material, finding), "lead") for finding in audit.verdict.findings]
+    blocks += unsettled(material)
     criteria = audit.criteria
     low, high = criteria.rule.ends(criteria.tau)
     blocks.append(
@@ -98,7 +99,9 @@ def finding_words(material: Material, finding: Finding) -> Words:
         )  # fmt: skip
     if mine.parts and theirs.parts and c.mine.n_unfavourable and c.theirs.n_unfavourable:
         words += say(
-            "{} of {} refused people in {} have an action that would turn it ({}), and {} of {} in {} ({}). ",
+            "For {} of {} refused people in {} an action is known that turns it ({}), and for {} of {} in {} ({}). "
+            if c.mine.n_unknown or c.theirs.n_unknown
+            else "{} of {} refused people in {} have an action that would turn it ({}), and {} of {} in {} ({}). ",
             count(c.mine.n_acting), count(c.mine.n_unfavourable), Name(c.group), share(c.mine.rho),
             count(c.theirs.n_acting), count(c.theirs.n_unfavourable), Name(c.against), share(c.theirs.rho),
         )  # fmt: skip
@@ -107,6 +110,34 @@ def finding_words(material: Material, finding: Finding) -> Words:
         if not (mine.rate and theirs.rate):
             words += ("the counts are too small to be shown. ",)
     return (*words, " ".join(REASONS.get(code, code) for code in finding.codes))
+
+
+UNSETTLED = {
+    Status.UNKNOWN: "Of {} ({}) it is not known whether they have an action: none was found, and none excluded. They "
+    "count as people without an action in the shares, and not at all in the average efforts; the ranges called certain "
+    "allow for them.",
+    Status.FEASIBLE: "Of {} ({}) an action is known that may not be the cheapest. It is counted at what it costs; the "
+    "ranges called certain allow for a cheaper one.",
+}
+
+
+def unsettled(material: Material) -> list[Text]:
+    """Of whom nothing is known, and whose action may not be the cheapest."""
+    found = []
+    for status, words in UNSETTLED.items():
+        total, exact = 0, True
+        by_group: Words = ()
+        for code in material.order:
+            stats = material.stats[material.labels[code]]
+            n = stats.count(status)
+            rest = stats.count(Status.OPTIMAL) if status == Status.FEASIBLE else 0
+            shown = material.guard.count(n, seen=material.guard.seen(stats).parts and not material.guard.hides(rest))
+            total, exact = total + n, exact and shown == count(n)
+            by_group += (*((", ",) if by_group else ()), Name(material.labels[code]), f" {shown}")
+        if total:
+            people = f"{count(total) if exact else 'some'} refused {'person' if exact and total == 1 else 'people'}"
+            found.append(Text(say(words, people, by_group)))
+    return found
 
 
 def _certain(material: Material) -> Table:
