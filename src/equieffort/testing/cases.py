@@ -1,0 +1,168 @@
+"""Small random problems whose answers can be found by trying everything."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from equieffort.problem import RecourseProblem
+from equieffort.rules import Link, Sum, read_link
+from equieffort.schema import Feature, Schema
+from equieffort.scm import Function, Linear, StructuralCausalModel
+
+LEVELS = ("u", "v", "w")
+NAMES = ("a", "b", "c", "d", "e")
+"""a and b can be set (b follows a), c is a category that can be changed, d only follows, e stays."""
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """A problem, its people, and all values that an action may set."""
+
+    name: str
+    problem: RecourseProblem
+    people: pd.DataFrame
+    values: dict[str, npt.NDArray[Any]]
+    """For each actionable feature what may be set; of amounts that are not whole only a sample."""
+    complete: bool
+    """Whether these are all values there are, so that trying them is a proof."""
+
+
+def _linear(rng: np.random.Generator) -> Any:
+    from sklearn.linear_model import LogisticRegression
+
+    return LogisticRegression(C=10.0, max_iter=1000)
+
+
+def _tree(rng: np.random.Generator) -> Any:
+    from sklearn.tree import DecisionTreeClassifier
+
+    return DecisionTreeClassifier(max_depth=4, random_state=int(rng.integers(1000)))
+
+
+def _forest(rng: np.random.Generator) -> Any:
+    from sklearn.ensemble import RandomForestClassifier
+
+    return RandomForestClassifier(int(rng.integers(3, 9)), max_depth=4, random_state=int(rng.integers(1000)))
+
+
+def _boosted(rng: np.random.Generator) -> Any:
+    from sklearn.ensemble import GradientBoostingClassifier
+
+    return GradientBoostingClassifier(n_estimators=8, max_depth=3, random_state=int(rng.integers(1000)))
+
+
+def _network(rng: np.random.Generator) -> Any:
+    from sklearn.neural_network import MLPClassifier
+
+    return MLPClassifier((6, 4), solver="lbfgs", max_iter=200, random_state=int(rng.integers(1000)))
+
+
+def _black_box(rng: np.random.Generator) -> Any:
+    from sklearn.neighbors import KNeighborsClassifier
+
+    return KNeighborsClassifier(5)
+
+
+FAMILIES: dict[str, Callable[[np.random.Generator], Any]] = {
+    "linear": _linear,
+    "tree": _tree,
+    "forest": _forest,
+    "boosted": _boosted,
+    "network": _network,
+    "black box": _black_box,
+}
+"""Kinds of classifiers that cases are made with."""
+
+
+def make_case(family: str, random_state: int, *, whole: bool = True, rules: bool = False, curved: bool = False) -> Case:
+    """A random problem with a classifier of a family.
+
+    `whole` makes all amounts that can be set whole numbers; `rules` adds rules between features; `curved` bends an
+    equation below an action.
+    """
+    rng = np.random.default_rng([random_state, list(FAMILIES).index(family), whole, rules, curved])
+    people = _people(rng, whole)
+    schema = _schema(rng, whole, rules)
+    edges = [("a", "b"), ("a", "d"), ("b", "d"), ("c", "d"), ("e", "b")]
+    slopes = rng.normal(0, 1, 5).round(2)
+    step = {"v": float(slopes[0]), "w": float(-slopes[1])}
+    follows: Any = Linear({"a": float(slopes[2]), "b": 0.5, "c": step})
+    if curved:
+        follows = Function(_Bend(float(slopes[2])))
+    scm = StructuralCausalModel(
+        edges if not curved else [edge for edge in edges if edge[0] != "c"],
+        nodes=["c", "sex"],
+        mechanisms={"b": Linear({"a": float(slopes[3]), "e": 0.25}), "d": follows},
+    ).fit(people)
+    classifier = _classifier(family, rng, people)
+    problem = RecourseProblem.of(classifier, people, schema=schema, scm=scm)
+    grid = np.arange(0, 5) if whole else np.linspace(0, 4, 17)
+    values: dict[str, npt.NDArray[Any]] = {"a": grid, "b": grid, "c": np.array(LEVELS, dtype=object)}
+    extras = [word for word, there in (("amounts", not whole), ("rules", rules), ("curved", curved)) if there]
+    name = ", ".join([family, *extras, f"number {random_state}"])
+    return Case(name, problem, people, values, whole)
+
+
+@dataclass(frozen=True)
+class _Bend:
+    """An equation that no straight line follows."""
+
+    slope: float
+
+    def __call__(self, causes: pd.DataFrame) -> Any:
+        return self.slope * np.sin(np.asarray(causes["a"], dtype=float)) + 0.5 * np.asarray(causes["b"], dtype=float)
+
+
+def _people(rng: np.random.Generator, whole: bool) -> pd.DataFrame:
+    n = 24
+    amounts = rng.integers(0, 5, (n, 2)) if whole else rng.uniform(0, 4, (n, 2)).round(3)
+    frame = pd.DataFrame(amounts, columns=["a", "b"])
+    # Nobody's range may hang on chance: the cost is divided by it.
+    frame.loc[0, ["a", "b"]], frame.loc[1, ["a", "b"]] = 0, 4
+    frame["c"] = rng.choice(LEVELS, n)
+    frame.loc[:2, "c"] = LEVELS
+    frame["d"] = rng.normal(0, 1, n).round(3)
+    frame["e"] = rng.normal(0, 1, n).round(3)
+    frame["sex"] = np.where(np.arange(n) % 2, "f", "m")
+    return frame
+
+
+def _schema(rng: np.random.Generator, whole: bool, rules: bool) -> Schema:
+    links: list[Link] = []
+    if rules:
+        links = [read_link("if c = 'u' then a <= 2"), Sum({"a": 1, "b": 1}, upper=float(rng.integers(4, 8)))]
+    reach = float(rng.uniform(0.5, 4))
+    return Schema(
+        sensitive="sex", protected="f", favourable=1, rules=links,
+        features={
+            "a": Feature("actionable", lower=0, upper=4, direction=rng.choice(["both", "up"]).item()),
+            "b": Feature("actionable", lower=0, upper=4, weight=(1.0, 0.5)),
+            "c": Feature("actionable", weight=float(rng.uniform(0.1, 0.6))),
+            "d": Feature("mutable", plausible=(-reach, reach)),
+            "e": "immutable",
+        },
+    )  # fmt: skip
+
+
+def _classifier(family: str, rng: np.random.Generator, people: pd.DataFrame) -> Any:
+    from sklearn.compose import make_column_transformer
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import OneHotEncoder
+
+    seen = list(NAMES)
+    many = pd.concat([people] * 4, ignore_index=True)
+    for name in ("a", "b"):
+        many[name] = rng.permutation(many[name].to_numpy())
+    for name in ("d", "e"):
+        many[name] = rng.normal(0, 1.5, len(many)).round(3)
+    weights = rng.normal(0, 1, 4)
+    score = many[["a", "b", "d", "e"]].to_numpy(dtype=float) @ weights + (many["c"] == "w") * rng.normal(0, 2)
+    label = (score > np.quantile(score, 0.7)).astype(int)
+    encode = make_column_transformer((OneHotEncoder(sparse_output=False), ["c"]), remainder="passthrough")
+    return make_pipeline(encode, FAMILIES[family](rng)).fit(many[seen], label)

@@ -1,0 +1,104 @@
+"""The cheapest action by trying them all: nothing here is shared with a solver."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from equieffort.frames import Bools, Floats
+from equieffort.testing.cases import Case
+
+LEAVE = -1
+"""Not to intervene, which differs from keeping a value where a cause moves it."""
+KEEP = -2
+"""To set the person's own value."""
+
+
+@dataclass(frozen=True)
+class Best:
+    """The cheapest of the actions that were tried."""
+
+    cost: float
+    """Infinite where none of them turns the decision."""
+    action: dict[str, Any]
+
+
+def cheapest(case: Case) -> list[Best]:
+    """For each person the cheapest of all combinations of the case's values.
+
+    Where the case is complete this is the answer; otherwise no answer can be dearer than this, and none can be missing
+    where this has one.
+    """
+    names, encoding = list(case.values), case.problem.encoding
+    grids = [encoding[name].encode(pd.Series(case.values[name])) for name in names]
+    choices = np.array(list(product(*([LEAVE, KEEP, *range(len(grid))] for grid in grids))))
+    facts = encoding.encode(case.people)
+    found = []
+    for row in range(len(facts)):
+        start = np.repeat(facts[row : row + 1], len(choices), axis=0)
+        picked, values = np.zeros(start.shape, dtype=bool), start.copy()
+        for j, name in enumerate(names):
+            k = encoding.position(name)
+            picked[:, k] = choices[:, j] != LEAVE
+            values[:, k] = np.where(choices[:, j] >= 0, grids[j][choices[:, j]], facts[row, k])
+        cost, allowed = _price(case, start, values)
+        moved = _follow(case, start, picked, values)
+        works = allowed & _plausible(case, start, moved)
+        works[works] = case.problem.decision.is_favourable(encoding.decode(moved[works]))
+        cost = np.where(works, cost, np.inf)
+        best = int(cost.argmin())
+        after = encoding.decode(values[best : best + 1]).iloc[0]
+        done = {name: after[name] for j, name in enumerate(names) if choices[best, j] != LEAVE}
+        found.append(Best(float(cost[best]), done if np.isfinite(cost[best]) else {}))
+    return found
+
+
+def _follow(case: Case, start: Floats, picked: Bools, values: Floats) -> Floats:
+    """The counterfactuals: nodes of the graph follow their equations, other columns are set or stay."""
+    nodes = len(case.problem.scm.graph.nodes)
+    moved = values.copy()
+    moved[:, :nodes], _ = case.problem.scm.propagate(start[:, :nodes], picked[:, :nodes], values[:, :nodes])
+    return moved
+
+
+def _price(case: Case, start: Floats, values: Floats) -> tuple[Floats, Bools]:
+    """What setting the values costs, and whether that is allowed."""
+    cost, allowed = np.zeros(len(start)), np.ones(len(start), dtype=bool)
+    for name in case.values:
+        k = case.problem.encoding.position(name)
+        feature, fact, value = case.problem.schema.feature(name), start[:, k], values[:, k]
+        up, down = feature.weights
+        if case.problem.encoding[name].is_category:
+            cost += up * (value != fact)
+            continue
+        spread = float(case.people[name].max() - case.people[name].min())
+        cost += np.where(value > fact, up, down) * np.abs(value - fact) / spread
+        low, high = feature.lower, feature.upper
+        assert low is not None
+        assert high is not None
+        allowed &= (value >= np.minimum(low, fact)) & (value <= np.maximum(high, fact))
+        if feature.direction == "up":
+            allowed &= value >= fact
+    return cost, allowed
+
+
+def _plausible(case: Case, before: Floats, after: Floats) -> Bools:
+    schema = case.problem.schema
+    good = np.ones(len(before), dtype=bool)
+    for k, name in enumerate(case.problem.names):
+        feature = schema.feature(name)
+        if feature.role == "immutable":
+            good &= np.abs(after[:, k] - before[:, k]) <= 1e-9
+        elif feature.plausible is not None:
+            low, high = feature.plausible
+            if low is not None:
+                good &= after[:, k] >= np.minimum(low, before[:, k]) - 1e-9
+            if high is not None:
+                good &= after[:, k] <= np.maximum(high, before[:, k]) + 1e-9
+    for broken, _ in case.problem.rules.faults(before, after):
+        good &= ~broken
+    return good
