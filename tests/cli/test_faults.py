@@ -78,11 +78,10 @@ class Running:
         self.program.send_signal(signal.SIGUSR1)
         self.wait_for(lambda: "most recent call first" in self.says()[before:] and self.says().endswith("\n"))
         frames = [line for line in self.says()[before:].splitlines() if line.startswith("  File ")]
-        if not frames:
-            return ""
-        path, line = frames[0].split('"')[1], int(frames[0].split("line ")[1].split()[0])
-        lines = Path(path).read_text(encoding="utf-8").splitlines() if Path(path).is_file() else []
-        return lines[line - 1] if line <= len(lines) else ""
+        path, line = (frames[0].split('"')[1], frames[0].split("line ")[1].split()[0]) if frames else ("", "")
+        if not (line.isdigit() and Path(path).is_file()):
+            return ""  # between two lines, or in a file that is gone
+        return Path(path).read_text(encoding="utf-8").splitlines()[int(line) - 1]
 
     def wait_for(self, holds: Callable[[], bool]) -> None:
         end = time.monotonic() + PATIENCE

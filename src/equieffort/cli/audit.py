@@ -66,16 +66,18 @@ def audit(
         else:
             made = run_prepared(ready, progress=progress, command=command_line())
             progress("writing", 0, 1)
-            made.save(outputs[".audit"])
+            before = _stamp(outputs[".audit"])
             try:
+                made.save(outputs[".audit"])
                 # Everything else is read from the file: what it says is what was kept.
                 made = load(outputs[".audit"])
                 _write_all(made, outputs)
             except BaseException:
-                tell(
-                    f"{outputs['.audit']} is complete, and the other commands can read it; what else was to be written "
-                    "is missing or older."
-                )
+                if _stamp(outputs[".audit"]) != before:
+                    tell(
+                        f"{outputs['.audit']} is complete, and the other commands can read it; what else was to be "
+                        "written is missing or older."
+                    )
                 raise
             progress("writing", 1, 1)
     if dry_run:
@@ -106,6 +108,11 @@ def as_text(made: Audit, name: str, wanted: str) -> str:
     if wanted == "junit":
         return junit(made, name)
     return json.dumps(sarif(made, name) if wanted == "sarif" else summary(made), indent=2, ensure_ascii=False) + "\n"
+
+
+def _stamp(path: Path) -> tuple[int, int] | None:
+    """Tells a file from the one that takes its place."""
+    return (found.st_ino, found.st_mtime_ns) if path.exists() and (found := path.stat()) else None
 
 
 def _write_all(made: Audit, outputs: Outputs) -> None:
