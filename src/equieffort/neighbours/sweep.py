@@ -15,6 +15,8 @@ from equieffort.neighbours.neighbourhoods import check_quantile
 from equieffort.stats import limbs
 
 BLOCK_BYTES = 64 * 2**20
+PAIRS = 2**23
+"""Centres times people in one compiled call, between which Ctrl-C is heard."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,10 +72,14 @@ def sweep(
     size, acting, total = np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=np.int64), np.zeros(shape)
     if isinstance(distance, MixedDistance):
         columns = np.ascontiguousarray(distance.values.T)
-        sweep_mixed(
-            columns, distance.scales, distance.is_category, distance.power, centres, wanted, group, digits, lowest,
-            size, acting, total,
-        )  # fmt: skip
+        # Compiled code cannot be interrupted, so that it gets the centres in parts.
+        block = max(64, PAIRS // len(group))
+        for begin in range(0, len(centres), block):
+            part = slice(begin, min(begin + block, len(centres)))
+            sweep_mixed(
+                columns, distance.scales, distance.is_category, distance.power, centres[part], wanted, group, digits,
+                lowest, size[part], acting[part], total[part],
+            )  # fmt: skip
     else:
         block = max(1, BLOCK_BYTES // (8 * len(group)))
         for begin in range(0, len(centres), block):

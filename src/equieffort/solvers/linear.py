@@ -24,6 +24,9 @@ from equieffort.solvers.programs import Program, Segment, Side
 STEP = 1e-12
 """First step over the boundary, and the width of a tie, relative to the numbers summed into the score."""
 
+AT_ONCE = 512
+"""People searched for whole numbers in one compiled call, between which Ctrl-C is heard."""
+
 _made: WeakKeyDictionary[RecourseProblem, list[LinearPattern]] = WeakKeyDictionary()
 
 
@@ -212,10 +215,16 @@ def _try_pattern(problem: RecourseProblem, people: People, pattern: LinearPatter
     out_cost, out_bound, delta = np.empty(n), np.empty(n), np.zeros((n, len(problem.numeric)))
     code = np.empty(n, dtype=np.int8)
     slack = people.slack(bool(whole.any()))
-    fill_batch(
-        need, slack, people.tolerance, pattern.gain, up, down, np.minimum(low, 0.0) if hard.any() else low,
-        np.maximum(high, 0.0) if hard.any() else high, whole, bool(whole.any()), out_cost, out_bound, delta, code,
-    )  # fmt: skip
+    least, most = (np.minimum(low, 0.0), np.maximum(high, 0.0)) if hard.any() else (low, high)
+    any_whole = bool(whole.any())
+    # Compiled code cannot be interrupted, and searches for whole numbers can be long.
+    for start in range(0, n, AT_ONCE if any_whole else max(n, 1)):
+        part = slice(start, start + AT_ONCE if any_whole else n)
+        own = part if len(up) > 1 else slice(None)
+        fill_batch(
+            need[part], slack[part], people.tolerance[part], pattern.gain, up[own], down[own], least[part], most[part],
+            whole, any_whole, out_cost[part], out_bound[part], delta[part], code[part],
+        )  # fmt: skip
     for row, least, most in shared:
         moved = delta @ row.effect
         give = TOLERANCE * (1.0 + np.abs(people.matrix[:, row.position]))
