@@ -440,3 +440,20 @@ def test_numbers_as_people_read_them(value):
     shown = number(value)
     assert float(shown.replace(",", "")) == pytest.approx(value, rel=1e-5, abs=1e-300)
     assert "000000" not in shown.split("e")[0].split(".")[-1] or abs(value) >= 1e6
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        (1_000_000, "1,000,000"),
+        (999_999.6, "1,000,000"),
+        (999_999.4, "999,999"),
+        (-12_345_678.9, "-12,345,679"),
+        (250_000_000_000.0, "250,000,000,000"),
+        (np.float64(3e6), "3,000,000"),
+        (float("inf"), "inf"),
+        (float("nan"), "nan"),
+    ],
+)
+def test_large_numbers_are_written_out(value, shown):
+    assert number(value) == shown

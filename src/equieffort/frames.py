@@ -26,12 +26,12 @@ ABSURD = 1e30
 
 
 def number(value: float) -> str:
-    """A number as people read it: 1,234.5 rather than 1234.500000.
+    """A number as people read it: 1,234.5 rather than 1234.500000, and 1,000,000 rather than 1e+06.
 
-    >>> number(1234.5), number(0.1 + 0.2), number(25.0)
-    ('1,234.5', '0.3', '25')
+    >>> number(1234.5), number(0.1 + 0.2), number(25.0), number(2_500_000.0)
+    ('1,234.5', '0.3', '25', '2,500,000')
     """
-    return f"{value:,.6g}"
+    return f"{value:,.0f}" if 999_999.5 <= abs(value) < 1e15 else f"{value:,.6g}"
 
 
 def read_frame(data: Any, *, names: Sequence[str] | None = None, what: str = "X") -> pd.DataFrame:
