@@ -187,7 +187,9 @@ def with_columns(frame: pd.DataFrame, columns: Mapping[str, Any]) -> pd.DataFram
     """The frame with some columns replaced; it shares the others. Names are no keywords, so that any will do."""
     changed = frame.copy(deep=False)
     for name, values in columns.items():
-        changed[name] = values
+        own = frame[name].dtype
+        # A model that knows categories by their type must get that type back.
+        changed[name] = pd.Categorical(values, dtype=own) if isinstance(own, pd.CategoricalDtype) else values
     return changed
 
 
