@@ -15,6 +15,7 @@ _NAMES: dict[str, str] = {
     "Audit": "_audit",
     "AuditComparison": "comparison",
     "Auto": "solvers",
+    "BranchAndBound": "solvers",
     "CausalGraph": "graph",
     "Criteria": "verdict",
     "CumulativeLogit": "scm",

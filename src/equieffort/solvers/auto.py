@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from equieffort.classifiers import TreeView
 from equieffort.errors import ModelError
 from equieffort.problem import RecourseProblem
 from equieffort.solvers.base import Solver
+from equieffort.solvers.branch_and_bound import BranchAndBound
 from equieffort.solvers.linear import LinearExact
 
 
@@ -25,6 +27,7 @@ class Auto:
     | classifier | structural equations below an action | solver |
     | --- | --- | --- |
     | linear score | linear | `LinearExact` |
+    | sum of trees | linear | `BranchAndBound` |
     | anything else | anything else | none yet: refused with the reason |
     """
 
@@ -34,6 +37,13 @@ class Auto:
         obstacle = linear.supports(problem)
         if not obstacle:
             return Choice(linear, "The score is linear and so is every equation an action can reach.")
+        if isinstance(problem.view, TreeView):
+            trees = BranchAndBound()
+            obstacle = trees.supports(problem)
+            if not obstacle:
+                count = len(problem.view.roots)
+                what = "a single tree" if count == 1 else f"a sum of {count:,} trees"
+                return Choice(trees, f"The model is {what}, and every equation an action can reach is linear.")
         raise ModelError(
             "MODEL_NOT_LINEAR",
             f"No exact solver fits this problem. {obstacle}",

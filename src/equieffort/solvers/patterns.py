@@ -17,6 +17,8 @@ from equieffort.problem import RecourseProblem
 from equieffort.scm import Linear
 
 MOST_PATTERNS = 4096
+NOISE = 1e-14
+"""A sum of effects that is smaller than this, relative to its parts, is rounding."""
 
 
 class NotLinear(Exception):
@@ -67,6 +69,9 @@ def make_patterns(problem: RecourseProblem) -> list[Pattern]:
     """All patterns of a linear problem; raises `NotLinear` if an action reaches an equation that is not linear."""
     graph, names = problem.scm.graph, problem.names
     acting = {names[k] for k in problem.acts if names[k] in graph.nodes}
+    for node in (names[k] for k in problem.categorical if names[k] in graph.nodes):
+        if acting & set(graph.ancestors(node)) and problem.scm.mechanisms_[node] is not None:
+            raise NotLinear(f"{node!r} is a category that can be set and also follows an action by its equation")
     free = [
         j for j, k in enumerate(problem.numeric) if names[k] in graph.nodes and acting & set(graph.ancestors(names[k]))
     ]
@@ -95,9 +100,10 @@ def _effects(problem: RecourseProblem, is_set: tuple[bool, ...]) -> tuple[Floats
     effect = np.zeros((len(problem.names), count))
     shifts = {k: np.zeros((len(problem.names), len(problem.encoding.columns[k].levels))) for k in problem.categorical}
     frozen: dict[int, str] = {}
+    size = np.zeros_like(effect)
     for j, k in enumerate(problem.numeric):
         if is_set[j]:
-            effect[k, j] = 1.0
+            effect[k, j] = size[k, j] = 1.0
     settled = {k for j, k in enumerate(problem.numeric) if is_set[j]} | set(problem.categorical)
     for k, node in enumerate(scm.graph.nodes):
         parents = [problem.encoding.position(parent) for parent in scm.graph.parents(node)]
@@ -111,7 +117,9 @@ def _effects(problem: RecourseProblem, is_set: tuple[bool, ...]) -> tuple[Floats
         if not isinstance(mechanism, Linear):
             raise NotLinear(f"the equation of {node!r} is not linear, and an action can move it")
         weights, tables = mechanism.arrays(node, scm.causes(node))
-        effect[k] = weights @ effect[parents]
+        effect[k], size[k] = weights @ effect[parents], np.abs(weights) @ size[parents]
+        # Ways that cancel but for rounding do not move it, however far an action goes.
+        effect[k, np.abs(effect[k]) <= NOISE * size[k]] = 0.0
         for c, shift in shifts.items():
             shift[k] = weights @ shift[parents]
             if c in parents:

@@ -1,0 +1,168 @@
+"""BranchAndBound: exact recourse for sums of trees in a linear world, certified person by person.
+
+The search itself is compiled (`tree_search_kernels`) over arrays made from the problem (`tree_world`). Cells on the
+decision boundary that only the model's own rounding decides are put to the model, all people's at once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from equieffort.classifiers import BlackBox, TreeView
+from equieffort.cost import LinearCost
+from equieffort.errors import ParameterError
+from equieffort.frames import Bools, Floats, number
+from equieffort.problem import RecourseProblem
+from equieffort.solvers.base import FOUND, LIMIT, Proposal, Solver
+from equieffort.solvers.patterns import NotLinear, Pattern
+from equieffort.solvers.tree_world import TreeWorld, tree_world
+
+NODES, TIME = 1, 2
+"""Why a search ended early, as in `tree_search_kernels`."""
+
+
+@dataclass(frozen=True)
+class BranchAndBound(Solver):
+    """Best-first branch and bound for tree ensembles and linear structural equations.
+
+    Parameters
+    ----------
+    gap
+        How far above the proven bound a cost may lie and still be called optimal.
+    time_limit
+        Seconds a person may take, or None. Whoever reaches it keeps the best action found and the bound proven so far;
+        which people that is depends on the machine, so for results that repeat exactly let `node_limit` bind first.
+    node_limit
+        Nodes of the search a person may take, or None: the same on every machine.
+
+    >>> BranchAndBound(time_limit=None).node_limit
+    200000
+    """
+
+    gap: float = 1e-6
+    time_limit: float | None = 10.0
+    node_limit: int | None = 200_000
+
+    def __post_init__(self) -> None:
+        if not (np.isfinite(self.gap) and self.gap >= 0):
+            raise ParameterError("PARAMETER", f"gap is {self.gap!r}.", fix="Give 0 or a small number such as 1e-6.")
+        if self.time_limit is not None and not self.time_limit > 0:
+            raise ParameterError(
+                "PARAMETER", f"time_limit is {self.time_limit!r}.", fix="Give seconds, or None for no limit."
+            )
+        if self.node_limit is not None and not self.node_limit >= 1:
+            raise ParameterError(
+                "PARAMETER", f"node_limit is {self.node_limit!r}.", fix="Give a whole number, or None for no limit."
+            )
+
+    def supports(self, problem: RecourseProblem) -> str:
+        """Empty for a sum of trees, linear equations below actions and a linear cost; otherwise the reason."""
+        if isinstance(problem.view, BlackBox):
+            return f"The classifier has no trees that could be read: {problem.view.reason}."
+        if not isinstance(problem.view, TreeView):
+            return "The classifier is no sum of trees."
+        if not isinstance(problem.cost, LinearCost):
+            return "The cost is not linear in each change; only weighted L1 costs are searched so far."
+        try:
+            tree_world(problem)
+        except NotLinear as reason:
+            return f"It is not linear: {reason.reason}."
+        return ""
+
+    def propose(
+        self, problem: RecourseProblem, matrix: Floats, *, attempt: int = 0, only: int | None = None
+    ) -> Proposal:
+        """The cheapest action of each encoded person, or what was found and proven within the limits."""
+        world = tree_world(problem)
+        found = world.search(
+            world.people(problem, matrix),
+            gap=self.gap,
+            strict=2.0**attempt,
+            asks=attempt == 0,
+            nodes=self.node_limit,
+            seconds=self.time_limit,
+        )
+        proposal = Proposal.empty(problem, len(matrix))
+        proposal.cost, proposal.bound = found.cost, found.bound
+        roots, change = found.root, found.change
+        if len(found.asked):
+            _ask(problem, world, matrix, found.asked, proposal, roots, change)
+        has = roots >= 0
+        proposal.code[has] = FOUND
+        for i in np.flatnonzero(has).tolist():
+            pattern = world.patterns[roots[i]]
+            proposal.chosen[i] = pattern.chosen
+            proposal.delta[i] = np.where(pattern.is_set, change[i], 0.0)
+            proposal.level[i] = pattern.levels
+        proposal.bound = np.minimum(proposal.bound, proposal.cost)
+        # Without proof that nothing is left, nothing found is not the same as nothing there.
+        unsure = ~has & (np.isfinite(proposal.bound) | (found.ended > 0) | (attempt > 0))
+        proposal.code[unsure] = LIMIT
+        cost = np.where(has, proposal.cost, 0.0)
+        far = has & (cost - np.minimum(proposal.bound, cost) > np.maximum(self.gap, 1e-9 * cost))
+        for i in np.flatnonzero(unsure | far).tolist():
+            proposal.notes[i] = self._note(int(found.ended[i]), bool(has[i]), float(proposal.bound[i]))
+        return proposal
+
+    def _note(self, ended: int, has_action: bool, bound: float) -> str:
+        least = f"no action costs less than {number(bound)}" if np.isfinite(bound) and bound > 0 else "nothing proven"
+        what = "an action was found" if has_action else "no action was found"
+        if ended == NODES:
+            return f"{self.node_limit:,} nodes reached; {what}, and {least}; raise node_limit."
+        if ended == TIME:
+            return f"{self.time_limit:g} s reached; {what}, and {least}; raise time_limit."
+        return f"A part of the boundary is too thin for floating point to decide; {what}, and {least}."
+
+    def why_infeasible(self, problem: RecourseProblem, person: Floats) -> str:
+        """What stands in the way: how far the margins can get, and which limit would have to go."""
+        from equieffort.solvers.tree_reasons import why_infeasible
+
+        return why_infeasible(problem, person)
+
+
+def _ask(
+    problem: RecourseProblem,
+    world: TreeWorld,
+    matrix: Floats,
+    asked: Floats,
+    proposal: Proposal,
+    roots: Any,
+    change: Floats,
+) -> None:
+    """Let the model decide cells in which its own rounding decides; each has one leaf of every tree, so one label."""
+    rows = asked[:, 0].astype(np.intp)
+    asked = asked[asked[:, 3] < proposal.cost[rows]]
+    if len(asked) == 0:
+        return
+    rows, tried = asked[:, 0].astype(np.intp), asked[:, 1].astype(np.intp)
+    answers = _is_favourable(problem, [world.patterns[r] for r in tried], matrix[rows], asked[:, 4:])
+    for k in np.flatnonzero(answers).tolist():
+        i = rows[k]
+        proposal.bound[i] = min(proposal.bound[i], asked[k, 3])
+        if asked[k, 2] < proposal.cost[i]:
+            proposal.cost[i], roots[i], change[i] = asked[k, 2], tried[k], asked[k, 4:]
+
+
+def _is_favourable(problem: RecourseProblem, patterns: list[Pattern], facts: Floats, change: Floats) -> Bools:
+    """The model's own labels of actions."""
+    moved = np.empty_like(facts)
+    low, high = problem.action_box(facts)
+    for i, pattern in enumerate(patterns):
+        moved[i] = facts[i] + pattern.effect @ change[i]
+        for c, level in zip(problem.categorical, pattern.levels, strict=True):
+            if level >= 0:
+                shift = pattern.shifts[c]
+                moved[i] += shift[:, level] - shift[:, int(facts[i, c])]
+        for c, level in zip(problem.categorical, pattern.levels, strict=True):
+            moved[i, c] = facts[i, c] if level < 0 else level
+        for j, k in enumerate(problem.numeric):
+            if pattern.is_set[j]:
+                moved[i, k] = min(max(facts[i, k] + change[i, j], low[i, j]), high[i, j])
+    answers = problem.decision.is_favourable(problem.encoding.decode(moved, None))
+    if problem.margin > 0:
+        assert isinstance(problem.view, TreeView)
+        answers &= problem.view.goals.met(problem.view.margins(moved) + problem.view.blur(moved), problem.margin)
+    return answers

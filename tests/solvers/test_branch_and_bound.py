@@ -1,0 +1,199 @@
+"""BranchAndBound: examples, random cases against enumeration of threshold cells, limits, and what is refused."""
+
+from __future__ import annotations
+
+import warnings
+
+import numba
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
+from sklearn.tree import DecisionTreeClassifier
+from tests.oracles_trees import FAMILIES, compare, least_cost, problem_of, random_case, rng_of, run
+
+import equieffort as ee
+from equieffort.errors import EquieffortWarning, ParameterError
+from equieffort.solvers import tree_world
+
+SOLVER = ee.BranchAndBound(time_limit=None)
+CASES, BLOCK = 50, 25
+
+
+@pytest.fixture(autouse=True)
+def _one_thread():
+    """The cases are tiny, and test workers share the cores."""
+    threads = numba.get_num_threads()
+    numba.set_num_threads(1)
+    yield
+    numba.set_num_threads(threads)
+
+
+def lenders(n=300, seed=0):
+    """Savings follow income; the bank wants income above 30 and savings above 10, or age above 60."""
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame({"sex": ["f", "m"] * (n // 2), "age": rng.integers(20, 70, n)})
+    frame["income"] = np.round(rng.uniform(10, 50, n), 1)
+    frame["savings"] = np.round(0.5 * frame["income"] + rng.normal(0, 4, n), 1)
+    good = ((frame["income"] > 30) & (frame["savings"] > 10)) | (frame["age"] > 60)
+    return frame, good
+
+
+def audited(clf, features, edges=(("income", "savings"),), n=300, cost=None):
+    frame, good = lenders(n)
+    clf.fit(frame[["age", "income", "savings"]], good)
+    schema = ee.Schema(sensitive="sex", protected="f", favourable=True, features=features)
+    mechanisms = {"savings": ee.Linear({"income": 0.5})} if edges else None
+    scm = ee.StructuralCausalModel(list(edges), nodes=list(frame), mechanisms=mechanisms).fit(frame)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", EquieffortWarning)
+        return frame, ee.RecourseProblem.of(clf, frame, schema=schema, scm=scm, cost=cost)
+
+
+def solved(problem, frame, solver=None):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", EquieffortWarning)
+        return ee.solve(problem, frame, solver=solver).frame()
+
+
+def test_a_tree_is_solved_by_hand():
+    """A person earning 20 with savings 9: income just above 30 brings savings to 14."""
+    frame, problem = audited(
+        DecisionTreeClassifier(max_depth=4, random_state=0),
+        {"age": "immutable", "income": ee.Feature("actionable", direction="up"), "savings": "mutable"},
+    )
+    splits = np.unique(problem.view.threshold[problem.view.feature == problem.encoding.position("income")])
+    needed = splits[splits > 29].min()
+    person = frame.iloc[:2].assign(age=40, income=20.0, savings=9.0)
+    told = solved(problem, person).iloc[0]
+    assert told.status == "optimal"
+    assert told.do_income == np.nextafter(needed, np.inf)
+    span = frame["income"].max() - frame["income"].min()
+    assert told.cost == pytest.approx((needed - 20.0) / span)
+
+
+@pytest.mark.parametrize(
+    ("clf", "words"),
+    [
+        (RandomForestClassifier(7, max_depth=4, random_state=0), "a sum of 7 trees"),
+        (GradientBoostingClassifier(n_estimators=12, max_depth=2, random_state=0), "a sum of 12 trees"),
+        (DecisionTreeClassifier(max_depth=3, random_state=0), "a single tree"),
+    ],
+    ids=["forest", "boosted", "tree"],
+)
+def test_auto_chooses_it_and_every_action_is_certified(clf, words):
+    features = {"age": ee.Feature("actionable", max_increase=5), "income": "actionable", "savings": "actionable"}
+    frame, problem = audited(clf, features)
+    choice = ee.Auto().select(problem)
+    assert isinstance(choice.solver, ee.BranchAndBound)
+    assert words in choice.reason
+    told = solved(problem, frame.iloc[:60])
+    assert set(told.status) <= {"not_needed", "optimal", "infeasible"}
+    assert (told.status == "optimal").sum() > 10
+    assert (told.do_age.dropna() % 1 == 0).all()
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("block", range(CASES // BLOCK))
+def test_it_agrees_with_trying_every_cell(family, block):
+    tally = run(family, range(block * BLOCK, (block + 1) * BLOCK), SOLVER, people=2)
+    assert not tally.disagreements, "\n".join(tally.disagreements)
+    assert tally.optimal > 0
+    assert tally.infeasible > 0
+    # What floating point cannot decide must stay an exception.
+    assert tally.optimal + tally.infeasible >= 0.95 * tally.people
+
+
+@pytest.mark.parametrize("limit", [1, 3, 10])
+def test_at_a_limit_of_nodes_the_bound_still_holds(limit):
+    words, stopped = ee.BranchAndBound(node_limit=limit), 0
+    for seed in range(12):
+        case = random_case(rng_of("follow", seed), "follow")
+        tally = compare(case, words, people=2)
+        assert not tally.disagreements, "\n".join(tally.disagreements)
+        told = solved(problem_of(case), case.people.iloc[:2], words)
+        for row in np.flatnonzero(told.status.isin(["feasible", "unknown"])).tolist():
+            stopped += 1
+            assert "node_limit" in told.reason.iloc[row]
+            assert told.bound.iloc[row] <= least_cost(case, case.people.iloc[row].to_dict()) + 1e-9
+    assert stopped > 0 or limit > 3
+
+
+def test_at_a_limit_of_time_everybody_keeps_what_is_known():
+    """Ten actionable features and deep trees take far longer than a moment."""
+    rng = np.random.default_rng(0)
+    names = [f"v{k}" for k in range(10)]
+    frame = pd.DataFrame(rng.normal(size=(200, 10)), columns=names).assign(sex=["f", "m"] * 100)
+    clf = RandomForestClassifier(150, random_state=0).fit(frame[names], (frame[names].sum(axis=1) > 4))
+    schema = ee.Schema(sensitive="sex", protected="f", favourable=True, features=dict.fromkeys(names, "actionable"))
+    scm = ee.StructuralCausalModel([], nodes=list(frame)).fit(frame)
+    problem = ee.RecourseProblem.of(clf, frame, schema=schema, scm=scm)
+    people = frame[~clf.predict(frame[names])].iloc[:2].assign(sex=["f", "m"])
+    told = solved(problem, people, ee.BranchAndBound(time_limit=0.1, node_limit=None))
+    assert told.status.isin(["feasible", "unknown"]).all()
+    assert told.reason.str.contains("0.1 s reached").all()
+    assert (told.bound > 0).all()
+    acting = told[told.status == "feasible"]
+    assert (acting.cost > acting.bound).all()
+
+
+def test_an_interruption_stops_the_search_and_is_passed_on(monkeypatch):
+    def interrupted(*args, **kwargs):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(tree_world, "wait", interrupted)
+    frame, problem = audited(RandomForestClassifier(20, random_state=0), {"age": "actionable", "income": "actionable"})
+    with pytest.raises(KeyboardInterrupt):
+        solved(problem, frame, SOLVER)
+
+
+def test_rows_do_not_depend_on_the_batch_or_the_threads():
+    features = {"age": "actionable", "income": "actionable", "savings": "actionable"}
+    frame, problem = audited(RandomForestClassifier(15, max_depth=5, random_state=1), features)
+    whole = solved(problem, frame.iloc[:80], SOLVER)
+    numba.set_num_threads(min(2, numba.config.NUMBA_NUM_THREADS))
+    parts = pd.concat([solved(problem, frame.iloc[40:80], SOLVER), solved(problem, frame.iloc[:40], SOLVER)])
+    pd.testing.assert_frame_equal(whole, parts.loc[whole.index], check_exact=True)
+
+
+def test_reasons_name_what_stands_in_the_way():
+    frame, problem = audited(
+        DecisionTreeClassifier(max_depth=4, random_state=0),
+        {"age": "immutable", "income": ee.Feature("actionable", upper=25), "savings": "mutable"},
+    )
+    person = frame.iloc[:2].assign(age=40, income=20.0, savings=9.0)
+    told = solved(problem, person).iloc[0]
+    assert told.status == "infeasible"
+    assert "income (upper limit 25; now 20)" in told.reason
+    frame, problem = audited(
+        DecisionTreeClassifier(max_depth=4, random_state=0),
+        {"age": "immutable", "income": "actionable", "savings": "immutable"},
+    )
+    told = solved(problem, person).iloc[0]
+    assert told.status == "infeasible"
+    assert "'savings' must not move" in told.reason
+    frame, problem = audited(
+        DecisionTreeClassifier(max_depth=4, random_state=0),
+        {"age": ee.Feature("actionable", upper=50), "income": ee.Feature("actionable", upper=25), "savings": "mutable"},
+    )
+    told = solved(problem, person).iloc[0]
+    assert "age (upper limit 50; now 40); income (upper limit 25; now 20)" in told.reason
+
+
+def test_what_it_cannot_solve_is_said():
+    frame, problem = audited(DecisionTreeClassifier(max_depth=3), {"income": "actionable", "savings": "mutable"})
+    assert SOLVER.supports(problem) == ""
+    _, bent = audited(
+        DecisionTreeClassifier(max_depth=3), {"income": "actionable", "savings": "mutable"}, cost=ee.Percentile()
+    )
+    assert "not linear in each change" in SOLVER.supports(bent)
+    linear = ee.LinearScore({"income": 1.0}, threshold=30.0)
+    schema = ee.Schema(sensitive="sex", protected="f", favourable=True, features={"income": "actionable"})
+    scm = ee.StructuralCausalModel([], nodes=list(frame)).fit(frame)
+    assert "no sum of trees" in SOLVER.supports(ee.RecourseProblem.of(linear, frame, schema=schema, scm=scm))
+
+
+@pytest.mark.parametrize("bad", [{"gap": -1.0}, {"gap": float("nan")}, {"time_limit": 0}, {"node_limit": 0}])
+def test_nonsense_is_refused(bad):
+    with pytest.raises(ParameterError, match=next(iter(bad))):
+        ee.BranchAndBound(**bad)
