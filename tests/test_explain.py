@@ -65,8 +65,9 @@ def test_steps_replay_by_hand(plain):
 def test_words_for_somebody_who_can_act(plain):
     text = str(plain.explain("ann"))
     assert text.startswith("Person ann (a): turns the decision at a cost of 0.1667; no cheaper action exists.")
-    assert "1. set income from 2 to 6.66667 (+4.66667), cost 0.1667" in text
-    assert "-> savings then follows from 1 to 3.33333 (+2.33333)" in text
+    # The data have no decimals; one more is shown, and what is set is rounded away from the fact.
+    assert "1. set income from 2 to 6.7 (+4.7), cost 0.1667" in text
+    assert "-> savings then follows from 1 to 3.3 (+2.3)" in text
 
 
 def test_words_for_somebody_who_need_not(plain):
@@ -195,3 +196,52 @@ def test_whole_numbers_words_and_what_follows_are_shown_as_they_are():
     assert "to 40.5001 (+10.5001)" in str(Step("age", "set", 30.0, 40.5000000001, 0.1))
     assert "to 40.5 (+10.5)" in str(Step("age", "follows", 30.0, 40.5000000001, 0.1))
     assert str(Step("job", "set", "cook", "judge", 1.0)) == "set job from cook to judge, cost 1"
+
+
+def test_what_is_shown_stays_inside_the_limit():
+    # 2 + 14/3 = 6.667 is needed and 6.67 is allowed: 6.7 would be too much.
+    found = audit(income=ee.Feature("actionable", max_increase=4.67)).explain("ann")
+    assert "set income from 2 to 6.66667 (" in str(found)
+    assert "set income from 2 to 6.7 (" in str(audit(income=ee.Feature("actionable", max_increase=4.7)).explain("ann"))
+
+
+@pytest.mark.parametrize(("value", "places", "shown"), [(50.3975, 2, 50.4), (36.21, 1, 36.3), (36.2, 1, 36.2)])
+def test_no_more_decimals_than_worth_showing(value, places, shown):
+    assert Step("score", "set", 30.0, value, 0.1, places).shown == shown
+    assert Step("score", "follows", 30.0, value, 0.0, places).shown == round(value, places)
+
+
+def test_large_changes_are_written_out():
+    words = "set wealth from 1,000,000 to 3,500,000 (+2,500,000), cost 1"
+    assert str(Step("wealth", "set", 1_000_000, 3_500_000, 1.0)) == words
+
+
+def of_a_stand_in(plain, **recorded) -> ee.Audit:
+    note = {"kind": "ridge", "agreement": 0.95, "by_group": {"a": 0.95, "b": 0.95}, "required": 0.9}
+    about = plain.about | {"surrogate": note} | ({"recorded": recorded} if recorded else {})
+    return ee.Audit(plain.recourse, plain.criteria, plain.neighbourhood, plain.warnings, about)
+
+
+def test_a_stand_in_is_said_to_be_one(plain):
+    made = of_a_stand_in(plain)
+    whose = "This is about a ridge model trained on the decisions, not about the system that made them."
+    for person, words in (
+        ("cy", "the stand-in's decision is favourable already; nothing is needed."),
+        ("ann", "turns the stand-in's decision at a cost of 0.1667"),
+        ("dee", "no allowed action turns the stand-in's decision."),
+    ):
+        text = str(made.explain(person))
+        assert words in text
+        assert text.endswith(whose)
+    assert "stand-in" not in str(plain.explain("ann"))
+
+
+def test_recorded_decision_beside_that_of_the_stand_in(plain):
+    # ann, bob, cy, dee, eve: the stand-in refuses all but cy.
+    made = of_a_stand_in(plain, differs=[2, 0], unknown=[4])
+    assert [made.explain(p).recorded for p in PEOPLE.index] == [
+        "favourable", "unfavourable", "unfavourable", "unfavourable", "",
+    ]  # fmt: skip
+    assert "The recorded decision is unfavourable: for this person the stand-in decides" in str(made.explain("cy"))
+    assert str(made.explain("bob")).endswith("The recorded decision is unfavourable too.")
+    assert "recorded" not in str(made.explain("eve"))

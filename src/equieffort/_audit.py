@@ -156,7 +156,7 @@ class Audit:
 
     def explain(self, label: Any = None, *, position: int | None = None) -> Explanation:
         """What one person can do, in words and numbers."""
-        return explain(self.recourse, self._row(label, position))
+        return explain(self.recourse, self._row(label, position), self.about)
 
     @property
     def plot(self) -> AuditPlots:
@@ -251,6 +251,12 @@ def _versions() -> dict[str, str]:
     """What computed the audit: part of how to reproduce it."""
     parts = {name: version(name) for name in ("numpy", "scipy", "scikit-learn", "pandas", "numba")}
     return {"equieffort": __version__, "python": platform.python_version(), **parts}
+
+
+def _kind(classifier: Any) -> str:
+    """The name of the classifier's class; of a pipeline also that of the model it ends in."""
+    name, steps = type(classifier).__name__, getattr(classifier, "steps", None)
+    return f"{name} ending in {type(steps[-1][1]).__name__}" if isinstance(steps, list) and steps else name
 
 
 def _plain(given: Any) -> str:
@@ -365,7 +371,7 @@ def audit(
     about = {
         "version": __version__,
         "versions": _versions(),
-        "classifier": type(classifier).__name__,
+        "classifier": _kind(classifier),
         "solver": repr(engine),
         "solver_reason": choice.reason if choice else "Chosen by the caller.",
         "graph": fitted.graph.to_dict(),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from html import escape
 from typing import Any
@@ -9,9 +10,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from equieffort.frames import Column, number
+from equieffort.frames import Bools, Floats, number
+from equieffort.problem import limits
 from equieffort.solvers import Status
 from equieffort.table import RecourseTable
+
+LOOKED_AT = 1000
+"""From so many people it is read how finely a feature is measured."""
 
 
 @dataclass(frozen=True)
@@ -24,41 +29,57 @@ class Step:
     before: Any
     after: Any
     cost: float
+    places: int | None = None
+    """Decimals worth showing: one more than the data have."""
+    least: float = float("-inf")
+    most: float = float("inf")
+    """Where the person may set it; what is shown stays inside."""
 
     @property
     def shown(self) -> Any:
         """The value as it is shown: one that is set is rounded away from the fact, so that doing it is enough."""
-        if self.kind != "set" or isinstance(self.after, str | bool | int):
+        if isinstance(self.after, str | bool | int):
             return self.after
-        return round_away(self.before, self.after)
+        if self.kind != "set":
+            return self.after if self.places is None else round(self.after, self.places)
+        coarse = round_away(self.before, self.after, places=self.places)
+        return coarse if self.least <= coarse <= self.most else round_away(self.before, self.after)
 
     def __str__(self) -> str:
-        before, after = _value(self.before), _value(self.shown)
+        before, after = written(self.before), written(self.shown)
         if self.kind == "hold":
             return f"keep {self.feature} at {before} although its causes change"
-        moved = "" if isinstance(self.before, str | bool) else f" ({self.shown - self.before:+,.6g})"
+        moved = "" if isinstance(self.before, str | bool) else f" ({_signed(self.shown - self.before)})"
         verb = "set" if self.kind == "set" else "then follows"
         if self.kind == "set":
             return f"{verb} {self.feature} from {before} to {after}{moved}, cost {self.cost:.4g}"
         return f"{self.feature} {verb} from {before} to {after}{moved}"
 
 
-def round_away(fact: float, value: float, digits: int = 6) -> float:
+def _signed(value: float) -> str:
+    return number(value) if value < 0 else f"+{number(value)}"
+
+
+def round_away(fact: float, value: float, digits: int = 6, places: int | None = None) -> float:
     """The value with a few digits, rounded away from the fact: the last step over a boundary is not rounded off.
 
     >>> round_away(30, 40.5000000001), round_away(30, 12.3456789), round_away(30, 40.5)
     (40.5001, 12.3456, 40.5)
+    >>> round_away(30, 40.51, places=1), round_away(50, 40.51, places=1)
+    (40.6, 40.5)
     """
     if value in (0.0, fact) or not np.isfinite(value):
         return value
-    places = digits - 1 - int(np.floor(np.log10(abs(value))))
+    most = digits - 1 - int(np.floor(np.log10(abs(value))))
+    places = most if places is None else min(places, most)
     near = round(value, places)
     if (near - value) * (value - fact) >= 0:
         return near
     return round(near + float(np.copysign(10.0**-places, value - fact)), places)
 
 
-def _value(value: Any) -> str:
+def written(value: Any) -> str:
+    """A value as it is shown to people."""
     return value if isinstance(value, str) else str(value) if isinstance(value, bool) else number(value)
 
 
@@ -73,6 +94,10 @@ class Explanation:
     bound: float
     steps: tuple[Step, ...]
     reason: str
+    stand_in: str = ""
+    """The kind of model that stands in for the system, if one does."""
+    recorded: str = ""
+    """Beside a stand-in what was decided according to the data: "favourable" or "unfavourable"."""
 
     def frame(self) -> pd.DataFrame:
         """One row a step or consequence."""
@@ -80,25 +105,84 @@ class Explanation:
         return pd.DataFrame([[getattr(step, name) for name in columns] for step in self.steps], columns=columns)
 
     def __str__(self) -> str:
-        head = f"Person {self.person} ({self.group}): "
+        lines = [f"Person {self.person} ({self.group}): {self._answer()}"]
+        acts = (step for step in self.steps if step.kind != "follows")
+        lines += [f"  {n}. {step}" for n, step in enumerate(acts, start=1)]
+        lines += [f"  -> {step}" for step in self.steps if step.kind == "follows"]
+        return "\n".join(lines + ([self._whose()] if self.stand_in else []))
+
+    def _answer(self) -> str:
+        whose = "the stand-in's decision" if self.stand_in else "the decision"
         if self.status == "not_needed":
-            return head + "the decision is favourable already; nothing is needed."
+            return f"{whose} is favourable already; nothing is needed."
         if self.status == "infeasible":
-            return head + f"no allowed action turns the decision. {self.reason}"
+            return f"no allowed action turns {whose}. {self.reason}"
         if self.status == "unknown":
-            return head + f"no action was found and none was excluded. {self.reason}"
+            return f"no action was found and none was excluded. {self.reason}"
         sure = "no cheaper action exists" if self.status == "optimal" else f"no action costs less than {self.bound:.4g}"
-        acts = [f"  {n}. {step}" for n, step in enumerate((s for s in self.steps if s.kind != "follows"), start=1)]
-        after = [f"  -> {step}" for step in self.steps if step.kind == "follows"]
+        if self.status == "feasible" and self.bound == 0:
+            sure = "what the cheapest costs is not known"
         why = f" {self.reason}" if self.reason else ""
-        return "\n".join([f"{head}turns the decision at a cost of {self.cost:.4g}; {sure}.{why}", *acts, *after])
+        return f"turns {whose} at a cost of {self.cost:.4g}; {sure}.{why}"
+
+    def _whose(self) -> str:
+        text = f"This is about a {self.stand_in} model trained on the decisions, not about the system that made them."
+        decided = "favourable" if self.status == "not_needed" else "unfavourable"
+        if not self.recorded:
+            return text
+        if self.recorded == decided:
+            return f"{text} The recorded decision is {self.recorded} too."
+        return (
+            f"{text} The recorded decision is {self.recorded}: for this person the stand-in decides otherwise, so "
+            "nothing here is about it."
+        )
 
     def _repr_html_(self) -> str:
         return f"<pre>{escape(str(self))}</pre>"
 
 
-def explain(table: RecourseTable, row: int) -> Explanation:
-    """Explain one row of the table."""
+@dataclass(frozen=True, eq=False)
+class Recorded:
+    """What was decided of each person according to the data, beside a stand-in that decides anew."""
+
+    is_known: Bools
+    is_favourable: Bools
+    """Meaningful where it is known."""
+
+    @property
+    def n(self) -> int:
+        """Of how many people it is known."""
+        return int(self.is_known.sum())
+
+    @property
+    def n_favourable(self) -> int:
+        """How many of them were decided favourably."""
+        return int((self.is_known & self.is_favourable).sum())
+
+    def word(self, row: int) -> str:
+        """The decision of one person in a word; empty if it is not known."""
+        if not self.is_known[row]:
+            return ""
+        return "favourable" if self.is_favourable[row] else "unfavourable"
+
+
+def recorded(table: RecourseTable, about: Mapping[str, Any]) -> Recorded | None:
+    """The recorded decisions of an audit of a stand-in, where it kept for whom they differ."""
+    kept = about.get("recorded")
+    if not isinstance(kept, dict):
+        return None
+    favourable = ~table.is_unfavourable
+    differs = np.asarray(kept["differs"], dtype=np.intp)
+    favourable[differs] = ~favourable[differs]
+    known = np.ones(len(table), dtype=bool)
+    known[np.asarray(kept["unknown"], dtype=np.intp)] = False
+    return Recorded(known, favourable)
+
+
+def explain(table: RecourseTable, row: int, about: Mapping[str, Any] | None = None) -> Explanation:
+    """Explain one row of the table; `about` says whether the decision is that of a stand-in."""
+    about = about or {}
+    stand_in, decided = about.get("surrogate"), recorded(table, about)
     status = Status(int(table.status[row]))
     one = np.array([row])
     steps: list[Step] = []
@@ -115,6 +199,8 @@ def explain(table: RecourseTable, row: int) -> Explanation:
         float(table.bound[row]),
         tuple(steps),
         reason,
+        str(stand_in["kind"]) if stand_in else "",
+        decided.word(row) if decided is not None and stand_in else "",
     )
 
 
@@ -127,16 +213,39 @@ def _steps(table: RecourseTable, one: Any) -> list[Step]:
     for b, k in enumerate(table.acts):
         if chosen[0, b]:
             kind = "set" if facts[k] != moved[k] else "hold"
-            steps.append(_step(detail.encoding.columns[k], kind, facts[k], moved[k], float(costs[b])))
+            steps.append(_step(table, k, kind, facts[k], moved[k], float(costs[b])))
     steps.sort(key=lambda step: step.kind, reverse=True)
     picked = {k for b, k in enumerate(table.acts) if chosen[0, b]}
-    for k, column in enumerate(detail.encoding.columns):
+    for k in range(len(facts)):
         if k not in picked and facts[k] != moved[k]:
-            steps.append(_step(column, "follows", facts[k], moved[k], 0.0))
+            steps.append(_step(table, k, "follows", facts[k], moved[k], 0.0))
     return steps
 
 
-def _step(column: Column, kind: str, before: float, after: float, cost: float) -> Step:
+def _step(table: RecourseTable, k: int, kind: str, before: float, after: float, cost: float) -> Step:
+    column = table.detail.encoding.columns[k]
     values = [column.decode(np.array([value]))[0] for value in (before, after)]
     plain = [value.item() if isinstance(value, np.generic) else value for value in values]
-    return Step(column.name, kind, plain[0], plain[1], cost)
+    if column.is_category:
+        return Step(column.name, kind, plain[0], plain[1], cost)
+    fact = np.array([before])
+    ends: dict[int, list[float]] = {-1: [-np.inf], 1: [np.inf]}
+    for limit in limits(table.detail.schema.feature(column.name)):
+        ends[limit.side].append(float(limit.at(fact)[0]))
+    places = decimals(table.detail.facts(slice(LOOKED_AT))[:, k])
+    return Step(
+        column.name, kind, plain[0], plain[1], cost, None if places is None else places + 1, max(ends[-1]), min(ends[1])
+    )
+
+
+def decimals(values: Floats, most: int = 4) -> int | None:
+    """How many decimals the values are given with; None if it is more than the most.
+
+    >>> decimals(np.array([36.0, 12.5])), decimals(np.array([1.0, 2.0])), decimals(np.array([1 / 3]))
+    (1, 0, None)
+    """
+    known = values[np.isfinite(values)]
+    for places in range(most + 1):
+        if np.allclose(known, known.round(places), rtol=0, atol=1e-9):
+            return places
+    return None

@@ -3,6 +3,9 @@
 Every export reads the audit and adds nothing to it. What is not defined, or has no limit, is null in JSON and empty in
 CSV. Cells that a spreadsheet would take for a formula get a leading apostrophe; numbers stay numbers.
 
+Nothing is kept back here: `report.suppress_below` is about the HTML page and the model card, which are made to be
+shared. Whoever shares an export shares the numbers of small groups too.
+
 >>> neutral("=1+1"), neutral("-3"), neutral("flat"), neutral(-3.0)
 ("'=1+1", "'-3", 'flat', -3.0)
 """
@@ -24,6 +27,7 @@ import pandas as pd
 from equieffort import __version__
 from equieffort._audit import Audit
 from equieffort.errors import ParameterError
+from equieffort.explain import recorded
 from equieffort.frames import number
 from equieffort.verdict import REASONS, Assessment, Finding, Verdict
 
@@ -55,8 +59,11 @@ def summary(audit: Audit) -> dict[str, Any]:
 
 
 def recourse_csv(audit: Audit) -> str:
-    """One line a person: label, group, status, cost, bound, do_*, delta_*, outside_limits, reason."""
-    frame = audit.recourse.frame()
+    """One line a person: label, group, status, cost, bound, do_*, delta_*, outside_limits, reason.
+
+    Beside a stand-in `recorded` says what was decided according to the data.
+    """
+    frame = recourse_frame(audit)
     frame.index.name = _label_name(frame)
     frame = frame.reset_index()
     for name in frame.columns:
@@ -69,6 +76,18 @@ def recourse_csv(audit: Audit) -> str:
     # The standard's line end; with it a lone carriage return in a cell is quoted too, and cannot begin a line.
     frame.to_csv(buffer, index=False, lineterminator="\r\n")
     return buffer.getvalue()
+
+
+def recourse_frame(audit: Audit) -> pd.DataFrame:
+    """Everybody's recourse, for an audit of a stand-in with the recorded decisions beside the status."""
+    frame = audit.recourse.frame()
+    decided = recorded(audit.recourse, audit.about)
+    if decided is not None:
+        name = "recorded"
+        while name in frame.columns:
+            name = f"{name}_"
+        frame.insert(frame.columns.get_loc("status") + 1, name, [decided.word(row) for row in range(len(frame))])
+    return frame
 
 
 def neutral(cell: Any) -> Any:
@@ -157,6 +176,7 @@ def _verdict(verdict: Verdict) -> dict[str, Any]:
     return {
         "outcome": verdict.outcome,
         "codes": list(verdict.codes),
+        "headline": verdict.headline,
         "text": str(verdict),
         "findings": [
             {
@@ -235,6 +255,6 @@ def need_parquet() -> None:
 
 def recourse_parquet(audit: Audit, path: Path) -> None:
     """The recourse table as Parquet, with the people's labels as its first column."""
-    table = audit.recourse.frame()
+    table = recourse_frame(audit)
     table.insert(0, table.index.name or "person", table.index.astype(str))
     table.to_parquet(path, index=False, engine="pyarrow")

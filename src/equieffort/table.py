@@ -13,7 +13,7 @@ import pandas as pd
 
 from equieffort.frames import Bools, Encoding, Floats
 from equieffort.groups import Groups
-from equieffort.problem import RecourseProblem
+from equieffort.problem import RecourseProblem, limits
 from equieffort.schema import Schema
 from equieffort.solvers import Solver, Status
 
@@ -286,6 +286,17 @@ class Saved(Detail):
     def reason(self, table: RecourseTable, row: int) -> str:
         """As it was when saved."""
         return self.texts.get(row, "")
+
+
+def starts_outside(schema: Schema, encoding: Encoding, facts: Floats) -> list[tuple[str, str, Bools]]:
+    """Feature, limit in words, and who starts beyond it; limits that nobody is beyond are left out."""
+    found = []
+    for k, column in enumerate(encoding.columns):
+        for limit in limits(schema.feature(column.name)):
+            who = facts[:, k] > limit.value if limit.side > 0 else facts[:, k] < limit.value
+            if not limit.relative and who.any():
+                found.append((column.name, limit.text, who))
+    return found
 
 
 def settings(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -184,4 +186,30 @@ def test_it_can_be_audited() -> None:
         sensitive="sex", protected="f", reference="m", favourable="yes", features={"income": "actionable"}
     )
     result = ee.audit(found.classifier, people, schema=schema, scm=scm)
-    assert result.about["classifier"] == "Pipeline"
+    assert result.about["classifier"] == "Pipeline ending in LogisticRegression"
+
+
+@pytest.mark.parametrize("labels", [None, "names", "twice"])
+def test_recorded_decisions_are_compared_with_those_of_the_model(labels: str | None) -> None:
+    rng = np.random.default_rng(4)
+    people = pd.DataFrame({"sex": ["f", "m"] * 60, "income": rng.normal(20, 5, 120)})
+    decided = np.where(people["income"] + rng.normal(0, 3, 120) > 20, "yes", "no")
+    if labels is not None:
+        people.index = [f"p{k % (120 if labels == 'names' else 119)}" for k in range(120)]
+    found = train_surrogate("logistic", people, decided, features=["income"], groups=people["sex"])
+    schema = ee.Schema(sensitive="sex", protected="f", favourable="yes", features={"income": "actionable"})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        scm = ee.StructuralCausalModel([], nodes=["sex", "income"]).fit(people)
+        table = ee.audit(found.classifier, people, schema=schema, scm=scm).recourse
+        part = ee.audit(found.classifier, people.iloc[7:50], schema=schema, scm=scm).recourse
+    differs = np.flatnonzero(found.classifier.predict(people[["income"]]) != decided).tolist()
+    assert differs
+    assert found.recorded(table, "yes") == {"differs": differs, "unknown": []}
+    if labels == "twice":
+        # The people left out cannot be told from those who stay.
+        assert found.recorded(part, "yes") is None
+    else:
+        assert found.recorded(part, "yes") == {"differs": [k - 7 for k in differs if 7 <= k < 50], "unknown": []}
+        fewer = replace(found, decisions=found.decisions.iloc[1:])
+        assert fewer.recorded(table, "yes") == {"differs": [k for k in differs if k > 0], "unknown": [0]}

@@ -9,12 +9,14 @@ from html.parser import HTMLParser
 from xml.etree import ElementTree
 
 import numpy as np
+import pandas as pd
 import pytest
 from tests.report.worlds import GROUPS, HOSTILE, hostile, world
 
 import equieffort as ee
 from equieffort.errors import ParameterError
 from equieffort.report import model_card, render
+from equieffort.report.blocks import Chart
 from equieffort.report.burdens import binding_limits
 from equieffort.report.material import Material
 from equieffort.report.page import outline
@@ -76,30 +78,35 @@ def cells(sections, name, caption):
 
 def test_sections_in_order_and_verdict_first(page):
     assert [i for i in page.ids if i in SECTIONS] == SECTIONS
-    assert page.text.index("Effort is unequal") < page.text.index("people were audited")
+    assert page.text.index("must work harder than people in 'birch'") < page.text.index("people were audited")
 
 
 def test_numbers_are_those_of_the_audit(audit, page):
     row = audit.by_group.set_index("group").loc["ash"]
-    assert f"{row['acr']:.3g} times the effort of birch" in page.text
-    assert f"{row['n_optimal']} of {row['n_unfavourable']} refused people in ash" in page.text
+    assert f"people in 'ash' must spend {round(row['acr'], 3):g} times the effort of 'birch'" in page.text
+    assert f"exists for {row['n_optimal']} of {row['n_unfavourable']} in 'ash'" in page.text
     found = {row[0]: row for row in cells(outline(audit), "people", "Everybody")}
     rates = audit.by_group.set_index("group")["favourable_rate"]
-    assert found["ash"][4] == f"{rates['ash'] * 100:.1f} %"
+    assert found["ash"][4] == f"{rates['ash']:.1%}"
     assert found["ash"][5] == f"{rates['ash'] / rates['birch']:.3g}"
     assert found["birch"][5] == "1"
     subgroup = audit.subgroup("job = 'cook'").comparisons[0]
-    levels = cells(outline(audit), "levels", "System and subgroups")
-    assert [f"{subgroup.acr:.3g}", f"{subgroup.rd * 100:+.1f} points"] == levels[2][6:8]
+    levels = cells(outline(audit), "levels", "Everybody and subgroups")
+    assert [row[:3] for row in levels] == [
+        ["everybody", "ash", "birch"], ["cooks: People with job = 'cook'", "ash", "birch"]
+    ]  # fmt: skip
+    assert levels[1][5:7] == [f"{round(subgroup.acr, 3):g}", f"{subgroup.rd * 100:+.1f}\N{NO-BREAK SPACE}points"]
+    others = cells(outline(audit), "levels", "Groups that are not judged")
+    assert [row[1] for row in others] == ["cedar", "cedar"]
 
 
 def test_curve_table_is_the_curve(audit):
-    rows = cells(outline(audit), "curve", "Mean ACR")
+    rows = cells(outline(audit), "curve", "Mean ratio")
     curve = audit.curve()
     assert len(rows) == len(curve)
     for row, record in zip(rows, curve.to_dict("records"), strict=True):
         assert row[:2] == [record["group"], record["against"]]
-        assert row[3] == ("–" if np.isnan(record["acr"]) else f"{record['acr']:.3g}")
+        assert row[3] == ("–" if np.isnan(record["acr"]) else f"{round(record['acr'], 3):g}")
         assert int(row[6]) == record["n_undefined"]
 
 
@@ -110,15 +117,25 @@ def test_individuals_are_those_of_the_audit(audit):
     assert ratios == sorted(ratios, reverse=True)
     for row in rows:
         found = audit.individual(int(row[0]))
-        expected = max(c.acr for c in found.comparisons if c.against == row[2])
-        assert row[3] == f"{expected:.3g}"
+        compared = next(c for c in found.comparisons if c.against == row[2])
+        assert row[3] == f"{round(compared.acr, 3):g}"
+        # Only groups that are judged, with enough people of either around a person who is worse off than the others.
+        assert {row[1], row[2]} == {"ash", "birch"}
+        assert min(compared.mine.n_unfavourable, compared.theirs.n_unfavourable) >= audit.criteria.min_people
+        assert row[6] == "no way" or audit.explain(int(row[0])).cost > compared.theirs.phi
 
 
 def test_k_nearest_are_the_neighbours_of_the_audit(audit):
     near = ee.Audit(audit.recourse, audit.criteria, ee.NearestK(70), audit.warnings, audit.about)
     for row in cells(outline(near), "individuals", "The 10 highest"):
         found = near.individual(int(row[0]))
-        assert row[3] == f"{max(c.acr for c in found.comparisons if c.against == row[2]):.3g}"
+        assert row[3] == f"{round(next(c.acr for c in found.comparisons if c.against == row[2]), 3):g}"
+
+
+def test_nobody_is_listed_where_too_few_are_nearby(audit):
+    strict = ee.Audit(audit.recourse, ee.Criteria(min_people=200), audit.neighbourhood, (), audit.about)
+    section = next(s for s in outline(strict) if s.name == "individuals")
+    assert [plain(block.words) for block in section.blocks][1:] == ["This holds for nobody."]
 
 
 def test_limits_are_counted_from_the_reasons(audit):
@@ -154,7 +171,7 @@ def test_actions_and_effort_add_up(audit):
     mine = changed[changed["group"] == "ash"]
     assert mix["fox", "ash"][2] == str(len(mine))
     assert mix["fox", "ash"][4] == f"{mine['delta_fox'].median():+,.4g}"
-    shares = [float(row[3].removesuffix(" %")) for row in cells(sections, "features", "Mean effort") if row[1] == "ash"]
+    shares = [float(row[3].removesuffix("%")) for row in cells(sections, "features", "Mean effort") if row[1] == "ash"]
     assert sum(shares) == pytest.approx(100, abs=0.3)
 
 
@@ -172,8 +189,10 @@ def test_weak_equations_and_leaving_the_data_are_said(audit):
 
 def test_a_stand_in_is_said_first(hostile_audit):
     text = Page(render(hostile_audit)).text
-    assert "trained to repeat the recorded decisions and agrees with 93.0 %" in text
-    assert text.index("The model itself was not audited") < text.index("Effort is")
+    assert "not the system that made them; it repeats 93.0% of decisions it has not seen" in text
+    assert text.index("This audits a logistic model") < text.index(
+        "INCONCLUSIVE" if "INCONCLUSIVE" in text else "People in"
+    )
 
 
 def test_recourse_actions_are_not_reasons(page):
@@ -249,7 +268,8 @@ def test_pictures_are_xml_with_words_for_those_who_cannot_see(hostile_audit):
 
 
 def test_each_picture_has_its_table(page):
-    assert page.tags.count("figure") == page.tags.count("details") == page.tags.count("svg") == 8
+    # One more disclosure has the comparisons that are not judged.
+    assert page.tags.count("figure") == page.tags.count("details") - 1 == page.tags.count("svg") == 8
 
 
 def test_loaded_and_live_audits_give_the_same_report(hostile_audit, tmp_path):
@@ -319,13 +339,34 @@ def test_no_small_count_is_left_in_any_table(audit):
 def test_group_below_the_minimum_has_no_numbers_at_all(audit):
     k = 30
     assert audit.by_group.set_index("group").loc["cedar", "n"] < k
-    for name, caption in (("verdict", "Both"), ("costs", "Effort"), ("features", "Mean"), ("actions", "Cheapest")):
+    for name, caption in (("verdict", "The two"), ("costs", "Effort"), ("features", "Mean"), ("actions", "Cheapest")):
         for row in cells(outline(audit, k), name, caption):
             if "cedar" in row[:2]:
                 assert not re.search(r"[1-9]", " ".join(row).replace(f"<{k}", ""))
     text = Page(render(audit, suppress_below=k)).text
     assert f"{len(audit.recourse)} people were audited" not in text
     assert "too small to be shown" in text or "cedar" not in [f.comparison.group for f in audit.verdict.findings]
+    for caption in ("Ratio around", "Groups that are not judged"):
+        for row in cells(outline(audit, k), "levels", caption):
+            if "cedar" in row[:3]:
+                # The other group's own counts are large enough to be shown.
+                assert not re.search(r"\d\.\d", " ".join(row))
+
+
+def test_spec_says_what_is_kept_back(audit):
+    asked = ee.Audit(
+        audit.recourse, audit.criteria, audit.neighbourhood, audit.warnings,
+        audit.about | {"suppress_below": 30, "title": "Loans *2026*", "data": {"path": "x.csv", "rows": 400}},
+    )  # fmt: skip
+    assert render(asked) == render(asked, suppress_below=30) != render(asked, suppress_below=0)
+    card = model_card(asked)
+    assert card == model_card(asked, suppress_below=30) != model_card(asked, suppress_below=0)
+    assert card.startswith("# Loans \\*2026\\*: equality of effort\n\nCounts from 1 to 29 are kept back")
+    assert "hold everything" in Page(render(asked)).text
+    # One group's size could be worked out from how many rows the data have.
+    for text in (Page(render(asked)).text, card):
+        assert "400" not in text
+        assert "x.csv" in text.replace("\\", "")
 
 
 def test_hidden_count_is_hidden_in_every_table(audit):
@@ -376,9 +417,92 @@ def test_model_card(audit, hostile_audit):
     assert "<script>" not in nasty
     assert "<b>" not in nasty
     rows = [line for line in nasty.splitlines() if line.startswith("|")]
-    assert all(len(re.findall(r"(?<!\\)\|", row)) in (4, 5, 6, 8, 10) for row in rows)
+    assert all(len(re.findall(r"(?<!\\)\|", row)) in (4, 5, 6, 7, 8, 10) for row in rows)
     assert html.unescape(nasty).count("שלום עולם") >= 2
 
 
 def test_model_card_keeps_small_groups_back(audit):
     assert re.search(r"\| cedar \| other \| &lt;30 \| &lt;30 \| hidden", model_card(audit, suppress_below=30))
+
+
+# -- plain words ------------------------------------------------------------------------------------------------------
+
+
+def test_unit_of_effort_is_said_before_it_is_used_in_a_table(audit, page):
+    prices = audit.about["cost"]["prices"]
+    said = f"An effort of 1 is what it costs to change 'script' by {1 / prices['script'][0]:.4g}"
+    assert said in page.text
+    assert "or to change 'job' to another value" in page.text
+    assert page.text.index(said) < page.text.index("The two measures")
+    rows = {row[0]: row[1:] for row in cells(outline(audit), "assumptions", "The change that costs")}
+    assert rows["job"][0] == "any other value: effort 1"
+    assert rows["long"] == ["9", "9"]
+
+
+@pytest.mark.parametrize("kind", ["Percentile", "Separable", "Own"])
+def test_other_costs_are_said_in_words(audit, kind):
+    cost = {
+        "Percentile": {"kind": kind, "percentiles": {"long": [list(range(100)), [(k + 1) / 100 for k in range(100)]]}},
+        "Separable": {"kind": kind, "separable": {"long": [0.0, 123456.0]}},
+        "Own": {"kind": "WeightedL1", "own": True, "prices": {"long": [2.0, 2.0]}},
+    }[kind]
+    made = ee.Audit(audit.recourse, audit.criteria, audit.neighbourhood, (), audit.about | {"cost": cost})
+    text = Page(render(made)).text
+    assert {
+        "Percentile": "A change costs the share of people it overtakes: to pass half of them costs 0.5.",
+        "Separable": "A change costs what the given functions say.",
+        "Own": "to change 'long' by 0.5 times its own value",
+    }[kind] in text
+    assert "123456" not in text
+    if kind == "Percentile":
+        assert cells(outline(made), "assumptions", "A change costs")[0] == ["long", "9", "49", "89"]
+
+
+def test_limits_that_people_start_outside_are_named(audit):
+    rows = cells(outline(audit), "assumptions", "People who start outside")
+    data = audit.recourse.frame()[["group"]].join(audit.recourse.data[["fox", "hebrew"]])
+    expected = [
+        ["hebrew", "plausible minimum -3", data["hebrew"] < -3],
+        ["hebrew", "plausible maximum 3", data["hebrew"] > 3],
+        ["fox", "upper limit 2", data["fox"] > 2],
+    ]
+    counted = {
+        (name, limit): [str(int((who & (data["group"] == g)).sum())) for g in ("ash", "cedar", "birch")]
+        for name, limit, who in expected
+        if who.any()
+    }
+    assert {(row[0], row[1]): row[2:] for row in rows} == counted
+    assert counted
+
+
+def test_names_of_measures_are_explained(page):
+    for words in ("ratio of efforts (ACR)", "gap (RD)", "95% band of each mean", "moves away from 1 towards the left"):
+        assert words in page.text
+    assert not re.search(r"\d \n?%", page.text)
+
+
+def test_pictures_of_many_groups_show_those_that_are_judged():
+    rng = np.random.default_rng(3)
+    n, groups = 900, [f"group {k}" for k in range(12)]
+    X = pd.DataFrame({"group": np.array(groups)[np.arange(n) % 12], "income": rng.normal(20, 5, n).round(1)})
+    schema = ee.Schema(
+        sensitive="group", protected="group 3", reference="group 0", favourable=True,
+        features={"income": ee.Feature("actionable", max_increase=6)},
+    )  # fmt: skip
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        scm = ee.StructuralCausalModel([], nodes=["group", "income"]).fit(X)
+        made = ee.audit(ee.LinearScore({"income": 1.0}, threshold=22.0), X, schema=schema, scm=scm)
+    sections = outline(made)
+    charts = {block.name: block for s in sections for block in s.blocks if isinstance(block, Chart)}
+    both = ["group 3 against group 0", "group 0 against group 3"]
+    assert [line.label for line in charts["acr"].given["lines"]] == both
+    assert [line.label for line in charts["individual-acr"].given["lines"]] == both
+    assert [line.label for line in charts["cost-spread"].given["lines"]] == ["group 3", "group 0"]
+    for name in ("mix", "effort", "limits"):
+        assert all(len(bars) == 2 for _, bars in charts[name].given["blocks"])
+    # The tables leave nobody out.
+    assert len(cells(sections, "costs", "Effort of those")) == 12
+    assert len(cells(sections, "levels", "Everybody and subgroups")) == 1
+    assert len(cells(sections, "levels", "Groups that are not judged")) == 10
+    assert "The picture shows the groups that are judged" in Page(render(made)).text

@@ -115,10 +115,11 @@ def test_actions_that_may_not_be_the_cheapest_are_counted(audits, texts):
 
 
 def test_shares_speak_of_known_actions_where_some_are_not(audits, texts):
-    assert "For 111 of 150 refused people in ash an action is known that turns it (74.0 %)" in texts["unsettled"]
+    ash = audits["unsettled"].by_group.set_index("group").loc["ash"]
+    assert f"An action is known for 111 of 150 in 'ash' (74.0%, {ash['n_unknown']} unknown)" in texts["unsettled"]
     assert "0 to unlimited" in texts["unsettled"]
     row = audits["many"].by_group.set_index("group").loc["ash"]
-    assert f"{row['n_optimal']} of {row['n_unfavourable']} refused people in ash have an action" in texts["many"]
+    assert f"An action exists for {row['n_optimal']} of {row['n_unfavourable']} in 'ash'" in texts["many"]
 
 
 def test_small_counts_of_the_unknown_are_kept_back(audits):
@@ -160,7 +161,7 @@ def test_many_people(audits):
     people = cells(sections, "people", "Everybody")
     assert sum(int(row[2].replace(",", "")) for row in people) == MANY
     assert len(cells(sections, "individuals", "The 10 highest")) == 10
-    curve = cells(sections, "curve", "Mean ACR")
+    curve = cells(sections, "curve", "Mean ratio")
     refused = {row[0]: int(row[3].replace(",", "")) for row in people}
     assert all(int(row[5].replace(",", "")) + int(row[6].replace(",", "")) == refused[row[0]] for row in curve)
 

@@ -12,6 +12,7 @@ import pandas as pd
 
 from equieffort.errors import DataError, ModelError, ParameterError, closest, label, listed, many, warn
 from equieffort.frames import read_frame, require_columns
+from equieffort.table import RecourseTable
 
 SURROGATES = ("logistic", "ridge", "linear_svc")
 FOLDS = 5
@@ -28,6 +29,26 @@ class Surrogate:
     n: int
     kind: str = ""
     folds: int = FOLDS
+    decisions: pd.Series | None = None
+    """What was decided, by the people's labels."""
+
+    def recorded(self, table: RecourseTable, favourable: Any) -> dict[str, list[int]] | None:
+        """Positions in the table for whom the record differs from the model, and of whom it has no decision.
+
+        None where the table's people cannot be told from their labels.
+        """
+        decided = self.decisions
+        if decided is None:
+            return None
+        if not decided.index.is_unique:
+            if len(decided) != len(table):
+                return None
+            decided = decided.set_axis(table.index)
+        at = decided.index.get_indexer(table.index)
+        wanted = (decided == favourable).to_numpy()
+        unknown = np.flatnonzero(at < 0)
+        differs = np.flatnonzero((at >= 0) & (wanted[at] == table.is_unfavourable))
+        return {"differs": differs.tolist(), "unknown": unknown.tolist()}
 
 
 def train_surrogate(
@@ -69,7 +90,8 @@ def train_surrogate(
     model = _pipeline(kind, frame, random_state)
     fitted, alike = _cross_validated(model, frame, labels, folds, random_state)
     by_group = {str(name): float(alike[names == name].mean()) for name in np.unique(names)}
-    return Surrogate(fitted, float(alike.mean()), by_group, len(frame), kind, folds)
+    decisions = pd.Series(labels, index=frame.index)
+    return Surrogate(fitted, float(alike.mean()), by_group, len(frame), kind, folds, decisions)
 
 
 def _cross_validated(

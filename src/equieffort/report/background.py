@@ -11,30 +11,40 @@ import numpy as np
 
 from equieffort import __version__
 from equieffort.errors import CODES, EquieffortError
-from equieffort.explain import Explanation
+from equieffort.explain import Explanation, written
 from equieffort.frames import number
-from equieffort.neighbours import Nearest, NearestK, Unsaved
+from equieffort.metrics import individual_ratios
+from equieffort.neighbours import Nearest, NearestK, Sweep, Unsaved
 from equieffort.problem import limits
 from equieffort.report.blocks import Block, Chart, Items, Pairs, Section, Source, Text
+from equieffort.report.burdens import binding_limits
 from equieffort.report.material import Material
+from equieffort.report.units import cost_table
 from equieffort.report.words import (
     HIDDEN,
-    MISSING,
     Cell,
     Name,
     Phrase,
     Table,
     Words,
     count,
+    effort,
     name_list,
     part,
-    ratio,
     say,
     share,
+    times,
 )
 from equieffort.scm.diagnostics import POOR_R2
+from equieffort.solvers import Status
+from equieffort.table import starts_outside
 
 MOST_PEOPLE = 10
+DATA = {"path": "file", "sha256": "SHA-256"}
+SUPPRESSED = (
+    "counts from 1 to {}, and what would give them away, on this page and in the model card; the audit file, the JSON, "
+    "the table of recourse and what the commands print hold everything"
+)
 
 
 def graph(material: Material) -> Section:
@@ -70,7 +80,7 @@ def assumptions(material: Material) -> Section:
         )
     ]
     blocks += _weak(material)
-    blocks += [_equations(material), _cost(material), _limits(material), _leaving(material)]
+    blocks += [_equations(material), cost_table(material), _limits(material), *_outside(material), _leaving(material)]
     return Section("assumptions", "Assumptions", blocks)
 
 
@@ -105,19 +115,6 @@ def _equations(material: Material) -> Table:
     return Table("Structural equations", ("equation", "R2: variance explained", "remark"), rows, frozenset({2}))
 
 
-def _cost(material: Material) -> Table:
-    given = dict(material.audit.about.get("cost") or {})
-    kind = given.pop("kind", "not recorded")
-    rows: list[list[Cell]] = []
-    if isinstance(prices := given.get("prices"), dict):
-        unit = " times the own value" if given.get("own") else ""
-        for name, prices_of in prices.items():
-            rows.append([Name(name), *(f"{number(1 / price)}{unit}" if price else MISSING for price in prices_of)])
-        return Table(f"The change that costs an effort of 1 ({kind})", ("feature", "upwards", "downwards"), rows)
-    rows = [[Name(key), MISSING if value is None else (Name(value),)] for key, value in given.items()]
-    return Table(f"Cost of a change ({kind})", ("setting", "value"), rows or [["none", ""]], frozenset({1}))
-
-
 def _limits(material: Material) -> Table:
     schema, encoding = material.table.detail.schema, material.table.detail.encoding
     rows: list[list[Cell]] = []
@@ -131,6 +128,30 @@ def _limits(material: Material) -> Table:
     return Table(
         "Roles, limits and weights", ("feature", "role", "kind", "limits", "weight"), rows, frozenset({1, 2, 3})
     )
+
+
+def _outside(material: Material) -> list[Block]:
+    """Who starts outside a declared limit, by the limit."""
+    table, guard = material.table, material.guard
+    outside = table.detail.outside()
+    if not outside.any():
+        return []
+    labels = [material.labels[code] for code in material.order]
+    members = [material.members(code) for code in material.order]
+    found = starts_outside(table.detail.schema, table.detail.encoding, material.facts)
+    named = np.zeros(len(table), dtype=bool)
+    rows: list[list[Cell]] = []
+    for name, text, who in found:
+        named |= who
+        seen = [not guard.hides(int((mine & ~who).sum())) for mine in members]
+        counts = [guard.count(int((mine & who).sum()), seen=s) for mine, s in zip(members, seen, strict=True)]
+        rows.append([Name(name), text, *counts])
+    if (rest := outside & ~named).any():
+        rows.append(
+            ["several at once", "a rule between features", *(guard.count(int((m & rest).sum())) for m in members)]
+        )
+    caption = "People who start outside a declared limit; for them it is widened to where they are"
+    return [Table(caption, ("feature", "limit", *map(Name, labels)), rows, frozenset({1}))]
 
 
 def _leaving(material: Material) -> Table:
@@ -151,11 +172,7 @@ def _leaving(material: Material) -> Table:
         n = int(np.sum((after < low - slack) | (after > high + slack)))
         ends = HIDDEN if guard.is_on else f"{number(low)} to {number(high)}"
         rows.append([Name(column.name), ends, guard.count(n)])
-    outside = int(table.detail.outside().sum())
-    caption = say(
-        "Actions that leave the range observed among the audited people ({} of them start outside the declared limits)",
-        guard.count(outside),
-    )
+    caption = "Actions that leave the range observed among the audited people"
     return Table(caption, ("feature", "observed range", "people whose action leaves it"), rows)
 
 
@@ -163,43 +180,31 @@ def _leaving(material: Material) -> Table:
 
 
 def individuals(material: Material) -> Section | None:
-    """Those whose own group must work hardest against the other among their neighbours; left out with suppression."""
-    title = "People most disadvantaged against their neighbours"
+    """Where the ratio around a person is highest; left out with suppression."""
+    title = "Where the ratio around a person is highest"
     if material.guard.is_on:
         return None
     near = material.near
     if isinstance(near, EquieffortError):
         return Section("individuals", title, [Text(("This cannot be computed: ", Phrase(near.what)), "note")])
-    found: list[tuple[float, int, int, int]] = []
-    for a, b in material.pairs:
-        centres, ratios = material.ratios(a, b)
-        found += [(-float(r), int(row), a, b) for row, r in zip(centres, ratios, strict=True) if not np.isnan(r)]
-    found.sort()
-    rows: list[list[Cell]] = []
-    place = {int(centre): k for k, centre in enumerate(near.sweep.centres)}
-    for value, row, a, b in found[:MOST_PEOPLE]:
-        phi = near.sweep.phi[place[row], 0]
-        told = material.audit.explain(position=row)
-        rows.append(
-            [
-                Name(told.person), Name(material.labels[a]), Name(material.labels[b]), ratio(-value),
-                ratio(float(phi[a])), ratio(float(phi[b])), ratio(told.cost), _does(told),
-            ]
-        )  # fmt: skip
+    rows = [_person(material, near.sweep, *one) for one in _hardest(material, near.sweep)[:MOST_PEOPLE]]
     text = (
-        f"Ranked by individual ACR among the {part(material.quantile)} of people most like them: the average effort "
-        "of their own group nearby over that of the other. The last column is a recourse action, not a reason for the "
-        "decision."
+        f"Around each refused person, among the {part(material.quantile)} of people most like them, the average effort "
+        "of their own group is divided by that of the other group. Listed are the highest of these ratios, for groups "
+        f"that are judged, where at least {material.audit.criteria.min_people} refused people of either group are "
+        "nearby, and only people who must themselves spend more than the other group does nearby, or have no way at "
+        "all. The ratio tells where a person stands, not what the person did. The last column is a recourse action, "
+        "not a reason for the decision."
     )
     if not rows:
-        return Section("individuals", title, [Text(text), Text("Around nobody is a ratio defined.", "note")])
+        return Section("individuals", title, [Text(text), Text("This holds for nobody.", "note")])
     table = Table(
-        f"The {len(rows)} highest individual ratios",
+        f"The {len(rows)} highest ratios" if len(rows) > 1 else "The only such person",
         (
             "person",
             "group",
             "against",
-            "ACR",
+            "ratio around the person",
             "own group nearby",
             "other group nearby",
             "own effort",
@@ -211,15 +216,46 @@ def individuals(material: Material) -> Section | None:
     return Section("individuals", title, [Text(text), table])
 
 
-def _does(told: Explanation) -> Words:
+def _hardest(material: Material, sweep: Sweep) -> list[tuple[int, int, int, int]]:
+    """Centre, person and both groups, by falling ratio above 1: whoever is worse off than the other group nearby."""
+    least, table = material.audit.criteria.min_people, material.table
+    found: list[tuple[float, int, int, int, int]] = []
+    for a, b in material.pairs:
+        if not material.is_judged(a, b):
+            continue
+        ratios = individual_ratios(sweep, a, b)[:, 0]
+        own = table.groups.codes[sweep.centres] == a
+        enough = (sweep.size[:, 0, a] >= least) & (sweep.size[:, 0, b] >= least)
+        stuck = table.status[sweep.centres] == Status.INFEASIBLE
+        harder = stuck | (table.cost[sweep.centres] > sweep.phi[:, 0, b])
+        for k in np.flatnonzero(own & enough & harder & (ratios > 1)).tolist():
+            found.append((-float(ratios[k]), int(sweep.centres[k]), k, a, b))
+    return [(k, row, a, b) for _, row, k, a, b in sorted(found)]
+
+
+def _person(material: Material, sweep: Sweep, centre: int, row: int, a: int, b: int) -> list[Cell]:
+    told, phi = material.audit.explain(position=row), sweep.phi[centre, 0]
+    own = "no way" if told.status == "infeasible" else effort(told.cost)
+    return [
+        Name(told.person), Name(material.labels[a]), Name(material.labels[b]), times(float(phi[a] / phi[b])),
+        effort(float(phi[a])), effort(float(phi[b])), own, _does(material, told),
+    ]  # fmt: skip
+
+
+def _does(material: Material, told: Explanation) -> Words:
     """The recourse action, or what stands in its way."""
     words: Words = ()
     for step in told.steps:
-        before, after = (Name(v if isinstance(v, str) else number(v)) for v in (step.before, step.shown))
+        before, after = (Name(written(value)) for value in (step.before, step.shown))
         form = {"set": "set {} from {} to {}", "hold": "keep {} at {}", "follows": "{} then follows from {} to {}"}
         values = (before,) if step.kind == "hold" else (before, after)
         words += (*(("; ",) if words else ()), *say(form[step.kind], Name(step.feature), *values))
-    return words or (Phrase(told.reason),)
+    if words:
+        return words
+    stops: Words = ()
+    for limit in binding_limits(material, told.reason):
+        stops += ("; " if stops else "none: ", *limit)
+    return stops
 
 
 # -- again ------------------------------------------------------------------------------------------------------------
@@ -242,8 +278,11 @@ def reproduction(material: Material, command: str) -> list[tuple[str, Cell]]:
     pairs.append(("Report written with", f"equieffort {__version__}, Python {platform.python_version()}"))
     pairs.append(("Audited people, SHA-256", hashlib.sha256(facts.tobytes()).hexdigest()))
     data = about.get("data")
+    # The number of rows would give away a group that is kept back.
+    few = any(material.guard.hides(stats.n) for stats in material.stats.values())
     for key, value in data.items() if isinstance(data, dict) else ():
-        pairs.append((f"Data, {key}", (Name(count(value) if isinstance(value, int) else value),)))
+        shown = HIDDEN if key == "rows" and few else count(value) if isinstance(value, int) else value
+        pairs.append((f"Data, {DATA.get(key, key)}", (Name(shown),)))
     seed = about.get("random_state", about.get("seed"))
     pairs.append(("Seed", "none recorded; the exact solver draws nothing" if seed is None else str(seed)))
     pairs.append(("Classifier", (Name(about.get("classifier", "not recorded")),)))
@@ -254,7 +293,7 @@ def reproduction(material: Material, command: str) -> list[tuple[str, Cell]]:
     pairs.append(("Neighbourhood", neighbourhood(material)))
     pairs.append(("Margin", number(float(about.get("margin") or 0.0))))
     if material.guard.is_on:
-        pairs.append(("Suppression", f"counts from 1 to {material.guard.k - 1}, and what would give them away"))
+        pairs.append(("Kept back", SUPPRESSED.format(material.guard.k - 1)))
     return pairs
 
 

@@ -40,6 +40,14 @@ class Source:
 
 
 @dataclass(frozen=True)
+class Folded:
+    """A table behind a disclosure."""
+
+    title: str
+    table: Table
+
+
+@dataclass(frozen=True)
 class Outcome:
     """The verdict's word."""
 
@@ -61,7 +69,7 @@ class Chart:
     """Whether the table stands open."""
 
 
-Block = Text | Items | Pairs | Source | Outcome | Chart | Table
+Block = Text | Items | Pairs | Source | Folded | Outcome | Chart | Table
 
 
 @dataclass(frozen=True)

@@ -24,9 +24,9 @@ from equieffort.report.words import (
     count,
     kept,
     plain,
-    ratio,
     share,
 )  # fmt: skip
+from equieffort.report.words import effort as amount
 from equieffort.solvers import Status
 
 MOST_REASONS = 12
@@ -47,28 +47,36 @@ def costs(material: Material) -> Section:
         told = len(mine) > 0 and seen.effort
         values = np.quantile(mine, (0.1, 0.25, 0.5, 0.75, 0.9)).tolist() if told else [np.nan] * 5
         mean = material.stats[label].phi if told else np.nan
-        shown = [ratio(v) if told or not len(mine) else HIDDEN for v in (*values, mean)]
+        shown = [amount(v) if told or not len(mine) else HIDDEN for v in (*values, mean)]
         rows.append([Name(label), guard.count(len(mine), seen=seen.parts), *shown])
-        if told:
+        if told and code in material.drawn:
             lines.append(ecdf(label, mine, k, guard.is_on))
     table = Table(
         "Effort of those who have an action",
-        ("group", "people", "10 %", "25 %", "median", "75 %", "90 %", "mean (Phi)"),
+        ("group", "people", "10%", "25%", "median", "75%", "90%", "mean"),
         rows,
     )
     intro = Text(
         "The further right a curve lies, the more effort its group must spend. Those of whom no action is known are "
-        "not in it."
+        f"not in it.{_not_drawn(material)}"
     )
     if not lines:
         return Section("costs", "How effort is spread", [intro, table])
-    described = "; ".join(f"{plain(row[0])}: median {plain(row[4])}" for row in rows)
+    drawn = [row for row, code in zip(rows, material.order, strict=True) if code in material.drawn]
+    described = "; ".join(f"{plain(row[0])}: median {plain(row[4])}" for row in drawn)
     chart = Chart(
         "step", "cost-spread", "Effort by group",
         f"Share of people with an action who need at most an effort. {described}.", table,
         {"lines": lines, "x_label": "effort", "y_label": "share of people", "steps": not guard.is_on},
     )  # fmt: skip
     return Section("costs", "How effort is spread", [intro, chart])
+
+
+def _not_drawn(material: Material) -> str:
+    """That a picture leaves groups out."""
+    if len(material.drawn) == len(material.order):
+        return ""
+    return " The picture shows the groups that are judged; the numbers behind it are about every group."
 
 
 # -- no recourse ------------------------------------------------------------------------------------------------------
@@ -136,12 +144,13 @@ def _proven(material: Material) -> list[Block]:
         bars = [
             Bar(g, found[g] if told[g] else np.nan, guard.count(found[g], seen=seen[g]), k)
             for k, g in enumerate(labels)
+            if material.order[k] in material.drawn
         ]
         blocks.append((_heading(limit), bars))
     described = "; ".join(f"{name}: " + ", ".join(f"{bar.label} {bar.text}" for bar in bars) for name, bars in blocks)
     text = (
         "No allowed action turns the decision for these people: proven, not merely not found. A person can be stopped "
-        "by several limits at once and is then counted under each."
+        f"by several limits at once and is then counted under each.{_not_drawn(material)}"
     )
     chart = Chart(
         "bars", "limits", "Limits that leave people without an action", f"{described}.", behind, {"blocks": blocks}
@@ -205,7 +214,8 @@ def actions(material: Material) -> Section:
                     _size(material, k, changed) if told else HIDDEN, guard.count(held, seen=told),
                 ]
             )  # fmt: skip
-            bars.append(Bar(label, rate(n, of) if told else np.nan, kept(mix, told), style))
+            if code in material.drawn:
+                bars.append(Bar(label, rate(n, of) if told else np.nan, kept(mix, told), style))
         blocks.append((column.name, bars))
     behind = Table(
         "Cheapest actions by feature",
@@ -220,7 +230,7 @@ def actions(material: Material) -> Section:
     )  # fmt: skip
     text = (
         "The cheapest action of each person may change one feature or several. To hold a feature is to keep it at its "
-        "value although its causes change. Changes that merely follow are not counted."
+        f"value although its causes change. Changes that merely follow are not counted.{_not_drawn(material)}"
     )
     return Section("actions", "What is asked of each group", [Text(text), chart])
 
@@ -259,8 +269,9 @@ def features(material: Material) -> Section:
             mean = float(material.costs[acting, b].mean()) if of else np.nan
             phi = material.stats[label].phi
             part = mean / phi if phi > 0 else np.nan
-            rows.append([Name(name), Name(label), kept(ratio(mean), told), kept(share(part), told)])
-            bars.append(Bar(label, mean if told else np.nan, kept(ratio(mean), told), style))
+            rows.append([Name(name), Name(label), kept(amount(mean), told), kept(share(part), told)])
+            if code in material.drawn:
+                bars.append(Bar(label, mean if told else np.nan, kept(amount(mean), told), style))
         blocks.append((name, bars))
     behind = Table(
         "Mean effort by feature over those who have an action",
@@ -270,6 +281,5 @@ def features(material: Material) -> Section:
     )
     described = "; ".join(f"{name}: " + ", ".join(f"{bar.label} {bar.text}" for bar in bars) for name, bars in blocks)
     chart = Chart("bars", "effort", "Mean effort by feature", f"{described}.", behind, {"blocks": blocks})
-    return Section(
-        "features", "Where the effort goes", [Text("For each group the features add up to its mean effort."), chart]
-    )
+    text = f"For each group the features add up to its mean effort.{_not_drawn(material)}"
+    return Section("features", "Where the effort goes", [Text(text), chart])

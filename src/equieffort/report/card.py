@@ -6,30 +6,34 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from equieffort.report import background, sections
+from equieffort.report import answer, background, sections
 from equieffort.report.blocks import Block, Chart, Text
 from equieffort.report.material import Material
-from equieffort.report.words import Cell, Guard, Name, Phrase, Table, clean, plain, ratio
+from equieffort.report.units import unit_of_effort
+from equieffort.report.words import Cell, Name, Phrase, Table, clean, plain, ratio
 
 if TYPE_CHECKING:
     from equieffort._audit import Audit
 
 
-def model_card(audit: Audit, *, suppress_below: int = 0) -> str:
+def model_card(audit: Audit, *, suppress_below: int | None = None) -> str:
     """The audit in Markdown: verdict, groups, assumptions, limits of what is said.
 
-    `suppress_below` keeps small counts back as in `render`.
+    `suppress_below` keeps small counts back as in `render`; left out, it is what the spec asked for.
     """
-    material = Material(audit, Guard(suppress_below))
+    material = Material.of(audit, suppress_below)
     about, criteria = audit.about, audit.criteria
     low, high = criteria.rule.ends(criteria.tau)
-    lines = ["# Equality of effort", ""]
-    if about.get("surrogate"):
-        lines += [_md(sections.surrogate(about["surrogate"])), ""]
-    lines += [f"**{audit.verdict.outcome.capitalize()}.** {sections.HEADLINES[audit.verdict.outcome]}", ""]
+    title = about.get("title")
+    lines = [f"# {_escape(str(title))}: equality of effort" if title else "# Equality of effort", ""]
+    if material.guard.is_on:
+        lines += [f"Counts from 1 to {material.guard.k - 1} are kept back, and so is what would give them away.", ""]
+    for words in answer.stand_in(material):
+        lines += [_md(words), ""]
+    lines += [f"**{audit.verdict.outcome.capitalize()}.** {_md(material.told(audit.verdict.headline))}", ""]
     for finding in audit.verdict.findings:
-        lines += [_md(sections.finding_words(material, finding)), ""]
-    for block in sections.unsettled(material):
+        lines += [_md(answer.finding_words(material, finding)), ""]
+    for block in answer.unsettled(material):
         lines += [_md(block.words), ""]
     lines += ["## What was measured", ""]
     lines += [
@@ -37,9 +41,11 @@ def model_card(audit: Audit, *, suppress_below: int = 0) -> str:
         f"efforts between groups (ACR, equal from {ratio(low)} to {ratio(high)}) and the difference of the shares "
         f"with an action (RD, equal below {criteria.epsilon * 100:g} percentage points).",
         "",
+        _md(unit_of_effort(material)),
+        "",
     ]
     lines += _table(_behind(sections.people(material).blocks))
-    lines += _table(next(b for b in sections.verdict(material).blocks if isinstance(b, Table)))
+    lines += _table(answer.measures(material))
     lines += ["## What it rests on", ""]
     for part in background.assumptions(material).blocks:
         if isinstance(part, Table):

@@ -13,6 +13,7 @@ import pandas as pd
 
 from equieffort.distances import Distance, Manhattan
 from equieffort.errors import EquieffortError, EquieffortWarning, collecting
+from equieffort.explain import Recorded, recorded
 from equieffort.frames import Bools, Floats
 from equieffort.metrics import PAPER_QUANTILES, acr_curve, group_stats, individual_ratios, neighbourhood_sweep
 from equieffort.neighbours import Nearest, NearestK, Sweep, Unsaved
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from equieffort._audit import Audit
 
 DEFAULT_QUANTILE = 0.2
+MOST_DRAWN = 4
+"""Groups, and comparisons, that one picture shows at most; the table behind it has all of them."""
 MOST_PAIRS = 2_000_000_000
 """Pairs of people compared at most; above that every so-many-th refused person is a centre."""
 
@@ -46,6 +49,12 @@ class Material:
     audit: Audit
     guard: Guard
 
+    @classmethod
+    def of(cls, audit: Audit, suppress_below: int | None = None) -> Material:
+        """The material of a report that keeps back what was asked for, by default what the spec asked for."""
+        asked = audit.about.get("suppress_below") or 0
+        return cls(audit, Guard(asked if suppress_below is None else suppress_below))
+
     @property
     def table(self) -> RecourseTable:
         """One row a person."""
@@ -55,6 +64,20 @@ class Material:
     def order(self) -> tuple[int, ...]:
         """Group codes as they are listed and coloured: those compared first, then the reference."""
         return (*self.table.groups.compared, self.table.groups.reference)
+
+    @cached_property
+    def judged(self) -> frozenset[str]:
+        """The groups that the verdict compares with the reference."""
+        return frozenset(finding.comparison.group for finding in self.audit.verdict.findings)
+
+    @cached_property
+    def drawn(self) -> tuple[int, ...]:
+        """Group codes that pictures show: all if they are few, otherwise those judged and the reference."""
+        if len(self.order) <= MOST_DRAWN:
+            return self.order
+        return tuple(
+            code for code in self.order if self.labels[code] in self.judged or code == self.table.groups.reference
+        )
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -158,6 +181,22 @@ class Material:
         return [(code, groups.reference) for code in groups.compared] + [
             (groups.reference, code) for code in groups.compared
         ]
+
+    def is_judged(self, a: int, b: int) -> bool:
+        """Whether the verdict judges these two groups against each other."""
+        return bool({self.labels[a], self.labels[b]} & self.judged)
+
+    @cached_property
+    def drawn_pairs(self) -> list[tuple[int, int]]:
+        """The pairs that pictures show: those judged, and where there are many only against the reference."""
+        found = [pair for pair in self.pairs if self.is_judged(*pair)]
+        few = len(found) <= MOST_DRAWN
+        return [(a, b) for a, b in found if few or b == self.table.groups.reference]
+
+    @cached_property
+    def recorded(self) -> Recorded | None:
+        """What was decided of each person according to the data, where a stand-in is audited."""
+        return recorded(self.table, self.audit.about)
 
     @cached_property
     def subgroups(self) -> list[tuple[str, Assessment]]:

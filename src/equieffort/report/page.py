@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup, escape
 
-from equieffort.report import background, burdens, sections
+from equieffort.report import answer, background, burdens, sections
 from equieffort.report.blocks import Chart, Section
 from equieffort.report.layers import graph_chart
 from equieffort.report.material import Material
 from equieffort.report.svg import bar_chart, line_chart, step_chart
-from equieffort.report.words import Cell, Guard, Name, Phrase, clean, plain
+from equieffort.report.words import Cell, Name, Phrase, clean, plain
 
 if TYPE_CHECKING:
     from equieffort._audit import Audit
@@ -28,7 +28,7 @@ DRAWN: dict[str, Callable[..., Markup]] = {
 }
 
 
-def render(audit: Audit, *, title: str = "", suppress_below: int = 0, command: str = "") -> str:
+def render(audit: Audit, *, title: str = "", suppress_below: int | None = None, command: str = "") -> str:
     """The report of an audit as one HTML file.
 
     Parameters
@@ -39,28 +39,29 @@ def render(audit: Audit, *, title: str = "", suppress_below: int = 0, command: s
         What the report is about, in a few words.
     suppress_below
         Counts of people from 1 to this number less one are not shown, nor what they could be worked out from, nor
-        single people. 0 shows everything.
+        single people. 0 shows everything; left out, it is what the spec asked for.
     command
         The command that made the audit, for whoever wants to repeat it.
     """
     from jinja2 import Environment, StrictUndefined
 
     found = outline(audit, suppress_below, command)
+    kept_back = Material.of(audit, suppress_below).guard.k
     environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined)
     environment.filters |= {"words": _words, "plain": plain, "drawn": _drawn}
     environment.tests["kind"] = _is_kind
     source = files("equieffort.report").joinpath("template.html").read_text(encoding="utf-8")
     page = environment.from_string(source).render(
-        title=title or TITLE, subtitle=TITLE if title else "", sections=found, suppressed=suppress_below
+        title=title or TITLE, subtitle=TITLE if title else "", sections=found, suppressed=kept_back
     )
     return clean(page)
 
 
-def outline(audit: Audit, suppress_below: int = 0, command: str = "") -> list[Section]:
+def outline(audit: Audit, suppress_below: int | None = None, command: str = "") -> list[Section]:
     """All sections in their order."""
-    material = Material(audit, Guard(suppress_below))
+    material = Material.of(audit, suppress_below)
     found = [
-        sections.verdict(material),
+        answer.verdict(material),
         sections.people(material),
         sections.levels(material),
         sections.curve(material),

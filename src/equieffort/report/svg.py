@@ -138,7 +138,7 @@ class Axes:
 
 
 def _tick(value: float, is_share: bool) -> str:
-    return f"{value * 100:g} %" if is_share else f"{value:,g}"
+    return f"{value * 100:g}%" if is_share else f"{value:,g}"
 
 
 def _rule(x1: float, y1: float, x2: float, y2: float, colour: str, dash: str = "", width: float = 1) -> Markup:
@@ -174,7 +174,9 @@ def _stroke(points: Sequence[tuple[float, float]], style: int, *, steps: bool = 
     )
 
 
-def _legend(lines: Sequence[Line], top: float, *, marks: bool, note: str = "") -> tuple[list[Markup], float]:
+def _legend(
+    lines: Sequence[Line], top: float, *, marks: bool, note: str = "", band: str = ""
+) -> tuple[list[Markup], float]:
     parts, at = [], top
     for line in lines:
         parts.append(_stroke([(LEFT, at), (LEFT + 34, at)], line.style))
@@ -182,9 +184,15 @@ def _legend(lines: Sequence[Line], top: float, *, marks: bool, note: str = "") -
             parts.append(_mark(LEFT + 17, at, line.style))
         parts.append(text(LEFT + 42, at + 4.5, cut(line.label, WIDTH - LEFT - 50)))
         at += 20
-    if note:
-        parts.append(Markup('<rect x="{}" y="{}" width="34" height="11" fill="#d9d9d9"/>').format(LEFT, _n(at - 6)))
-        parts.append(text(LEFT + 42, at + 4.5, cut(note, WIDTH - LEFT - 50)))
+    for words, fills in ((note, ("#d9d9d9",)), (band, tuple(COLOURS[line.style % len(COLOURS)] for line in lines[:4]))):
+        if not words:
+            continue
+        for k, fill in enumerate(fills):
+            wide = 34 / len(fills)
+            box = '<rect x="{}" y="{}" width="{}" height="11" fill="{}" fill-opacity="{}"/>'
+            opacity = "1" if words == note else "0.16"
+            parts.append(Markup(box).format(_n(LEFT + k * wide), _n(at - 6), _n(wide), fill, opacity))
+        parts.append(text(LEFT + 42, at + 4.5, cut(words, WIDTH - LEFT - 50)))
         at += 20
     return parts, at
 
@@ -202,7 +210,7 @@ def _runs(line: Line) -> list[list[int]]:
 
 def line_chart(
     name: str, title: str, described: str, lines: Sequence[Line], *, x_label: str, y_label: str,
-    equal: tuple[float, float], equal_label: str,
+    equal: tuple[float, float], equal_label: str, band_label: str = "",
 ) -> Markup:  # fmt: skip
     """Lines with bands against a share of people; the range that counts as equal is grey."""
     values = [v for line in lines for v in (*line.y, *line.low, *line.high) if isfinite(v)] or [1.0]
@@ -225,7 +233,7 @@ def line_chart(
         for run in _runs(line):
             parts.append(_stroke([(axes.x(line.x[k]), axes.y(line.y[k])) for k in run], line.style))
             parts += [_mark(axes.x(line.x[k]), axes.y(line.y[k]), line.style) for k in run]
-    legend, bottom = _legend(lines, TOP + PLOT + 62, marks=True, note=equal_label)
+    legend, bottom = _legend(lines, TOP + PLOT + 62, marks=True, note=equal_label, band=band_label)
     return frame(name, title, described, WIDTH, bottom, [*parts, *legend])
 
 

@@ -20,6 +20,7 @@ from equieffort.solvers import Status
 from equieffort.stats import EffortStats
 
 HIDDEN = "hidden"
+NO_BREAK = "\N{NO-BREAK SPACE}"
 MISSING = "–"
 LONG, SMALL = 40, 14
 
@@ -71,7 +72,7 @@ def name_list(names: Sequence[str]) -> Words:
 
 
 def ratio(value: float) -> str:
-    """A ratio or an effort to three digits; what is not defined says so.
+    """A ratio to three digits; what is not defined says so.
 
     >>> ratio(1.23456), ratio(0.0123456), ratio(float("nan")), ratio(float("inf"))
     ('1.23', '0.0123', '–', 'unlimited')
@@ -81,31 +82,53 @@ def ratio(value: float) -> str:
     return "unlimited" if isinf(value) else f"{value:,.3g}" if abs(value) < 1000 else number(round(value))
 
 
+def times(value: float) -> str:
+    """A ratio of efforts as the verdict writes it.
+
+    >>> times(1.23456), times(0.6), times(float("inf"))
+    ('1.235', '0.6', 'unlimited')
+    """
+    if isnan(value):
+        return MISSING
+    return "unlimited" if isinf(value) else number(round(value, 3))
+
+
+def effort(value: float) -> str:
+    """An effort to four digits, so that a ratio can be worked out again.
+
+    >>> effort(0.123456), effort(12345.6), effort(float("nan"))
+    ('0.1235', '12,346', '–')
+    """
+    if isnan(value):
+        return MISSING
+    return "unlimited" if isinf(value) else f"{value:,.4g}" if abs(value) < 1000 else number(round(value))
+
+
 def share(value: float) -> str:
     """A share in per cent.
 
     >>> share(0.8064), share(float("nan"))
-    ('80.6 %', '–')
+    ('80.6%', '–')
     """
-    return f"{value * 100:.1f} %" if isfinite(value) else MISSING
+    return f"{value:.1%}" if isfinite(value) else MISSING
 
 
 def part(value: float) -> str:
     """A share that somebody chose, with no more digits than needed.
 
     >>> part(0.2), part(0.125)
-    ('20 %', '12.5 %')
+    ('20%', '12.5%')
     """
-    return f"{value * 100:.4g} %"
+    return f"{value * 100:.4g}%"
 
 
 def points(value: float) -> str:
-    """A difference of shares in percentage points, with its sign.
+    """A difference of shares in percentage points, with its sign, on one line.
 
-    >>> points(0.0998), points(-0.5)
-    ('+10.0 points', '-50.0 points')
+    >>> [points(value).replace(NO_BREAK, "_") for value in (0.0998, -0.5)]
+    ['+10.0_points', '-50.0_points']
     """
-    return f"{value * 100:+.1f} points" if isfinite(value) else MISSING
+    return f"{value * 100:+.1f}{NO_BREAK}points" if isfinite(value) else MISSING
 
 
 def count(value: int) -> str:
@@ -117,7 +140,7 @@ def interval(low: float, high: float, form: str = "ratio") -> str:
     """Where a number certainly lies."""
     if isnan(low) and isnan(high):
         return MISSING
-    shown = points if form == "points" else ratio
+    shown = points if form == "points" else times
     return "exact" if low == high else f"{shown(low)} to {shown(high)}"
 
 

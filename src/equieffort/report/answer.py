@@ -1,0 +1,189 @@
+"""The answer, first of all things: whose decisions were audited, the verdict in its own words, and what they mean."""
+
+from __future__ import annotations
+
+from math import isnan
+
+from equieffort.frames import number
+from equieffort.metrics import Comparison
+from equieffort.report.blocks import Block, Outcome, Section, Text
+from equieffort.report.material import Material
+from equieffort.report.units import unit_of_effort
+from equieffort.report.words import (
+    Cell,
+    Name,
+    Table,
+    Words,
+    count,
+    effort,
+    interval,
+    kept,
+    name_list,
+    points,
+    ratio,
+    say,
+    share,
+    times,
+)
+from equieffort.solvers import Status
+from equieffort.verdict import REASONS, Finding, Surrogate
+
+HEAD = ("group", "against", "ratio of efforts", "gap in possible recourse")
+BETWEEN = ("the ratio certainly lies in", "the gap certainly lies in")
+
+
+def verdict(material: Material) -> Section:
+    """The answer in a sentence, with its numbers and what they mean."""
+    audit = material.audit
+    blocks: list[Block] = [Text(words, "warning") for words in stand_in(material)]
+    blocks.append(Outcome(audit.verdict.outcome, material.told(audit.verdict.headline)))
+    blocks += [Text(finding_words(material, finding), "lead") for finding in audit.verdict.findings]
+    blocks += unsettled(material)
+    blocks += [Text(unit_of_effort(material)), Text(terms(material), "note"), measures(material)]
+    return Section("verdict", "Verdict", blocks)
+
+
+def stand_in(material: Material) -> list[Words]:
+    """Whose decisions these are, if they are those of a model trained to repeat others."""
+    found = material.audit.verdict.surrogate
+    if found is None:
+        return []
+    words: Words = material.told(str(found))
+    if material.guard.is_on:
+        words = _stand_in_kept_back(material, found)
+    about = chance(material)
+    return [(*words, *((" ", about) if about else ()), " Everything below is about this stand-in.")]
+
+
+def _stand_in_kept_back(material: Material, found: Surrogate) -> Words:
+    """The same without shares from which the number of a few people could be worked out."""
+    told = {}
+    for label, value in found.by_group.items():
+        n = material.stats[label].n if label in material.stats else 0
+        told[label] = not material.guard.hides(n, round(n * value), n - round(n * value))
+    groups: Words = ()
+    if all(told.values()):
+        for label, value in found.by_group.items():
+            groups += (", " if groups else " (", Name(repr(label)), f" {share(value)}")
+        groups += (")",)
+    words = say(
+        "This audits a {} model trained on the decisions, not the system that made them; it repeats {} of decisions it "
+        "has not seen{}.",
+        found.kind, share(found.agreement), groups,
+    )  # fmt: skip
+    if found.agrees:
+        return words
+    short = [label for label, value in found.by_group.items() if value < found.required]
+    where: Words = (" overall",) if found.agreement < found.required else ()
+    if short:
+        where += (" and" if where else "", " for ", *name_list([repr(label) for label in short]))
+    return (
+        *words,
+        *say(" It repeats fewer of the decisions than the {} asked for{}, so nothing is concluded.",
+             share(found.required), where),
+    )  # fmt: skip
+
+
+def chance(material: Material) -> str:
+    """How many decisions a rule would repeat that gives everybody the commoner one."""
+    known = material.recorded
+    if known is None or not known.n:
+        return ""
+    favourable = known.n_favourable / known.n
+    if material.guard.hides(known.n_favourable, known.n - known.n_favourable):
+        return ""
+    which = "favourable" if favourable >= 0.5 else "unfavourable"
+    return f"To call every decision {which} would repeat {share(max(favourable, 1 - favourable))}."
+
+
+def finding_words(material: Material, finding: Finding) -> Words:
+    """One comparison for a committee: the verdict's own sentence, or what of it may be shown."""
+    guard, c = material.guard, finding.comparison
+    if not guard.is_on:
+        return material.told(finding.sentence)
+    mine, theirs = guard.seen(c.mine), guard.seen(c.theirs)
+    group, against = Name(repr(c.group)), Name(repr(c.against))
+    words: Words = ("Of the stand-in alone, not of the decisions: ",) if "SURROGATE" in finding.codes else ()
+    first = len(words)
+    if not isnan(c.acr) and mine.effort and theirs.effort:
+        words += say(
+            "On average people in {} must spend {} times the effort of {} to turn an unfavourable decision ({} against "
+            "{}). ",
+            group, times(c.acr), against, effort(c.mine.phi), effort(c.theirs.phi),
+        )  # fmt: skip
+    if mine.parts and theirs.parts and c.mine.n_unfavourable and c.theirs.n_unfavourable:
+        words += say(
+            "An action {} for {} of {} in {} ({}) and for {} of {} in {} ({}). ",
+            "is known" if c.mine.n_unknown or c.theirs.n_unknown else "exists",
+            count(c.mine.n_acting), count(c.mine.n_unfavourable), group, share(c.mine.rho),
+            count(c.theirs.n_acting), count(c.theirs.n_unfavourable), against, share(c.theirs.rho),
+        )  # fmt: skip
+    if len(words) == first:
+        words += say("People in {} against people in {}: ", group, against)
+        if not (mine.rate and theirs.rate):
+            words += ("the counts are too small to be shown. ",)
+    return (*words, " ".join(REASONS.get(code, code) for code in finding.codes if code != "SURROGATE"))
+
+
+UNSETTLED = {
+    Status.UNKNOWN: "Of {} ({}) it is not known whether they have an action: none was found, and none excluded. They "
+    "count as people without an action in the shares, and not at all in the average efforts; the ranges called certain "
+    "allow for them.",
+    Status.FEASIBLE: "Of {} ({}) an action is known that may not be the cheapest. It is counted at what it costs; the "
+    "ranges called certain allow for a cheaper one.",
+}
+
+
+def unsettled(material: Material) -> list[Text]:
+    """Of whom nothing is known, and whose action may not be the cheapest."""
+    found = []
+    for status, words in UNSETTLED.items():
+        total, exact = 0, True
+        by_group: Words = ()
+        for code in material.order:
+            stats = material.stats[material.labels[code]]
+            n = stats.count(status)
+            rest = stats.count(Status.OPTIMAL) if status == Status.FEASIBLE else 0
+            shown = material.guard.count(n, seen=material.guard.seen(stats).parts and not material.guard.hides(rest))
+            total, exact = total + n, exact and shown == count(n)
+            by_group += (*((", ",) if by_group else ()), Name(material.labels[code]), f" {shown}")
+        if total:
+            people = f"{count(total) if exact else 'some'} refused {'person' if exact and total == 1 else 'people'}"
+            found.append(Text(say(words, people, by_group)))
+    return found
+
+
+def terms(material: Material) -> Words:
+    """What equal means here, and what the numbers do not say."""
+    criteria = material.audit.criteria
+    low, high = criteria.rule.ends(criteria.tau)
+    sure = "" if criteria.certified else " The numbers are estimates: what is not solved to the end could change them."
+    return (
+        f"Equal means here: the ratio of average efforts lies from {ratio(low)} to {ratio(high)}, and the shares of "
+        f"refused people who have an action differ by less than {number(criteria.epsilon * 100)} percentage points. "
+        "Refused means: decided unfavourably. The numbers are about the people in these data; how much they would "
+        f"differ for other people of the same kind is not considered.{sure}",
+    )
+
+
+def measures(material: Material) -> Table:
+    """Both measures of the comparisons that are judged."""
+    compared = [c for c in material.audit.system.comparisons if c.group in material.judged]
+    # Columns that would only say "exact" say nothing.
+    exact = all(low == high or isnan(low) for c in compared for low, high in (c.acr_interval, c.rd_interval))
+    rows = [_compared(material, c, exact) for c in compared]
+    return Table("The two measures", HEAD if exact else (*HEAD, *BETWEEN), rows, frozenset({1}))
+
+
+def _compared(material: Material, c: Comparison, exact: bool) -> list[Cell]:
+    mine, theirs = material.guard.seen(c.mine), material.guard.seen(c.theirs)
+    both, parts = mine.effort and theirs.effort, mine.parts and theirs.parts
+    row: list[Cell] = [Name(c.group), Name(c.against), kept(times(c.acr), both), kept(points(c.rd), parts)]
+    if not exact:
+        row += [kept(interval(*c.acr_interval), both and parts), kept(interval(*c.rd_interval, "points"), parts)]
+    return row
+
+
+def outcome(finding: Finding) -> str:
+    """The outcome of a finding in a table."""
+    return "not concluded" if "SURROGATE" in finding.codes else finding.outcome

@@ -1,0 +1,84 @@
+"""What an effort of 1 is: in a sentence where effort is first spoken of, and for every feature in a table."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from equieffort.frames import number
+from equieffort.report.material import Material
+from equieffort.report.words import MISSING, Cell, Name, Table, Words, ratio, say
+
+SAID = 2
+"""So many features are named where effort is first spoken of."""
+LOW, MIDDLE, HIGH = 0.1, 0.5, 0.9
+
+
+def unit_of_effort(material: Material) -> Words:
+    """Effort in words, with the first features as examples."""
+    cost = material.audit.about.get("cost") or {}
+    words: Words = ("Effort has no unit of its own: what all changes of a person cost is added up. ",)
+    examples: list[Words] = []
+    if isinstance(prices := cost.get("prices"), dict):
+        for name, (up, down) in list(prices.items())[:SAID]:
+            rise = up or down
+            by = f"{ratio(1 / rise)} times its own value" if cost.get("own") else _amount(1 / rise)
+            verb = "change" if up == down else "raise" if up else "lower"
+            examples.append(say("to {} {} by {}", verb, Name(repr(name)), by))
+    elif "percentiles" in cost:
+        words += ("A change costs the share of people it overtakes: to pass half of them costs 0.5. ",)
+    elif cost:
+        words += ("A change costs what the given functions say. ",)
+    weights = _categories(material)
+    whole = [name for name, weight in weights.items() if weight == 1]
+    if whole:
+        examples.append(say("to change {} to another value", Name(repr(whole[0]))))
+    if examples:
+        joined: Words = examples[0]
+        for k, example in enumerate(examples[1:], start=2):
+            joined += (" or " if k == len(examples) else ", ", *example)
+        words += say("An effort of 1 is what it costs {}", joined)
+        others = (len(prices) if isinstance(prices, dict) else 0) + len(weights) - len(examples)
+        words += ("; the other features are listed under Assumptions." if others > 0 else ".",)
+    return words
+
+
+def _amount(value: float) -> str:
+    return f"{value:,.4g}" if abs(value) < 9999.5 else number(round(value))
+
+
+def _categories(material: Material) -> dict[str, float]:
+    """Actionable categories, and what changing each costs."""
+    schema, encoding = material.table.detail.schema, material.table.detail.encoding
+    return {n: schema.feature(n).weights[0] for n in schema.actionable if encoding[n].is_category}
+
+
+def cost_table(material: Material) -> Table:
+    """What a change of each actionable feature costs."""
+    given = dict(material.audit.about.get("cost") or {})
+    kind = given.pop("kind", "not recorded")
+    if isinstance(prices := given.get("prices"), dict):
+        unit = " times the own value" if given.get("own") else ""
+        rows: list[list[Cell]] = [
+            [Name(name), *(f"{number(1 / price)}{unit}" if price else MISSING for price in of)]
+            for name, of in prices.items()
+        ]
+        table = Table(f"The change that costs an effort of 1 ({kind})", ("feature", "upwards", "downwards"), rows)
+    elif isinstance(curves := given.get("percentiles"), dict):
+        rows = [[Name(name), *_percentiles(curve)] for name, curve in curves.items()]
+        heads = tuple(f"{at:.0%} of people are at most at" for at in (LOW, MIDDLE, HIGH))
+        table = Table(f"A change costs the share of people it overtakes ({kind})", ("feature", *heads), rows)
+    else:
+        named = {str(name) for value in given.values() if isinstance(value, dict) for name in value}
+        rows = [[Name(name), "by a function that was given"] for name in sorted(named)]
+        table = Table(f"Cost of a change ({kind})", ("feature", "cost"), rows or [["not recorded", ""]])
+    width = len(table.head) - 2
+    for name, weight in _categories(material).items():
+        table.rows.append([Name(name), f"any other value: effort {number(weight)}", *[""] * width])
+    return table
+
+
+def _percentiles(curve: Any) -> list[Cell]:
+    values, shares = (np.asarray(part, dtype=np.float64) for part in curve)
+    return [number(float(values[min(int(np.searchsorted(shares, at)), len(values) - 1)])) for at in (LOW, MIDDLE, HIGH)]

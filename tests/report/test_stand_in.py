@@ -1,0 +1,76 @@
+"""A report on a stand-in says what the verdict says, and which group the stand-in fails."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from tests.report.test_report import Page, cells
+from tests.report.worlds import world
+
+import equieffort as ee
+from equieffort.exports import summary
+from equieffort.report import model_card, render
+from equieffort.report.page import outline
+
+
+def stand_in(audit: ee.Audit, required: float, **by_group: float) -> ee.Audit:
+    about = {"kind": "logistic", "agreement": 0.93, "by_group": by_group, "required": required}
+    return replace(audit, about=audit.about | {"surrogate": about})
+
+
+@pytest.fixture(scope="module")
+def audit() -> ee.Audit:
+    return world(subgroups={"cooks": "job = 'cook'"})
+
+
+@pytest.fixture(scope="module")
+def failing(audit) -> ee.Audit:
+    """Good enough over all, not for the protected group; cedar is not judged."""
+    return stand_in(audit, 0.9, ash=0.88, birch=0.96, cedar=0.5)
+
+
+def plain(card: str) -> str:
+    return card.replace("\\", "").replace("&lt;", "<")
+
+
+def test_page_card_and_json_say_what_the_verdict_says(audit, failing):
+    for made in (audit, failing, stand_in(audit, 0.8, ash=0.88, birch=0.96)):
+        verdict = made.verdict
+        assert summary(made)["verdict"]["headline"] == verdict.headline
+        for text in (Page(render(made)).text, plain(model_card(made))):
+            assert verdict.headline in text
+            for finding in verdict.findings:
+                assert finding.sentence in text
+            if verdict.surrogate is not None:
+                assert str(verdict.surrogate) in text
+
+
+def test_the_group_that_falls_short_is_named(failing):
+    for text in (Page(render(failing)).text, plain(model_card(failing))):
+        assert "for 'ash' only 88.0% of the decisions, less than the 90.0% asked for" in text
+        assert "50.0%" not in text  # of nobody who is judged
+
+
+def test_nothing_is_concluded_at_any_level_of_a_failing_stand_in(failing):
+    outcomes = {row[-1] for row in cells(outline(failing), "levels", "Everybody and subgroups")}
+    assert outcomes == {"not concluded"}
+    assert {f["outcome"] for f in summary(failing)["verdict"]["findings"]} == {"inconclusive"}
+
+
+def test_small_groups_of_a_stand_in_are_kept_back(audit):
+    n = int(audit.by_group.set_index("group").loc["cedar", "n"])
+    protected = replace(audit, recourse=replace(audit.recourse, groups=_protecting(audit, "cedar")))
+    made = stand_in(protected, 0.9, ash=0.93, birch=0.93, cedar=1 - 2 / n)
+    for text in (Page(render(made)).text, plain(model_card(made))):
+        assert f"'cedar' {1 - 2 / n:.1%}" in text
+    for k in (10, n + 1):
+        for text in (Page(render(made, suppress_below=k)).text, plain(model_card(made, suppress_below=k))):
+            assert f"{1 - 2 / n:.1%}" not in text
+            assert "'ash' 93.0%" not in text
+            assert "'cedar'" in text
+
+
+def _protecting(audit, label):
+    groups = audit.recourse.groups
+    return replace(groups, protected=(*groups.protected, groups.labels.index(label)))
