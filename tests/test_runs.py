@@ -11,10 +11,10 @@ import pytest
 
 import equieffort as ee
 from equieffort import recourse
-from equieffort.errors import DataError, EquieffortError, EquieffortWarning, ParameterError
+from equieffort.errors import EquieffortError, EquieffortWarning, ParameterError
 from equieffort.models import train_surrogate
-from equieffort.runs import check_filled, estimate, file_hash, prepare, run_spec, unfilled
-from equieffort.spec import parse_spec
+from equieffort.runs import Estimate, check_filled, estimate, file_hash, prepare, run_spec, unfilled
+from equieffort.spec import SpecError, parse_spec
 
 SPEC = """
 title: A town
@@ -103,6 +103,43 @@ def test_the_estimate_counts_what_the_audit_solves(spec):
     assert f"{sum(refused.values())} decided unfavourably" in str(work)
 
 
+def test_the_estimate_counts_in_words():
+    one = Estimate(1, {"a": 1}, 1, "LinearExact", "Linear.")
+    assert str(one).splitlines()[:2] == [
+        "1 row, 1 decided unfavourably (a: 1).", "1 set of interventions each, 1 small problem in all.",
+    ]  # fmt: skip
+    searched = Estimate(200, {"a": 3, "b": 4}, 0, "BranchAndBound", "Trees.")
+    assert "interventions" not in str(searched)
+    assert "200 rows, 7 decided" in str(searched)
+
+
+def test_the_estimate_says_whether_the_stand_in_will_do(spec):
+    ready = prepare(spec("min_agreement: 0.8", "min_agreement: 1"))
+    assert 0.5 < ready.surrogate.agreement < 1
+    work = estimate(ready)
+    assert work.stand_in.by_group == {label: ready.surrogate.by_group[label] for label in ("left", "right")}
+    assert f"only {ready.surrogate.agreement:.1%} overall" in str(work)
+    assert "nothing is concluded" in str(work)
+    assert "nothing is concluded" not in str(estimate(prepare(spec("min_agreement: 0.8", "min_agreement: 0.5"))))
+
+
+def test_the_record_is_kept_beside_the_stand_in(spec):
+    made, people = run_spec(spec()), town().set_index("who")
+    table = made.recourse.frame()
+    refused = people["decided"].loc[table.index] == "denied"
+    predicted = table["status"] != "not_needed"
+    about = made.about["recorded"]
+    assert set(table.index[about["differs"]]) == set(table.index[refused != predicted])
+    for side in ("left", "right"):
+        mine = table["group"] == side
+        assert about["by_group"][side] == {
+            "refused_in_record": (refused & mine).sum(),
+            "refused_by_stand_in": (predicted & mine).sum(),
+            "differ": ((refused != predicted) & mine).sum(),
+        }
+    assert (refused != predicted).any(), "otherwise nothing was shown"
+
+
 def test_progress_is_told_stage_by_stage(spec, monkeypatch):
     monkeypatch.setattr(recourse, "WATCHED", 50)
     told: list[tuple[str, int, int, str]] = []
@@ -126,7 +163,8 @@ def test_people_with_missing_values_can_be_left_out(spec, tmp_path):
         run_spec(spec())
     made = run_spec(spec("missing: error", "missing: drop"))
     assert "0003" not in made.recourse.index
-    assert len(made.recourse) == 118, "an unknown decision keeps nobody out: the model decides"
+    assert len(made.recourse) == 117
+    assert "0005" not in made.recourse.index, "an empty decision is an empty cell"
     assert "DATA_MISSING_VALUES" in {w.code for w in made.warnings}
     work = estimate(prepare(spec("missing: error", "missing: drop")))
     assert sum(work.unfavourable.values()) == made.recourse.is_unfavourable.sum()
@@ -146,7 +184,7 @@ def test_a_rule_that_cannot_be_asked_is_found_before_solving(spec, monkeypatch):
 
 
 def test_an_unknown_decision_column_is_named(spec):
-    with pytest.raises(DataError, match="Did you mean 'decided'"):
+    with pytest.raises(SpecError, match="Did you mean 'decided'"):
         run_spec(spec("column: decided", "column: decidd"))
 
 

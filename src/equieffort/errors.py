@@ -32,6 +32,7 @@ CODES: dict[str, str] = {
     "DATA_NOT_NUMERIC": "Effort on a feature is measured as a difference, which text does not have.",
     "DATA_UNSEEN_CATEGORY": "The model has never met this value, so its decision for it is not defined.",
     "DATA_DUPLICATE_INDEX": "A label that names two people cannot say which of them is meant.",
+    "DATA_NAMES_PEOPLE": "A model that sees who somebody is learns single people, not a rule.",
     "DATA_UNKNOWN_ROW": "Only a person who was audited can be looked up.",
     "DATA_LENGTH": "Each person needs exactly one value.",
     "DATA_NOT_INTEGER": "An integer feature never gets a fraction, so the facts must be whole numbers too.",

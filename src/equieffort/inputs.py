@@ -47,26 +47,31 @@ def read_table(source: DataSource) -> pd.DataFrame:
         ) from None
     if not raw.strip():
         raise DataError("DATA_EMPTY", f"{path.name!r} is empty.", fix="Check that the export has finished.")
-    frame = _parquet(raw, path.name) if suffix in PARQUET_FILES else _csv(raw, path.name, source)
-    return frame if source.id is None else _indexed(frame, source.id, path.name)
+    if suffix in PARQUET_FILES:
+        frame, places = _parquet(raw, path.name), None
+    else:
+        frame, places = _csv(raw, path.name, source)
+    return frame if source.id is None else _indexed(frame, source.id, path.name, places)
 
 
 # -- CSV ---------------------------------------------------------------------------------------------------------------
 
 
-def _csv(raw: bytes, name: str, source: DataSource) -> pd.DataFrame:
+def _csv(raw: bytes, name: str, source: DataSource) -> tuple[pd.DataFrame, list[int]]:
+    """The table, and the line on which each of its rows starts."""
     header, rows, lines = _rows(_decode(raw, name, source.encoding), name, source.delimiter)
     _check_header(header, name, source.delimiter)
     _check_lengths(header, rows, lines, name, source.delimiter)
     if not rows:
         raise DataError("DATA_EMPTY", f"{name!r} has a header but no rows.", fix="Check the filter it came from.")
     columns = zip(*rows, strict=True)
-    return pd.DataFrame(
+    frame = pd.DataFrame(
         {
             column: parse_cells(cells, source.decimal, column == source.id)
             for column, cells in zip(header, columns, strict=True)
         }
     )
+    return frame, lines
 
 
 def _decode(raw: bytes, name: str, encoding: str) -> str:
@@ -144,7 +149,8 @@ def _check_header(header: list[str], name: str, delimiter: str) -> None:
         raise DataError(
             "DATA_NO_NAMES",
             f"Column {blank[0]} of {name!r} has no name in the header.",
-            fix="Name it; pandas writes such a column for its index unless told to_csv(index=False).",
+            fix="Name it, or delete the column: a mark at the end of every line makes one, and so do row numbers that "
+            "a program wrote.",
         )
     _check_twice(header, name)
 
@@ -275,7 +281,7 @@ def _arrow_column(column: Any) -> pd.Series:
 # -- people and groups -------------------------------------------------------------------------------------------------
 
 
-def _indexed(frame: pd.DataFrame, column: str, name: str) -> pd.DataFrame:
+def _indexed(frame: pd.DataFrame, column: str, name: str, lines: list[int] | None) -> pd.DataFrame:
     require_columns(frame, [column], why=repr(name))
     ids = frame[column]
     if ids.isna().any():
@@ -288,7 +294,21 @@ def _indexed(frame: pd.DataFrame, column: str, name: str) -> pd.DataFrame:
         )
     if pd.api.types.is_float_dtype(ids.dtype) and (ids == np.rint(ids)).all():
         ids = ids.astype(np.int64)
-    return frame.drop(columns=column).set_index(pd.Index(ids.astype("str"), name=column))
+    index = pd.Index(ids.astype("str"), name=column)
+    if not index.is_unique:
+        again = index.duplicated()
+        rows = np.flatnonzero(index == index[int(again.argmax())])[:2].tolist()
+        first, second = (row + 1 if lines is None else lines[row] for row in rows)
+        others = int(index[again].nunique()) - 1
+        more = f"; {many(others, 'other id is', 'other ids are')} there more than once too" if others else ""
+        raise DataError(
+            "DATA_DUPLICATE_INDEX",
+            f"The id {index[rows[0]]!r} in column {column!r} of {name!r} names two people, in "
+            f"{'data rows' if lines is None else 'lines'} {first} and {second}{more}.",
+            fix="Give everybody an id of their own, remove rows that are there twice, or leave data.id out of the spec "
+            "to count rows.",
+        )
+    return frame.drop(columns=column).set_index(index)
 
 
 def warn_similar_labels(series: pd.Series) -> None:

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from equieffort._audit import Audit, audit, check_rules, without_asked
+from equieffort import verdict
+from equieffort._audit import Audit, audit, without_asked
 from equieffort.classifiers import known_features
-from equieffort.errors import DataError, EquieffortWarning, ParameterError, closest, collecting, listed
-from equieffort.frames import Column
+from equieffort.errors import DataError, EquieffortWarning, ParameterError, collecting, many, warn
 from equieffort.groups import Groups
 from equieffort.inputs import read_table, warn_similar_labels
 from equieffort.models import Surrogate, load_model, train_surrogate
@@ -23,6 +23,9 @@ from equieffort.recourse import Progress
 from equieffort.scm import StructuralCausalModel
 from equieffort.solvers import Auto
 from equieffort.spec import Spec
+from equieffort.spec.against import check_table, placed
+from equieffort.spec.words import reworded, spec_words
+from equieffort.table import RecourseTable
 
 FILL_IN = "FILL_IN"
 """What `equieffort init` writes where only a person can know the answer."""
@@ -57,33 +60,39 @@ class Estimate:
     """How many sets of interventions are tried for each of them."""
     solver: str
     reason: str
+    stand_in: verdict.Surrogate | None = None
+    """The stand-in, if one was trained, and how often it agrees in the groups that are compared."""
 
     def __str__(self) -> str:
         people = sum(self.unfavourable.values())
         groups = ", ".join(f"{label}: {count:,}" for label, count in self.unfavourable.items())
-        return "\n".join(
-            [
-                f"{self.rows:,} rows, {people:,} decided unfavourably ({groups}).",
-                f"{self.patterns:,} sets of interventions each, {people * self.patterns:,} small problems in all.",
-                f"{self.solver}: {self.reason}",
-            ]
-        )
+        lines = [f"{many(self.rows, 'row', 'rows')}, {people:,} decided unfavourably ({groups})."]
+        if self.patterns:
+            lines.append(
+                f"{many(self.patterns, 'set', 'sets')} of interventions each, "
+                f"{many(people * self.patterns, 'small problem', 'small problems')} in all."
+            )
+        lines.append(f"{self.solver}: {self.reason}")
+        if self.stand_in is not None:
+            lines.append(str(self.stand_in))
+        return "\n".join(lines)
 
 
 def prepare(spec: Spec, *, progress: Progress = silent, unsafe_load_pickle: bool = False) -> Prepared:
     """Read the data, get the model, fit the structural equations."""
-    with collecting() as kept:
+    with spec_words(), collecting() as kept:
         progress("reading the data", 0, 1)
         digest = file_hash(spec.data.path)
-        table = read_table(spec.data)
+        with placed(spec, "data", "id", code="DATA_MISSING_COLUMN"):
+            table = read_table(spec.data)
         source = {"path": spec.data.path.name, "sha256": digest, "rows": len(table)}
         progress("reading the data", 1, 1, f"{len(table):,} rows")
+        check_table(spec, table)
         for name in spec.schema.sensitive_columns:
-            if name in table.columns:
-                warn_similar_labels(table[name])
-        _check_numbers(spec, table)
-        people = table if spec.label is None else table.drop(columns=[spec.label], errors="ignore")
-        check_rules(spec.subgroups.values(), people)
+            warn_similar_labels(table[name])
+        if spec.model.train is not None and spec.data.missing == "drop":
+            table = _decided(spec, table)
+        people = table if spec.label is None else table.drop(columns=[spec.label])
         surrogate = None
         if spec.model.train is not None:
             progress("training the surrogate", 0, 1)
@@ -100,40 +109,51 @@ def prepare(spec: Spec, *, progress: Progress = silent, unsafe_load_pickle: bool
             )
         categorical = [name for name, kind in spec.schema.kinds.items() if kind == "categorical"]
         scm = StructuralCausalModel(spec.edges, nodes=spec.nodes, categorical=categorical)
-        scm.graph.require(people.columns)
         scm = scm.fit(_complete(people, scm.graph.nodes) if spec.data.missing != "error" else people)
     return Prepared(spec, people, classifier, scm, surrogate, source, tuple(kept))
 
 
-def _check_numbers(spec: Spec, table: pd.DataFrame) -> None:
-    """Refuse text such as "1,000" in a feature that the spec treats as a number, showing it."""
-    for name in spec.schema.features:
-        feature = spec.schema.feature(name)
-        is_number = feature.kind in ("continuous", "integer") or feature.has_limits or feature.plausible is not None
-        if is_number and name in table.columns and not pd.api.types.is_numeric_dtype(table[name].dtype):
-            Column(name, "continuous").encode(table[name])
+def _decided(spec: Spec, table: pd.DataFrame) -> pd.DataFrame:
+    """The people with a recorded decision; the others are left out, and that is said."""
+    whole = table[spec.label].notna()
+    if not whole.any():
+        raise DataError("DATA_EMPTY", f"Every cell of {spec.label!r} is empty.", fix="Name the column of decisions.")
+    if not whole.all():
+        warn(
+            "DATA_MISSING_VALUES",
+            f"{many(int((~whole).sum()), 'person', 'people')} without a recorded decision left the audit: "
+            f"{spec.label!r} is empty.",
+            fix="Fill the decisions in if they are known.",
+        )
+    return table[whole]
 
 
 def estimate(prepared: Prepared) -> Estimate:
     """Check the parts against each other and count the work, without solving anything."""
     spec, people = prepared.spec, prepared.people
-    seen = known_features(prepared.classifier, spec.model.features or None)
-    solved = without_asked(people, spec.subgroups.values(), spec.schema, prepared.scm, seen)
-    problem = RecourseProblem.of(
-        prepared.classifier, solved, schema=spec.schema, scm=prepared.scm, cost=spec.cost,
-        model_features=spec.model.features or None, missing=spec.data.missing,
-    )  # fmt: skip
-    choice = Auto().select(problem)
-    asked = people if spec.data.missing == "model" else _complete(people, problem.names)
-    groups = Groups.of(asked, spec.schema)
-    refused = ~problem.decision.is_favourable(asked)
+    with spec_words():
+        seen = known_features(prepared.classifier, spec.model.features or None)
+        solved = without_asked(people, spec.subgroups.values(), spec.schema, prepared.scm, seen)
+        problem = RecourseProblem.of(
+            prepared.classifier, solved, schema=spec.schema, scm=prepared.scm, cost=spec.cost,
+            model_features=spec.model.features or None, missing=spec.data.missing,
+        )  # fmt: skip
+        choice = Auto().select(problem)
+        asked = people if spec.data.missing == "model" else _complete(people, problem.names)
+        groups = Groups.of(asked, spec.schema)
+        refused = ~problem.decision.is_favourable(asked)
     counts = np.bincount(groups.codes[refused], minlength=len(groups.labels)).tolist()
+    stand_in = None
+    if prepared.surrogate is not None:
+        judged = [groups.labels[code] for code in (*groups.protected, groups.reference)]
+        stand_in = verdict.Surrogate(**_about_surrogate(prepared, prepared.surrogate)).among(judged)
     return Estimate(
         len(people),
         dict(zip(groups.labels, counts, strict=True)),
         choice.solver.patterns(problem),
         type(choice.solver).__name__,
         choice.reason,
+        stand_in,
     )
 
 
@@ -151,11 +171,12 @@ def run_spec(spec: Spec, *, progress: Progress = silent, unsafe_load_pickle: boo
 def run_prepared(prepared: Prepared, *, progress: Progress = silent, command: str = "") -> Audit:
     """Solve what was prepared."""
     spec = prepared.spec
-    done = audit(
-        prepared.classifier, prepared.people, schema=spec.schema, scm=prepared.scm, cost=spec.cost,
-        model_features=spec.model.features or None, neighbourhood=spec.neighbourhood, criteria=spec.criteria,
-        subgroups=spec.subgroups, missing=spec.data.missing, progress=progress,
-    )  # fmt: skip
+    with spec_words():
+        done = audit(
+            prepared.classifier, prepared.people, schema=spec.schema, scm=prepared.scm, cost=spec.cost,
+            model_features=spec.model.features or None, neighbourhood=spec.neighbourhood, criteria=spec.criteria,
+            subgroups=spec.subgroups, missing=spec.data.missing, progress=progress,
+        )  # fmt: skip
     if file_hash(spec.data.path) != prepared.source["sha256"]:
         raise DataError(
             "RUN_CHANGED",
@@ -171,14 +192,34 @@ def run_prepared(prepared: Prepared, *, progress: Progress = silent, command: st
         "command": command,
     }
     if prepared.surrogate is not None:
-        about["surrogate"] = {
-            "kind": spec.model.train,
-            "agreement": float(prepared.surrogate.agreement),
-            "by_group": {str(label): float(share) for label, share in prepared.surrogate.by_group.items()},
-            "required": spec.min_agreement,
-        }
-    warnings = {(w.code, w.what): w for w in (*prepared.warnings, *done.warnings)}
-    return replace(done, about=about, warnings=tuple(warnings.values()))
+        about["surrogate"] = _about_surrogate(prepared, prepared.surrogate)
+        found = prepared.surrogate.recorded(done.recourse, spec.schema.favourable)
+        if found is not None:
+            about["recorded"] = _about_record(done.recourse, found)
+    told = [reworded(warning) for warning in (*prepared.warnings, *done.warnings)]
+    return replace(done, about=about, warnings=tuple({(w.code, w.what): w for w in told}.values()))
+
+
+def _about_surrogate(prepared: Prepared, surrogate: Surrogate) -> dict[str, Any]:
+    return {
+        "kind": prepared.spec.model.train,
+        "agreement": float(surrogate.agreement),
+        "by_group": {str(label): float(share) for label, share in surrogate.by_group.items()},
+        "required": prepared.spec.min_agreement,
+    }
+
+
+def _about_record(table: RecourseTable, found: dict[str, list[int]]) -> dict[str, Any]:
+    """For whom the record and the stand-in differ, and how many people each refuses in a group."""
+    stand_in = table.is_unfavourable
+    differs, known = np.zeros(len(table), dtype=bool), np.ones(len(table), dtype=bool)
+    differs[found["differs"]], known[found["unknown"]] = True, False
+    parts = {"refused_in_record": (stand_in ^ differs) & known, "refused_by_stand_in": stand_in, "differ": differs}
+    counts = {
+        group: {name: int(mask[table.groups.codes == code].sum()) for name, mask in parts.items()}
+        for code, group in enumerate(table.groups.labels)
+    }
+    return {**found, "by_group": counts}
 
 
 def unfilled(text: str) -> list[str]:
@@ -225,13 +266,7 @@ def file_hash(path: Path) -> str:
 def _train(spec: Spec, table: pd.DataFrame, people: pd.DataFrame) -> Surrogate:
     kind = spec.model.train
     assert kind is not None
-    if spec.label is None or spec.label not in table.columns:
-        raise DataError(
-            "DATA_MISSING_COLUMN",
-            f"The decision column {spec.label!r} is not in {spec.data.path.name!r}. "
-            f"{closest(spec.label, table.columns)}".rstrip(),
-            fix=f"The columns are {listed(table.columns)}.",
-        )
+    assert spec.label is not None
     if spec.data.missing != "error":
         whole = _whole(table, [*spec.features, *spec.schema.sensitive_columns, spec.label])
         table, people = table[whole], people[whole]

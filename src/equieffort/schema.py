@@ -295,7 +295,7 @@ class Schema:
         if lonely and graph.edges:
             warn(
                 "GRAPH_ROOTS_ASSUMED",
-                f"No edge of the graph mentions {listed(lonely)}: nothing causes it and it causes nothing.",
+                f"No edge of the graph mentions {listed(lonely)}: taken to have no cause and no effect.",
                 fix="Name them in StructuralCausalModel(edges, nodes=[...]) to say that this is meant.",
             )
         for name in self.protected_columns:

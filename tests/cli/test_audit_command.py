@@ -334,3 +334,56 @@ def test_ctrl_c_stops_the_program(folder):
     assert "Interrupted" in told
     assert "Traceback" not in told
     assert fresh(folder) == set()
+
+
+# -- what newcomers do ------------------------------------------------------------------------------------------------
+
+
+def test_a_table_instead_of_a_spec_shows_nobody(folder, call):
+    done = call("audit", "loans.csv", "-o", "out")
+    assert done.exit_code == 2
+    assert "'loans.csv' is a table of people, not a spec" in done.stderr
+    assert "equieffort init loans.csv" in done.stderr
+    assert "00000" not in done.output
+    (folder / "renamed.yaml").write_bytes((folder / "loans.csv").read_bytes())
+    done = call("audit", "renamed.yaml", "-o", "out")
+    assert done.exit_code == 2
+    assert "this is not a spec" in done.stderr
+    assert "00000" not in done.output
+    assert len(done.stderr) < 500
+
+
+def test_a_duplicated_id_is_refused_before_any_work(folder, call):
+    table = pd.read_csv("loans.csv", dtype=str)
+    pd.concat([table, table[3:4]]).to_csv("loans.csv", index=False)
+    for more in ([], ["--dry-run"], ["--quiet"]):
+        done = call("audit", "loans.yaml", "-o", "out", *more)
+        assert done.exit_code == 2
+        assert "The id '00003' in column 'applicant' of 'loans.csv' names two people, in lines 5 and 162" in done.stderr
+
+
+def test_a_dry_run_says_what_was_not_checked(folder, call):
+    text = (folder / "loans.yaml").read_text(encoding="utf-8")
+    (folder / "loans.yaml").write_text(text + "surrogate: {min_agreement: 1}\n", encoding="utf-8")
+    done = call("audit", "loans.yaml", "-o", "out", "--dry-run")
+    assert done.exit_code == 0
+    assert "nothing is concluded" in done.stdout
+    assert "Not checked: who has an action at all, and the verdict." in done.stdout
+    assert (
+        json.loads(call("audit", "loans.yaml", "-o", "out", "--dry-run", "--json").stdout)["stand_in"]["required"] == 1
+    )
+
+
+def test_a_rule_that_matches_nobody_is_warned_of_once(folder, call):
+    text = (folder / "loans.yaml").read_text(encoding="utf-8")
+    (folder / "loans.yaml").write_text(text.replace("'smith'", "'smiht'"), encoding="utf-8")
+    for more in ([], ["--dry-run"]):
+        done = call("audit", "loans.yaml", "-o", "out", *more)
+        assert done.stderr.count("matches nobody") == 1
+
+
+def test_warnings_do_not_speak_python(folder, call):
+    text = (folder / "loans.yaml").read_text(encoding="utf-8")
+    (folder / "loans.yaml").write_text(text.replace("  job: {role: immutable}\n", ""), encoding="utf-8")
+    done = call("audit", "loans.yaml", "-o", "out", "--dry-run")
+    assert "Warning: X " not in done.stderr

@@ -66,7 +66,7 @@ def test_case_11_numbers_as_text(folder, call):
     people = loans().astype({"income": object})
     people.loc[3, "income"] = "1,000"
     people.to_csv(folder / "loans.csv", index=False)
-    refused(call, "DATA_NOT_NUMERIC", "'1,000'", "'income'")
+    refused(call, "DATA_NOT_NUMERIC", "'1,000'", "features.income")
 
 
 @pytest.mark.parametrize("name", ["NA", "None"])
@@ -109,7 +109,7 @@ def test_case_52_pickles_are_refused_whatever_they_are_called(folder, call, name
 
 
 def test_case_53_untrusted_types_are_listed(folder, call):
-    skops = pytest.importorskip("skops.io")
+    import skops.io as skops
     from sklearn.ensemble import RandomForestClassifier
 
     people = loans()

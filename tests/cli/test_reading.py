@@ -24,10 +24,11 @@ def made(audited, tmp_path, monkeypatch):
     return ee.load("made.audit")
 
 
-def lacking(amount: float, path: str) -> None:
+def lacking(amount: float, path: str, names: list[str] | None = None) -> None:
     """An audit in which everybody of the group lacks about this many times what the reference lacks."""
     X = pd.DataFrame(
-        {"s": list("ab") * 40, "x": 10 - np.tile([amount, 1.0], 40) * np.repeat(np.linspace(0.9, 1.1, 40), 2)}
+        {"s": list("ab") * 40, "x": 10 - np.tile([amount, 1.0], 40) * np.repeat(np.linspace(0.9, 1.1, 40), 2)},
+        index=names,
     )
     schema = ee.Schema(sensitive="s", protected="a", favourable=True, features={"x": "actionable"})
     scm = ee.StructuralCausalModel([], nodes=["s", "x"]).fit(X)
@@ -135,8 +136,16 @@ def test_explain_says_what_the_audit_says(made, call):
 def test_explain_names_unknown_people(made, call):
     done = call("explain", "made.audit", "--row", "1")
     assert done.exit_code == 2
-    assert "'00000'" in done.stderr
+    assert "Did you mean '00001'?" in done.stderr
+    assert "position=" not in done.stderr
     assert "Code: DATA_UNKNOWN_ROW" in done.stderr
+
+
+def test_check_shows_the_record_beside_the_stand_in(made, call):
+    said = call("check", "made.audit").stdout
+    for group, counts in made.about["recorded"]["by_group"].items():
+        record, stand_in = counts["refused_in_record"], counts["refused_by_stand_in"]
+        assert f"  {group}: {record} in the record, {stand_in} by the stand-in" in said
 
 
 def test_explain_by_number_where_labels_are_numbers(made, call, tmp_path):
@@ -147,7 +156,39 @@ def test_explain_by_number_where_labels_are_numbers(made, call, tmp_path):
     assert call("explain", "numbered.audit", "--row", "3").stdout.startswith("Person 3 (b)")
     done = call("explain", "numbered.audit", "--row", "three")
     assert done.exit_code == 2
-    assert "whole numbers" in done.stderr
+    assert "numbered from 0 to 39" in done.stderr
+
+
+def test_leading_zeros_are_never_dropped(made, call):
+    """Otherwise the answer would be about another person."""
+    X = pd.DataFrame({"s": list("ab") * 20, "x": np.arange(40.0)})
+    schema = ee.Schema(sensitive="s", protected="a", favourable=True, features={"x": "actionable"})
+    scm = ee.StructuralCausalModel([], nodes=["s", "x"]).fit(X)
+    ee.audit(ee.LinearScore({"x": 1.0}, threshold=30.5), X, schema=schema, scm=scm).save("numbered.audit")
+    for row in ("003", "+3", "3.0", " 3", "40", "-1", "٣"):
+        done = call("explain", "numbered.audit", f"--row={row}")
+        assert done.exit_code == 2, row
+        assert "Code: DATA_UNKNOWN_ROW" in done.stderr
+        assert "data.id" in done.stderr
+
+
+@pytest.mark.parametrize("command", [["check"], ["report"], ["explain", "--row", "1"]])
+@pytest.mark.parametrize("name", ["made.html", "made.csv", "made.yaml", "made.json"])
+def test_other_files_are_told_from_audit_files(made, call, tmp_path, command, name):
+    (tmp_path / name).write_text("somebody, 12", encoding="utf-8")
+    done = call(command[0], name, *command[1:])
+    assert done.exit_code == 2
+    assert "not an audit file" in done.stderr
+    assert "Give 'made.audit'" in done.stderr
+    assert "somebody" not in done.output
+
+
+def test_diff_of_different_people_says_so(tmp_path, monkeypatch, call):
+    monkeypatch.chdir(tmp_path)
+    for name in ("p", "q"):
+        lacking(1.5, f"{name}.audit", names=[f"{name}{k}" for k in range(80)])
+    assert "NOBODY IS IN BOTH AUDITS" in call("diff", "p.audit", "q.audit").stderr
+    assert "NOBODY" not in call("diff", "p.audit", "p.audit").stderr
 
 
 # -- diff -------------------------------------------------------------------------------------------------------------

@@ -126,8 +126,45 @@ def test_contradictions_are_found_with_their_place(old, new, code, says):
 
 
 def test_the_spec_must_be_a_table():
-    assert "the spec is the text 'hello', but must be a table" in refused("hello", "SPEC_VALUE").what
-    assert "the spec is a list" in refused("[1]", "SPEC_VALUE").what
+    for text in ("somebody,12", "[somebody]", "somebody\nsomebody else"):
+        error = refused(text, "SPEC_FILE")
+        assert "line 1, column 1: this is not a spec" in error.what
+        assert "somebody" not in str(error), "it may be about people"
+        assert "equieffort init" in error.fix
+
+
+def test_a_long_text_is_not_repeated():
+    assert (
+        "a text of 300 characters"
+        in refused(GOOD.replace("{path: people.csv, id: applicant}", "x" * 300), "SPEC_VALUE").what
+    )
+
+
+@pytest.mark.parametrize("name", ["people.csv", "people.PARQUET", "made.audit", "made.html", "model.skops"])
+def test_other_files_are_no_specs(tmp_path, name):
+    (tmp_path / name).write_text("somebody: 12", encoding="utf-8")
+    with pytest.raises(SpecError, match="not a spec") as caught:
+        read_spec(tmp_path / name)
+    assert "somebody" not in str(caught.value)
+
+
+def test_a_trained_model_cannot_decide_on_empty_cells():
+    error = refused(GOOD.replace("people.csv", "people.csv, missing: model"), "SPEC_VALUE")
+    assert error.what.startswith("line ")
+    assert "data.missing is 'model'" in error.what
+    assert "missing: drop" in error.fix
+
+
+def test_a_comma_inside_a_number_is_explained():
+    error = refused(GOOD.replace("direction: up", "lower: 20,000"), "SPEC_KEY")
+    assert "A comma inside a number" in error.what
+    assert "20000" in error.fix
+
+
+def test_rules_tell_how_to_write_names_with_spaces():
+    error = refused(GOOD + 'subgroups: {a: "years at job < 2"}\n', "RULE_SYNTAX")
+    assert "back-quotes: `years at job`" in error.fix
+    assert parse_spec(GOOD + 'subgroups: {a: "`years at job` < 2"}\n').subgroups == {"a": "`years at job` < 2"}
 
 
 def test_defaults():

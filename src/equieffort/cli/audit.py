@@ -11,6 +11,7 @@ import typer
 
 from equieffort.cli.common import EXIT, Outputs, aside, command_line, tell, write
 from equieffort.cli.progress import reporter
+from equieffort.errors import many
 
 if TYPE_CHECKING:
     from equieffort._audit import Audit
@@ -96,9 +97,19 @@ def text(made: Audit) -> str:
     from equieffort.exports import text_table
 
     parts = [str(made.verdict), text_table(made.by_group[SHOWN])]
+    if record := made.about.get("recorded"):
+        parts.append("Refused in the record and by the stand-in:\n" + _record(record["by_group"]))
     for name, rule in made.about.get("subgroups", {}).items():
         parts.append(f"{name}: {made.subgroup(rule)}")
     return "\n\n".join(parts)
+
+
+def _record(by_group: dict[str, dict[str, int]]) -> str:
+    return "\n".join(
+        f"  {group}: {counts['refused_in_record']:,} in the record, {counts['refused_by_stand_in']:,} by the stand-in; "
+        f"it decides otherwise than the record about {many(counts['differ'], 'person', 'people')}"
+        for group, counts in by_group.items()
+    )
 
 
 def as_text(made: Audit, name: str, wanted: str) -> str:
@@ -142,4 +153,7 @@ def _tell_estimate(work: object, *, as_json: bool, quiet: bool) -> None:
     if as_json:
         typer.echo(json.dumps(asdict(work), indent=2, ensure_ascii=False))  # type: ignore[call-overload]
     elif not quiet:
-        typer.echo(f"{work}\nEverything fits together; nothing was solved or written.")
+        typer.echo(
+            f"{work}\nData, model and spec fit together; nothing was solved or written. Not checked: who has an action "
+            "at all, and the verdict."
+        )

@@ -36,7 +36,7 @@ def guarded(command: Callable[..., None]) -> Callable[..., None]:
 
     @wraps(command)
     def run(**options: Any) -> None:
-        settings = {
+        settings: dict[str, Any] = {
             "debug": bool(SETTINGS["debug"] or options.get("debug")),
             "quiet": bool(options.get("quiet")),
         }
@@ -79,9 +79,18 @@ def tell(text: str) -> None:
 
 
 def tell_warning(message: Warning | str, settings: dict[str, Any]) -> None:
-    """A warning in one line."""
-    if not settings.get("quiet"):
-        text = f"{message.what} ({message.code})" if isinstance(message, EquieffortWarning) else sentence(message)
+    """A warning in one line and in the words of the spec, each once."""
+    if settings.get("quiet"):
+        return
+    if isinstance(message, EquieffortWarning):
+        from equieffort.spec.words import in_yaml
+
+        text = f"{in_yaml(message.what)} ({message.code})"
+    else:
+        text = sentence(message)
+    told = settings.setdefault("told", set())
+    if text not in told:
+        told.add(text)
         tell(f"Warning: {text}")
 
 

@@ -5,14 +5,16 @@ from __future__ import annotations
 import json
 import os
 import re
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from equieffort.cli.common import check_writable, write
-from equieffort.errors import ParameterError, closest, listed
+from equieffort.errors import EquieffortError, ParameterError, closest, listed, many
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,10 +32,10 @@ class Answers:
 
     id: str | None = None
     outcome: str | None = None
-    favourable: str | None = None
+    favourable: Any = None
     sensitive: str | None = None
-    protected: str | None = None
-    reference: str | None = None
+    protected: Any = None
+    reference: Any = None
     reading: dict[str, str] = field(default_factory=dict)
     """Encoding, delimiter and decimal mark."""
 
@@ -49,14 +51,16 @@ def init(
     reference: Annotated[str | None, typer.Option(help="The group it is compared with.")] = None,
     encoding: Annotated[str, typer.Option(help="How the text is encoded.")] = "utf-8",
     delimiter: Annotated[str | None, typer.Option(help="Between two cells; found in the header by default.")] = None,
-    decimal: Annotated[str, typer.Option(help="The decimal mark.")] = ".",
+    decimal: Annotated[str | None, typer.Option(help="The decimal mark; found in the cells by default.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite the spec.")] = False,
 ) -> None:
     """Look at DATA and write a commented spec. Nothing sensitive is guessed: FILL_IN marks what you must say."""
     from equieffort.inputs import read_table
-    from equieffort.runs import unfilled
+    from equieffort.runs import FILL_IN, unfilled
     from equieffort.spec import DataSource
 
+    if data.is_dir():
+        raise ParameterError("DATA_FILE", f"{str(data)!r} is a folder, not a table.", fix="Give a CSV or Parquet file.")
     target = data.with_suffix(".yaml") if out is None else out
     check_writable(target)
     if target.exists() and not force:
@@ -64,16 +68,29 @@ def init(
             "OUTPUT", f"{str(target)!r} exists already.", fix="Give another name with -o, or overwrite it with --force."
         )
     mark = _delimiter(data, encoding) if delimiter is None else delimiter
-    source = DataSource(path=data, encoding=encoding, delimiter=mark, decimal=decimal)
-    table = read_table(source)
-    reading = {"encoding": encoding, "delimiter": mark, "decimal": decimal}
+    source = DataSource(path=data, encoding=encoding, delimiter=mark, decimal=decimal or ".")
+    with _options_words():
+        table = read_table(source)
+        if decimal is None and (commas := _comma_columns(table, mark)):
+            table, decimal = read_table(replace(source, decimal=",")), ","
+            typer.echo(f'Decimal commas in {listed(commas)}: they are read as numbers, and the spec says decimal: ",".')
+    reading = {"encoding": encoding, "delimiter": mark, "decimal": decimal or "."}
     answers = Answers(person, outcome, favourable, sensitive, protected, reference, reading)
     _check_names(table, answers)
+    if person is not None and not table[person].is_unique:
+        with _options_words():
+            read_table(replace(source, id=person))
+    answers = _check_values(table, answers)
     text = draft(table, os.path.relpath(data, target.parent), answers, target.name)
     write(target, text)
     typer.echo(f"Wrote {target}: {len(table):,} rows, {len(table.columns)} columns.")
-    if left := unfilled(text):
-        typer.echo(f"Fill in {len(left)} places marked FILL_IN, then: equieffort audit {target} -o OUT --dry-run")
+    for column in table.columns:
+        if slip := _slip(table[column]):
+            typer.echo(f"{column}: {slip}.")
+    if lines := unfilled(text):
+        places = sum(line.split(" #")[0].count(FILL_IN) for line in text.splitlines() if not line.startswith("#"))
+        where = f"{many(places, 'place', 'places')} marked FILL_IN, in {many(len(lines), 'line', 'lines')}"
+        typer.echo(f"Fill in {where}, then: equieffort audit {target} -o OUT --dry-run")
 
 
 def schema() -> None:
@@ -112,7 +129,8 @@ def draft(table: pd.DataFrame, path: str, answers: Answers, name: str) -> str:
         *_candidates(table, answers.sensitive, "Columns with few values", most=MOST_VALUES),
         "# Are there further columns that no action may change?",
         "# also_protected: [nationality]",
-        "# May a model trained here see the sensitive column?",
+        "# May a model trained here see the sensitive column? With false it cannot repeat decisions that depended on",
+        "# the group itself: that inequality is missed, and the agreement falls. Try both, and say which was used.",
         "use_sensitive: false",
         "",
         "# What causes what, as [cause, effect]: an action on a cause moves its effects too. Nothing is assumed.",
@@ -120,12 +138,27 @@ def draft(table: pd.DataFrame, path: str, answers: Answers, name: str) -> str:
         "",
         "# actionable: people may change it (direction: up or down; lower, upper, max_increase, max_decrease, weight)",
         "# mutable: it only follows its causes; immutable: it must not move. plausible: [low, high] limits any value.",
-        "# Delete the line of a column that is no feature.",
+        "# Direction and limits are for numbers. Delete the line of a column that is no feature.",
         "features:",
     ]
-    lines += [f"  {word(c)}: {{role: FILL_IN}}  # {_about(table[c])}" for c in columns if c not in told]
+    for column in (c for c in columns if c not in told):
+        if _names_people(table[column]):
+            lines.append(
+                f"  # {word(column)}: {{role: FILL_IN}}  # different in every row: a name or number of the person?"
+            )
+        else:
+            lines.append(f"  {word(column)}: {{role: FILL_IN}}  # {_about(table[column])}")
     lines += [
         "",
+        "# What must hold after every action, such as changes of a category that nobody can make, as [from, to]:",
+        "# rules: [{feature: degree, forbidden: [[master, none]]}]",
+        "# Parts of the people to look at on their own; a name with spaces stands in back-quotes: `years at job` < 2",
+        '# subgroups: {young: "age < 25"}',
+        "# Compare each person with those most like them; left out, with everybody:",
+        "# neighbourhood: {quantile: 0.2}",
+        "# How many of the recorded decisions a trained model must repeat, over everybody and in each group compared;",
+        "# below that the audit is inconclusive:",
+        "# surrogate: {min_agreement: 0.9}",
         "cost: {kind: l1, scale: range}  # one unit of effort is the whole range of a feature",
         "criteria: {tau: 1.25, epsilon: 0.05, rule: two-sided, min_people: 10}",
         "report: {suppress_below: 0}  # hide counts below this in a report that is shared",
@@ -159,14 +192,14 @@ def _reading(answers: Answers) -> list[str]:
 def _id(table: pd.DataFrame, answers: Answers) -> list[str]:
     if answers.id is not None:
         return [f"  id: {word(answers.id)}"]
-    unique = [str(c) for c in table.columns if table[c].is_unique and table[c].dtype.kind != "f"]
+    unique = [str(c) for c in table.columns if _names_people(table[c], least=1)]
     return [f"  # id: {word(name)}  # different in every row: does it name the person?" for name in unique[:5]]
 
 
 def _missing(table: pd.DataFrame) -> str:
     empty = {str(name): int(count) for name, count in table.isna().sum().items() if count}
     if not empty:
-        return "no cell is empty; error, drop or model"
+        return "no cell is empty; error or drop (with a saved model also: model)"
     shown = ", ".join(f"{word(name)}: {count:,}" for name, count in list(empty.items())[:5])
     return f"empty cells in {shown}; error refuses them, drop leaves these people out"
 
@@ -185,7 +218,37 @@ def _about(column: pd.Series) -> str:
     kind = infer_kind(column)
     if kind in ("integer", "continuous"):
         return f"{kind}, {number(column.min())} to {number(column.max())}"
-    return f"{kind}: {_values(column)}"
+    slip = _slip(column)
+    return f"{kind}: {_values(column)}" + (f"; {slip}" if slip else "")
+
+
+def _slip(column: pd.Series) -> str:
+    """What keeps a column from being numbers, if almost all of it is."""
+    from equieffort.frames import infer_kind
+    from equieffort.spec.against import MOSTLY, numbers_in
+
+    if infer_kind(column) != "categorical" or column.nunique() <= 2:
+        return ""
+    n, others = numbers_in(column)
+    filled = int(column.notna().sum())
+    if not others or n < MOSTLY * filled:
+        return ""
+    return f"{n:,} of {filled:,} cells are numbers, not {', '.join(map(word, others[:3]))}: empty what is not known"
+
+
+def _names_people(column: pd.Series, least: int = 20) -> bool:
+    """Whether a column is different in every row, as names and numbers of people are and amounts seldom."""
+    return len(column) >= least and column.is_unique and column.dtype.kind != "f"
+
+
+def _comma_columns(table: pd.DataFrame, mark: str) -> list[str]:
+    """Columns of text that hold numbers with decimal commas."""
+    from equieffort.frames import infer_kind
+    from equieffort.spec.against import has_commas
+
+    if mark == ",":
+        return []
+    return [str(name) for name in table.columns if infer_kind(table[name]) == "categorical" and has_commas(table[name])]
 
 
 def _values(column: pd.Series) -> str:
@@ -216,3 +279,41 @@ def _check_names(table: pd.DataFrame, answers: Answers) -> None:
                 f"--{option} names {name!r}, which is no column. {closest(name, columns)}".rstrip(),
                 fix=f"The columns are {listed(columns)}.",
             )
+
+
+def _check_values(table: pd.DataFrame, answers: Answers) -> Answers:
+    """The answers with values as the columns have them; what no row holds is refused."""
+    asked = [("favourable", answers.outcome), ("protected", answers.sensitive), ("reference", answers.sensitive)]
+    found: dict[str, Any] = {}
+    for option, column in asked:
+        given = getattr(answers, option)
+        if given is None or column is None:
+            continue
+        values = table[column].dropna().unique().tolist()
+        same = [value for value in values if str(value) == given]
+        if not same:
+            raise ParameterError(
+                "SPEC_VALUE",
+                f"--{option} is {given!r}, which no row of {column!r} holds. {closest(given, values)}".rstrip(),
+                fix=f"The values are {listed(sorted(map(str, values)), 20)}.",
+            )
+        found[option] = same[0]
+    return replace(answers, **found)
+
+
+@contextmanager
+def _options_words() -> Iterator[None]:
+    """There is no spec yet: errors of reading name the options instead of its keys."""
+    words = {
+        "Check data.path; it starts from the folder of the spec.": "Check the path.",
+        "Set data.encoding in the spec": "Set --encoding",
+        "Set data.delimiter in the spec": "Set --delimiter",
+        "leave data.id out of the spec to count rows": "leave --id out to count rows",
+    }
+    try:
+        yield
+    except EquieffortError as error:
+        fix = error.fix
+        for key, option in words.items():
+            fix = fix.replace(key, option)
+        raise type(error)(error.code, error.what, fix=fix) from error

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,7 +12,7 @@ import typer
 
 from equieffort.cli.audit import as_text, text
 from equieffort.cli.common import EQUAL, EXIT, UNEQUAL, Outputs, check_writable, command_line, write
-from equieffort.errors import DataError, label
+from equieffort.errors import AuditFileError, DataError, closest, label, listed, warn
 
 if TYPE_CHECKING:
     from equieffort._audit import Audit
@@ -50,12 +51,11 @@ def check(
     """
     from dataclasses import replace
 
-    from equieffort.files import load
     from equieffort.verdict import Literal, TwoSided
 
     if out is not None:
         check_writable(out)
-    made = load(file)
+    made = open_audit(file)
     rules = {Sides.two_sided: TwoSided(), Sides.literal: Literal()}
     changed: dict[str, Any] = {"tau": tau, "epsilon": epsilon, "min_people": min_people}
     changed["rule"] = None if rule is None else rules[rule]
@@ -77,11 +77,11 @@ def report(
     ] = None,
 ) -> None:
     """Write the report of a saved audit: one HTML file."""
-    from equieffort.files import load
     from equieffort.report import render
 
+    check_kind(file)
     page = Outputs(file if out is None else out, [".html"], inputs=[file])[".html"]
-    made = load(file)
+    made = open_audit(file)
     least = made.about.get("suppress_below", 0) if suppress_below is None else suppress_below
     command = made.about.get("command") or command_line()
     write(page, render(made, title=made.about.get("title", ""), suppress_below=least, command=command))
@@ -93,10 +93,8 @@ def explain(
     row: Annotated[str, typer.Option("--row", help="The person's label (the id column, or the row's number).")],
 ) -> None:
     """Say what one person can do to turn the decision."""
-    from equieffort.files import load
-
-    made = load(file)
-    typer.echo(str(made.explain(_label(made, row))))
+    made = open_audit(file)
+    typer.echo(str(made.explain(_label(made, row, file.name))))
 
 
 def diff(
@@ -114,9 +112,15 @@ def diff(
     """
     from equieffort.comparison import compare_audits
     from equieffort.exports import plain, text_table
-    from equieffort.files import load
 
-    found = compare_audits(load(before), load(after), rescale=rescale)
+    found = compare_audits(open_audit(before), open_audit(after), rescale=rescale)
+    if not found.matched:
+        warn(
+            "AUDIT_LABELS",
+            "NOBODY IS IN BOTH AUDITS, so nothing is said about single people, and chance is judged as if other people "
+            "had been audited.",
+            fix="If they are the same people, name their id column as data.id in both specs and audit again.",
+        )
     if as_json:
         typer.echo(json.dumps(plain(found.to_dict()), indent=2, ensure_ascii=False))
     else:
@@ -127,16 +131,58 @@ def diff(
     raise typer.Exit(UNEQUAL if found.is_worse else EQUAL)
 
 
-def _label(made: Audit, row: str) -> Any:
-    """The label as it is in the file: a number where labels are numbers."""
+def check_kind(file: Path) -> None:
+    """Refuse what is another file by its name, which is not a broken audit file."""
+    kinds = {
+        ".html": "the report",
+        ".json": "the summary",
+        ".csv": "a table",
+        ".md": "the model card",
+        ".yaml": "a spec",
+        ".yml": "a spec",
+        ".sarif": "for build servers",
+        ".xml": "for build servers",
+        ".parquet": "a table",
+    }
+    if (kind := kinds.get(file.suffix.lower())) is not None:
+        beside = file.with_suffix(".audit")
+        raise AuditFileError(
+            "AUDIT_FILE",
+            f"{file.name!r} is {kind}, not an audit file.",
+            fix=f"Give {str(beside)!r}."
+            if beside.is_file()
+            else "Give the file that ends in .audit; `equieffort audit SPEC -o OUT` writes it.",
+        )
+
+
+def open_audit(file: Path) -> Audit:
+    """Read an audit file."""
+    from equieffort.files import load
+
+    check_kind(file)
+    return load(file)
+
+
+def _label(made: Audit, row: str, name: str) -> Any:
+    """The label as it is in the file: a number where rows are counted. "00103" is a name, never the number 103."""
     index = made.recourse.index
     if index.dtype.kind not in "iu":
+        if row not in index:
+            names = [str(one) for one in index]
+            same = [one for one in names if one.lstrip("0") == row.lstrip("0")]
+            hint = f"Did you mean {same[0]!r}?" if same else closest(row, names)
+            raise DataError(
+                "DATA_UNKNOWN_ROW",
+                f"Nobody in {name!r} has the id {row!r}. {hint}".rstrip(),
+                fix=f"Give an id as the id column has it; the first are {listed(names[:5])}. Rows are not counted.",
+            )
         return row
-    try:
-        return int(row)
-    except ValueError as error:
+    if not re.fullmatch(r"0|-?[1-9][0-9]*", row) or int(row) not in index:
         raise DataError(
             "DATA_UNKNOWN_ROW",
-            f"{row!r} is no label of a person: the labels are whole numbers, the first is {label(index[0])}.",
-            fix="Give a number with --row.",
-        ) from error
+            f"{row!r} is nobody's number in {name!r}, where people are numbered from {label(index[0])} to "
+            f"{label(index[-1])}.",
+            fix="Give a number without leading zeros; or name the id column as data.id in the spec, audit again, and "
+            "give an id.",
+        )
+    return int(row)

@@ -24,14 +24,16 @@ GROUP = Either((Value(), ListOf(Value(), "a list of values, one for each sensiti
 DATA = Section(
     {
         "path": Key(FILE, "The table of people, CSV or Parquet.", REQUIRED, example="decisions.csv"),
-        "id": Key(COLUMN, "The column that names people, kept as text; otherwise rows are counted from 0."),
+        "id": Key(
+            COLUMN, "The column that names people, kept as text, each name once; left out, rows are counted from 0."
+        ),
         "encoding": Key(Text(named="the name of an encoding"), "How a CSV file writes letters as bytes.", "utf-8"),
         "delimiter": Key(Text(empty=True, named="one character"), "What stands between the cells of a CSV file.", ","),
         "decimal": Key(Text((".", ",")), "What stands before the decimals of numbers in a CSV file.", "."),
         "missing": Key(
             Text(("error", "drop", "model")),
-            "What to do about people with an empty cell: refuse the data, leave them out, or let the model decide and "
-            "call their recourse unknown.",
+            "What to do about people with an empty cell: refuse the data, leave them out, or let a saved model decide "
+            "and call their recourse unknown.",
             "error",
         ),
     }
@@ -122,7 +124,7 @@ FEATURE = Section(
             example="actionable",
         ),
         "kind": Key(Text(KINDS), "Which values it can take; otherwise told from the column."),
-        "direction": Key(Text(("both", "up", "down")), "Where an action may move it.", "both"),
+        "direction": Key(Text(("both", "up", "down")), "Where an action may move it; only for numbers.", "both"),
         "lower": Key(Number(), "The least value an action may set."),
         "upper": Key(Number(), "The greatest value an action may set."),
         "max_increase": Key(Number(low=0), "The largest step up from a person's own value."),
@@ -184,12 +186,22 @@ CRITERIA = Section(
 SURROGATE = Section(
     {
         "min_agreement": Key(
-            SHARE, "A stand-in that agrees with fewer of the held-out decisions gives an inconclusive audit.", 0.9
+            SHARE,
+            "A stand-in that repeats fewer of the held-out decisions, over everybody or in one of the groups that are "
+            "compared, gives an inconclusive audit.",
+            0.9,
         )
     }
 )
 REPORT = Section(
-    {"suppress_below": Key(Number(low=0, whole=True), "Hide the numbers of groups with fewer people than this.", 0)}
+    {
+        "suppress_below": Key(
+            Number(low=0, whole=True),
+            "Hide counts of fewer people than this in the report and the model card; CSV, JSON and the audit file keep "
+            "everything.",
+            0,
+        )
+    }
 )
 
 SPEC = Section(
@@ -200,7 +212,12 @@ SPEC = Section(
         "outcome": Key(OUTCOME, "What is decided.", REQUIRED, example="{column: decision, favourable: approved}"),
         "sensitive": Key(SENSITIVE, "Who is compared with whom.", REQUIRED, example="{column: sex, protected: female}"),
         "also_protected": Key(ListOf(COLUMN, "a list of column names"), "Further columns that no action may change."),
-        "use_sensitive": Key(Flag(), "Let a model that is trained here see the sensitive columns.", False),
+        "use_sensitive": Key(
+            Flag(),
+            "Let a stand-in that is trained here see the sensitive columns. Without them it cannot repeat decisions "
+            "that depended on the group itself: such inequality is then missed, and the agreement is lower.",
+            False,
+        ),
         "graph": Key(
             Either((EDGES, GRAPH)),
             "What causes what. An empty list says that nothing does.",
@@ -223,7 +240,7 @@ SPEC = Section(
         ),
         "subgroups": Key(
             MapOf(Text(named="a rule"), "a table of rules"),
-            'Groups to look at on their own: a name and a rule, such as "age < 25".',
+            'Groups to look at on their own: a name and a rule, such as "age < 25" or "`years at job` >= 2".',
         ),
         "criteria": Key(CRITERIA, "What counts as equal."),
         "surrogate": Key(SURROGATE, "What a stand-in must reach."),

@@ -26,6 +26,8 @@ MOST_CHARACTERS = 1_000_000
 MOST_NODES = 20_000
 """So many values a spec may hold once every alias is replaced by what it stands for."""
 MOST_LEVELS = 20
+LONG = 200
+"""A longer text is not repeated in an error: it is no value of a spec, and may be about people."""
 
 
 class SpecError(EquieffortError):
@@ -85,7 +87,9 @@ class Scalar(Node):
         if self.value is None:
             return "empty"
         kind = "" if isinstance(self.value, bool) else "the text " if isinstance(self.value, str) else "the number "
-        return f"{kind}{self.value!r}" if isinstance(self.value, str) else f"{kind}{self.written}"
+        if not isinstance(self.value, str):
+            return f"{kind}{self.written}"
+        return f"{kind}{self.value!r}" if len(self.value) <= LONG else f"a text of {len(self.value):,} characters"
 
 
 @dataclass(frozen=True, eq=False)

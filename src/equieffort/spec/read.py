@@ -23,21 +23,24 @@ from typing import Any
 
 from equieffort.cost import Cost, Percentile, WeightedL1
 from equieffort.distances import Euclidean, Manhattan
-from equieffort.errors import EquieffortError, many, sentence
+from equieffort.errors import EquieffortError, SchemaError, many, sentence
 from equieffort.graph import CausalGraph
 from equieffort.neighbours import Everyone, Nearest, NearestK, Neighbourhood
 from equieffort.rules import Forbidden, Link, Monotone, Sum, parse_rule, read_link
 from equieffort.scales import MAD, Own, Range, Scale, Std
 from equieffort.schema import Feature, Schema
 from equieffort.spec.keys import SPEC
-from equieffort.spec.nodes import Items, Node, SpecError, read_nodes
+from equieffort.spec.names import check_name
+from equieffort.spec.nodes import Items, Node, SpecError, Table, read_nodes
 from equieffort.spec.parts import DataSource, ModelSource, Spec
+from equieffort.spec.words import in_yaml
 from equieffort.verdict import Criteria, Literal, TwoSided
 
 
 def read_spec(path: str | PathLike[str]) -> Spec:
     """Read a spec file; the paths in it start from its folder."""
     path = Path(path)
+    check_name(path)
     try:
         raw = path.read_bytes()
     except OSError as error:
@@ -65,28 +68,44 @@ def read_spec(path: str | PathLike[str]) -> Spec:
 def parse_spec(text: str, *, folder: str | PathLike[str] = Path(), path: Path | None = None) -> Spec:
     """Read the text of a spec; the paths in it start from `folder`."""
     tree = read_nodes(text)
+    if not isinstance(tree, Table):
+        # What stands there may be about people, so it is not shown.
+        raise tree.at.error(
+            "SPEC_FILE",
+            "this is not a spec: it holds no table of keys.",
+            "`equieffort init DATA` writes a spec; give the file that it wrote.",
+        )
     return _Builder(tree, SPEC.read(tree, ""), Path(folder)).spec(text, path)
 
 
-def _again(error: EquieffortError, before: str) -> EquieffortError:
-    """The same error with words before it."""
-    again = type(error)(error.code, f"{before}{error.what}", fix=error.fix)
+def _again(error: EquieffortError, before: str, fix: str | None = None) -> EquieffortError:
+    """The same error with words before it, and perhaps another way out."""
+    again = type(error)(error.code, f"{before}{error.what}", fix=error.fix if fix is None else fix)
     if isinstance(error, SpecError) and isinstance(again, SpecError):
         again.line, again.column = error.line, error.column
     return again
 
 
+BACK_QUOTES = " A column name with spaces or other marks stands in back-quotes: `years at job` < 2."
+
+
 @contextmanager
-def _placed(node: Node, where: str) -> Iterator[None]:
-    """Errors of the package itself get the place in the spec that caused them; their code stays."""
+def _placed(node: Node, where: str, code: str = "", more: str = "") -> Iterator[None]:
+    """Errors of the package itself get the place in the spec that caused them; `more` helps with one of the codes."""
     try:
         yield
     except SpecError:
         raise
     except EquieffortError as error:
-        raise _again(error, f"{node.at}: {where}: ") from error
+        fix = in_yaml(error.fix) + (more if error.code == code else "")
+        raise _again(error, f"{node.at}: {where}: ", fix) from error
 
 
+LIMITS_WORDS = "no direction, limits or plausible range, which only numbers have"
+FORBID = (
+    "Remove them. To forbid changes of a category, write rules: [{feature: degree, forbidden: [[master, none]]}], "
+    "where each pair is [from, to] and null is any value."
+)
 SCALES: dict[str, Scale] = {"std": Std(), "mad": MAD(), "own": Own()}
 
 
@@ -160,6 +179,13 @@ class _Builder:
                 what="lacks the key 'column'.",
                 fix=f"A model of the kind {train!r} is trained on the recorded decisions; name their column.",
             )
+        if train is not None and self.given["data"]["missing"] == "model":
+            raise self.refuse(
+                "data",
+                "missing",
+                what=f"is 'model', but a {train} model that is trained here cannot decide on an empty cell.",
+                fix="Write `missing: drop` to leave people with empty cells out, or fill the cells in.",
+            )
         for name in ("features", "trusted"):
             if given[name] and file is None:
                 raise self.refuse(
@@ -178,7 +204,9 @@ class _Builder:
             given |= {key: tuple(given[key]) for key in ("plausible", "weight") if isinstance(given.get(key), list)}
             node = self.tree.find("features", name)
             with _placed(node, f"features.{name}"):
-                features[name] = Feature(**given)
+                features[name] = feature = Feature(**given)
+                if feature.kind in ("categorical", "binary") and (feature.has_limits or feature.plausible):
+                    raise SchemaError("SCHEMA_KIND", f"a {feature.kind} feature has {LIMITS_WORDS}.", fix=FORBID)
                 # Alone with its protected columns, so that the error is about this feature and no other.
                 Schema(
                     sensitive=columns,
@@ -214,7 +242,7 @@ class _Builder:
         places = self.tree.find("rules")
         nodes = places.items if isinstance(places, Items) else ()
         for k, (rule, node) in enumerate(zip(given, nodes, strict=True)):
-            with _placed(node, f"rules[{k}]"):
+            with _placed(node, f"rules[{k}]", "RULE_SYNTAX", BACK_QUOTES):
                 found.append(read_link(rule) if isinstance(rule, str) else self.table_rule(rule))
         return found
 
@@ -319,6 +347,6 @@ class _Builder:
     def subgroups(self) -> dict[str, str]:
         rules: dict[str, str] = self.given["subgroups"] or {}
         for name, rule in rules.items():
-            with _placed(self.tree.find("subgroups", name), f"subgroups.{name}"):
+            with _placed(self.tree.find("subgroups", name), f"subgroups.{name}", "RULE_SYNTAX", BACK_QUOTES):
                 parse_rule(rule)
         return rules

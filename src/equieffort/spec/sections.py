@@ -9,6 +9,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -67,11 +68,11 @@ class Section(Kind):
             if name not in self.keys:
                 inside = f" in {where}" if where else ""
                 hint = closest(name, [key for key in self.keys if key not in node.keys]) or closest(name, self.keys)
-                raise place.error(
-                    "SPEC_KEY",
-                    f"unknown key {name!r}{inside}. {hint}".rstrip(),
-                    f"The keys{f' of {where}' if where else ''} are {listed(self.keys, 30)}.",
-                )
+                fix = f"The keys{f' of {where}' if where else ''} are {listed(self.keys, 30)}."
+                if re.fullmatch(r"[0-9]{3}", name):
+                    hint = "A comma inside a number ends the number here."
+                    fix = "Write numbers without marks for thousands: 20000, not 20,000."
+                raise place.error("SPEC_KEY", f"unknown key {name!r}{inside}. {hint}".rstrip(), fix)
         for name, key in self.keys.items():
             if key.required and name not in node.keys:
                 raise node.at.error(

@@ -1,0 +1,291 @@
+"""The spec against the table: whatever it names must be there, and what is not is told with its line and column."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from equieffort.errors import EquieffortError, closest, label, listed, many, warn
+from equieffort.frames import infer_kind
+from equieffort.groups import Groups
+from equieffort.neighbours import Nearest, NearestK
+from equieffort.rules import parse_rule
+from equieffort.spec.nodes import Items, Node, Place, Scalar, SpecError, Table, read_nodes
+from equieffort.spec.parts import Spec
+
+MOSTLY = 0.9
+"""A column of which so many cells are numbers was probably meant to hold numbers."""
+NAMES_PEOPLE = 20
+"""From so many rows on, text that is different in almost every row is taken for a name of the person."""
+# Leading zeros belong to names, such as postcodes.
+_NUMBER = re.compile(r"\s*[-+]?((0|[1-9][0-9]*)([.,][0-9]*)*|[.,][0-9]+)([eE][-+]?[0-9]+)?\s*")
+
+
+def check_table(spec: Spec, table: pd.DataFrame) -> None:
+    """Refuse what the spec names and the table does not have; warn of features that look like slips."""
+    check = _Check(spec, table)
+    check.columns()
+    check.kinds()
+    check.groups()
+    check.outcome()
+    check.subgroups()
+
+
+def numbers_in(column: pd.Series) -> tuple[int, list[Any]]:
+    """How many cells of a column of text look like numbers, and what the others hold."""
+    filled = column.dropna()
+    is_number = np.array([bool(_NUMBER.fullmatch(str(value))) for value in filled], dtype=bool)
+    return int(is_number.sum()), list(dict.fromkeys(filled[~is_number].tolist()))
+
+
+def has_commas(column: pd.Series) -> bool:
+    """Whether text looks like numbers with decimal commas, which groups of three digits could not be.
+
+    >>> has_commas(pd.Series(["22,7", "3,125"])), has_commas(pd.Series(["1,000", "20,500"]))
+    (True, False)
+    """
+    words = [str(value).strip() for value in column.dropna().unique()]
+    commas = [word for word in words if re.fullmatch(r"-?[0-9]+,[0-9]+", word)]
+    others = [word for word in words if not re.fullmatch(r"-?[0-9]+(,[0-9]+)?", word)]
+    return len(others) <= (1 - MOSTLY) * len(words) and any(not re.search(r",[0-9]{3}$", word) for word in commas)
+
+
+@contextmanager
+def placed(spec: Spec, *path: str, code: str) -> Iterator[None]:
+    """An error with this code gets the place of a key in the spec."""
+    try:
+        yield
+    except EquieffortError as error:
+        if error.code != code:
+            raise
+        raise _error(spec, find(spec, *path), code, f"{'.'.join(path)}: {error.what}", error.fix) from error
+
+
+def find(spec: Spec, *path: str) -> Place | None:
+    """Where a key stands in the text of the spec; None if there is no text."""
+    return read_nodes(spec.text).find(*path).at if spec.text.strip() else None
+
+
+def _error(spec: Spec, at: Place | None, code: str, what: str, fix: str) -> SpecError:
+    file = "" if spec.path is None else f"{spec.path.name}, "
+    if at is None:
+        return SpecError(code, what, fix=fix)
+    error = SpecError(code, f"{file}{at}: {what}", fix=fix)
+    error.line, error.column = at.line, at.column
+    return error
+
+
+@dataclass(frozen=True, eq=False)
+class _Check:
+    spec: Spec
+    table: pd.DataFrame
+
+    def error(self, path: tuple[str, ...], code: str, what: str, fix: str, item: Any = None) -> SpecError:
+        """An error at the value under a key, or at an item in it."""
+        at = None
+        if self.spec.text.strip():
+            node = read_nodes(self.spec.text).find(*path)
+            at = node.at if item is None else _seek(node, item) or node.at
+        return _error(self.spec, at, code, f"{'.'.join(path)} {what}", fix)
+
+    # -- names of columns ---------------------------------------------------------------------------------------------
+
+    def columns(self) -> None:
+        """Every column that is named."""
+        spec, schema = self.spec, self.spec.schema
+        near = spec.neighbourhood
+        compared = getattr(near.distance, "features", None) if isinstance(near, Nearest | NearestK) else None
+        named: list[tuple[tuple[str, ...], str, Iterable[str]]] = [
+            (("outcome", "column"), "DATA_MISSING_COLUMN", [] if spec.label is None else [spec.label]),
+            (("sensitive", "column"), "SCHEMA_SENSITIVE_MISSING", schema.sensitive_columns),
+            (("also_protected",), "SCHEMA_SENSITIVE_MISSING", schema.also_protected),
+            (("features",), "DATA_MISSING_COLUMN", schema.features),
+            (("graph",), "GRAPH_UNKNOWN_NODE", [*(name for edge in spec.edges for name in edge), *spec.nodes]),
+            (("rules",), "DATA_MISSING_COLUMN", schema.rule_columns),
+            (("neighbourhood", "features"), "DATA_MISSING_COLUMN", compared or []),
+            (("model", "features"), "DATA_MISSING_COLUMN", spec.model.features),
+        ]
+        for path, code, names in named:
+            for name in names:
+                if name not in self.table.columns:
+                    what = f"names {name!r}, which is no column of {spec.data.path.name!r}. "
+                    raise self.error(
+                        path,
+                        code,
+                        f"{what}{closest(name, self.table.columns)}".rstrip(),
+                        f"The columns are {listed(self.table.columns, 20)}.",
+                        name,
+                    )
+
+    # -- kinds of features --------------------------------------------------------------------------------------------
+
+    def kinds(self) -> None:
+        """Numbers where limits are declared, and no names of people among the features."""
+        for name in self.spec.schema.features:
+            feature, column = self.spec.schema.feature(name), self.table[name]
+            limits = [key for key in LIMITS if getattr(feature, key) not in (None, "both")]
+            is_text = not pd.api.types.is_numeric_dtype(column.dtype)
+            wants_number = feature.kind in ("continuous", "integer")
+            if is_text and feature.kind is None and infer_kind(column) == "categorical":
+                self._looks_like_slip(name, column, refuse=bool(limits))
+            if wants_number and is_text:
+                self._not_numbers(name, column)
+            if limits and not wants_number and (is_text or feature.kind in ("categorical", "binary")):
+                raise self._limits_of_category(name, column, limits)
+
+    def _not_numbers(self, name: str, column: pd.Series) -> None:
+        filled = column.dropna()
+        bad = [k for k, value in enumerate(filled) if not _is_number(value)]
+        if bad:
+            raise self.error(
+                ("features", name),
+                "DATA_NOT_NUMERIC",
+                f"should hold numbers, but holds {filled.iloc[bad[0]]!r} in row {label(filled.index[bad[0]])}.",
+                self._way_to_numbers(column),
+            )
+
+    def _way_to_numbers(self, column: pd.Series) -> str:
+        if has_commas(column) and self.spec.data.decimal == ".":
+            return 'If the comma stands before decimals, write decimal: "," under data.'
+        return (
+            "Write plain numbers, without marks for thousands or units; leave a cell empty if the value is not known."
+        )
+
+    def _looks_like_slip(self, name: str, column: pd.Series, *, refuse: bool) -> None:
+        """Text that is almost always a number, or different for almost everybody."""
+        n, others = numbers_in(column)
+        filled = int(column.notna().sum())
+        if n and n >= MOSTLY * filled and column.nunique() > 2:
+            what = f"holds text, although {n:,} of {filled:,} cells look like numbers"
+            odd = others or [value for value in column.dropna().unique() if not _is_number(value)]
+            what += f"; not {listed(odd, 3)}." if others else f", such as {str(odd[0])!r}."
+            if refuse:
+                raise self.error(("features", name), "DATA_NOT_NUMERIC", what, self._way_to_numbers(column))
+            warn(
+                "DATA_NOT_NUMERIC",
+                f"features.{name} {what} It is taken as a category.",
+                fix=f"{self._way_to_numbers(column)} If a category is meant, write kind: categorical.",
+            )
+        elif filled >= NAMES_PEOPLE and column.nunique() >= MOSTLY * filled:
+            warn(
+                "DATA_NAMES_PEOPLE",
+                f"features.{name} is different for almost everybody: {column.nunique():,} values in {filled:,} rows. "
+                "It looks like a name or number of the person.",
+                fix="Take it out of features; as data.id it names people in every answer.",
+            )
+
+    def _limits_of_category(self, name: str, column: pd.Series, limits: list[str]) -> SpecError:
+        held = column.dropna().unique()
+        levels = [str(level) for level in held[:2]]
+        pair = ", ".join(f"{level!r}" for level in levels) if len(levels) == 2 else "from, to"
+        return self.error(
+            ("features", name),
+            "SCHEMA_KIND",
+            f"has {listed(limits)}, which only numbers can have; the column holds {listed(held, 5)}.",
+            f"Remove that. To forbid a change, write rules: [{{feature: {name!r}, forbidden: [[{pair}]]}}] "
+            "([from, to], where null is any value); or give the levels as numbers in the table.",
+        )
+
+    # -- values -------------------------------------------------------------------------------------------------------
+
+    def groups(self) -> None:
+        """The groups that are named, and what else must hold of them."""
+        schema, columns = self.spec.schema, list(self.spec.schema.sensitive_columns)
+        whole = self.table[self.table[columns].notna().all(axis=1)] if self.spec.data.missing != "error" else self.table
+        known = [self._values(whole[name]) for name in columns]
+        for key in ("protected", "reference"):
+            declared = getattr(schema, key)
+            for group in declared if isinstance(declared, list) else [declared]:
+                for k, value in enumerate(group if isinstance(group, tuple) else (group,)):
+                    if value is not None and value not in known[k]:
+                        hint = closest(value, known[k])
+                        raise self.error(
+                            ("sensitive", key),
+                            "SCHEMA_GROUPS",
+                            f"names {value!r}, which is no value of {columns[k]!r}. {hint}".rstrip(),
+                            f"The values are {self._listed(known[k])}.",
+                            value,
+                        )
+        try:
+            Groups.of(whole, schema)
+        except EquieffortError as error:
+            if not error.code.startswith("SCHEMA_"):
+                raise
+            from equieffort.spec.words import in_yaml
+
+            at = find(self.spec, "sensitive")
+            raise _error(self.spec, at, error.code, f"sensitive: {error.what}", in_yaml(error.fix)) from error
+
+    def outcome(self) -> None:
+        """The decision people want is among those that were made."""
+        if self.spec.model.train is None or self.spec.label is None:
+            return
+        wanted, known = self.spec.schema.favourable, self._values(self.table[self.spec.label])
+        for value in wanted if isinstance(wanted, list) else [wanted]:
+            if value not in known:
+                raise self.error(
+                    ("outcome", "favourable"),
+                    "MODEL_LABELS",
+                    f"is {value!r}, which is no decision in {self.spec.label!r}. {closest(value, known)}".rstrip(),
+                    f"The decisions are {self._listed(known)}.",
+                    value,
+                )
+
+    def subgroups(self) -> None:
+        """Rules of subgroups can be asked, and speak of values that somebody has."""
+        label_column = [] if self.spec.label is None else [self.spec.label]
+        people = self.table.drop(columns=label_column)
+        values = {str(name): people[name].to_numpy() for name in people.columns}
+        for name, text in self.spec.subgroups.items():
+            rule = parse_rule(text)
+            try:
+                rule.evaluate(values)
+            except EquieffortError as error:
+                path = ("subgroups", name)
+                raise _error(
+                    self.spec, find(self.spec, *path), error.code, f"{'.'.join(path)}: {error.what}", error.fix
+                ) from error
+            for said in rule.unmatched(values):
+                warn("RULE_UNMATCHED", said, fix="Check the spelling; quotes and case count.")
+
+    @staticmethod
+    def _values(column: pd.Series) -> list[Any]:
+        return [value.item() if isinstance(value, np.generic) else value for value in column.dropna().unique()]
+
+    @staticmethod
+    def _listed(known: list[Any]) -> str:
+        shown = ", ".join(repr(value) for value in sorted(known, key=str)[:20])
+        return f"{shown} and {many(len(known) - 20, 'other', 'others')}" if len(known) > 20 else shown
+
+
+LIMITS = ("direction", "lower", "upper", "max_increase", "max_decrease", "plausible")
+
+
+def _is_number(value: Any) -> bool:
+    try:
+        float(value)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def _seek(node: Node, item: Any) -> Place | None:
+    """Where a value or a key stands inside a node; rules are texts that name it somewhere."""
+    if isinstance(node, Scalar):
+        is_it = node.value == item and type(node.value) is type(item)
+        return node.at if is_it else None
+    if isinstance(node, Items):
+        found = (_seek(one, item) for one in node.items)
+        return next((at for at in found if at is not None), None)
+    if isinstance(node, Table):
+        if item in node.keys:
+            return node.keys[item]
+        found = (_seek(one, item) for one in node.values.values())
+        return next((at for at in found if at is not None), None)
+    return None

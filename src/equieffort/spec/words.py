@@ -1,0 +1,104 @@
+"""Errors and warnings of the package in the words of the spec: whoever writes YAML is never told to call Python.
+
+>>> in_yaml("Name one of them: Schema(..., reference=...).")
+'Name one of them in the spec: sensitive: {reference: ...}.'
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from equieffort.errors import EquieffortError, EquieffortWarning
+from equieffort.spec.nodes import SpecError
+
+WORDS: tuple[tuple[str, str], ...] = (
+    # columns and rows
+    (r"^(The (?:schema|model) (?:names|uses) a feature), but X has no", r"\1, but the data have no"),
+    (r", but X has no column", ", but the data have no column"),
+    (
+        r"^X has columns that neither the model, the graph nor the schema uses",
+        "Nothing uses these columns of the data",
+    ),
+    (r"Drop them from X to silence this\.", "Nothing need be done if that is meant."),
+    (r"Add it to X, or pass it beside X as sensitive_features=\.", "Correct the name in the spec."),
+    (r", for instance X\.reset_index\(drop=True\)", ", or name another column as data.id"),
+    (r"Say which columns it sees, in its order: model_features=\[\.\.\.\]\.", "List them in order: model.features."),
+    # missing values
+    (
+        r'pass missing="drop" \(these people leave the audit\) or missing="model" \(the model decides on them; their '
+        r"recourse is unknown\)",
+        "write data: {missing: drop} in the spec (these people leave the audit)",
+    ),
+    (r'or pass missing="drop"', "or write data: {missing: drop} in the spec"),
+    (
+        r"Fill or drop these rows before the surrogate is trained\.",
+        "Fill them in, or write data: {missing: drop} in the spec to leave these people out.",
+    ),
+    (r"^y has no value for row", "The recorded decision is missing in row"),
+    # groups and outcomes
+    (
+        r"Name one of them: Schema\(\.\.\., reference=\.\.\.\)\.",
+        "Name one of them in the spec: sensitive: {reference: ...}.",
+    ),
+    (
+        r"Put it into bins first, for instance pd\.cut\(.*\)\.astype\(str\)\.",
+        "Add a column of bins to the table, such as 'under 25' and '25 to 60', and name that one.",
+    ),
+    (r"as in favourable=\[('[^']*'|[^,\]]*), \.\.\.\]", r"as in outcome: {favourable: [\1, ...]}"),
+    (r"favourable=\[('[^']*'|[^,\]]*)\] says so", r"favourable: [\1] says so"),
+    (r"as in threshold=([0-9.]+)", r"as in threshold: \1"),
+    (r"plausible=\(low, high\)", "plausible: [low, high]"),
+    # graph and equations
+    (
+        r"Name them in StructuralCausalModel\(edges, nodes=\[\.\.\.\]\)",
+        "Write graph: {edges: [...], nodes: [...]}",
+    ),
+    (
+        r"Pass these data as reference=, or name the features in StructuralCausalModel\(edges, nodes=\[\.\.\.\]\)\.",
+        "Name the features in graph: {edges: ..., nodes: [...]}.",
+    ),
+    (
+        r"(?:fit|Fit|declare the column in) StructuralCausalModel\(\.\.\., categorical=\[('[^']*')\]\)",
+        r"write features: {\1: {kind: categorical}} in the spec",
+    ),
+    (
+        r"declare the column in StructuralCausalModel\(\.\.\., categorical=\[\.\.\.\]\)",
+        "declare kind: categorical for it under features",
+    ),
+    (r"[Gg]ive (?:mechanisms=\{.*?: )?Ordinal\(order=\[[^]]*\]\)\}?", "give them as numbers in the table"),
+    (r"Give the order, Ordinal\(order=\[lowest, \.\.\., highest\]\)", "Give the levels as numbers in the table"),
+    (r"name other features: Manhattan\(features=\[\.\.\.\]\)", "name other ones: neighbourhood: {features: [...]}"),
+    (r"the schema\b", "the spec"),
+    # models
+    (r"pass trusted=(\[.*?\]) to load_model", r"write model: {trusted: \1} in the spec"),
+    (r"; use position= for a position", ""),
+)
+"""What the package says to those who call it -> what it says to those who write a spec. Patterns and replacements."""
+
+
+def in_yaml(text: str) -> str:
+    """A sentence in the words of the spec."""
+    for pattern, words in WORDS:
+        text = re.sub(pattern, words, text)
+    return text
+
+
+def reworded(warning: EquieffortWarning) -> EquieffortWarning:
+    """The warning in the words of the spec."""
+    return EquieffortWarning(warning.code, in_yaml(warning.what), in_yaml(warning.fix))
+
+
+@contextmanager
+def spec_words() -> Iterator[None]:
+    """Errors raised inside are told in the words of the spec; those about its text are already."""
+    try:
+        yield
+    except SpecError:
+        raise
+    except EquieffortError as error:
+        what, fix = in_yaml(error.what), in_yaml(error.fix)
+        if (what, fix) == (error.what, error.fix):
+            raise
+        raise type(error)(error.code, what, fix=fix) from error
