@@ -40,6 +40,24 @@ def test_the_walkthrough_runs(tmp_path):
         assert (tmp_path / name).stat().st_size > 0
 
 
+def test_whoever_starts_here_is_told_how_to_install():
+    steps = [
+        re.findall(r"```shell\n(.*?)```", (DOCS / name).read_text(encoding="utf-8"), re.DOTALL)
+        for name in ("walkthrough.md", "../README.md")
+    ]
+    assert steps[0] == steps[1]
+    assert [line.split()[0] for line in steps[0][0].splitlines()] == ["python3", ".", "pip", "equieffort"]
+    readme = (DOCS.parent / "README.md").read_text(encoding="utf-8")
+    assert readme.index("## Install") < readme.index("equieffort init")
+
+
+def test_every_format_is_on_the_page():
+    from equieffort.cli.audit import Format
+
+    page = (DOCS / "cli.md").read_text(encoding="utf-8")
+    assert all(f"`--format {name}`" in page for name in Format)
+
+
 def test_every_command_and_option_of_the_page_exists(call_help):
     page = (DOCS / "cli.md").read_text(encoding="utf-8")
     sections = re.findall(r"## `equieffort (\w+).*?`\n(.*?)(?=\n## |\Z)", page, re.DOTALL)
