@@ -49,7 +49,7 @@ def test_a_wrong_call_is_bad_input(call, arguments):
     assert call(*arguments).exit_code == 2
 
 
-@pytest.mark.parametrize("which", ["german", "synthetic"])
+@pytest.mark.parametrize("which", ["german", "synthetic", "adult"])
 def test_the_demo_writes_its_audit_and_its_report(call, tmp_path, which):
     done = call("demo", which, "-o", tmp_path / "shown")
     assert done.exit_code == 0, done.output

@@ -22,11 +22,22 @@ class Demo(StrEnum):
 
     german = "german"
     synthetic = "synthetic"
+    adult = "adult"
+
+
+class Trees(StrEnum):
+    """What decides about the people of the Adult data."""
+
+    forest = "forest"
+    boosted = "boosted"
 
 
 def demo(
-    which: Annotated[Demo, typer.Argument(help="The bundled German credit data, or drawn people.")] = Demo.german,
+    which: Annotated[
+        Demo, typer.Argument(help="German credit (linear), drawn people (linear), or Adult census income (trees).")
+    ] = Demo.german,
     out: Annotated[Path, typer.Option("--out", "-o", help="Name of the outputs, without ending.")] = Path("demo"),
+    model: Annotated[Trees, typer.Option(help="What decides in the Adult data.")] = Trees.forest,
 ) -> None:
     """Audit example data; writes OUT.audit and OUT.html. Ends with 0 whatever the verdict is."""
     from dataclasses import replace
@@ -39,7 +50,7 @@ def demo(
     outputs = Outputs(out, (".audit", ".html"))
     with reporter() as progress:
         progress("auditing", 0, 1)
-        title, made = _german() if which == Demo.german else _synthetic()
+        title, made = {Demo.german: _german, Demo.synthetic: _synthetic}.get(which, lambda: _adult(model))()
         made = replace(made, about=made.about | {"title": title, "command": command_line()})
         progress("auditing", 1, 1)
         page = render(made, title=title, command=made.about["command"])
@@ -74,6 +85,28 @@ def _synthetic() -> tuple[str, Audit]:
     return "Drawn people: a group that starts behind in X2", made
 
 
+def _adult(model: Trees) -> tuple[str, Audit]:
+    from sklearn.compose import make_column_transformer
+    from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import OneHotEncoder
+
+    import equieffort as ee
+
+    setting = ee.datasets.adult_setting()
+    texts = [name for name in setting.X if setting.X[name].dtype.kind not in "iuf"]
+    trees = (
+        RandomForestClassifier(100, max_depth=6, random_state=0)
+        if model == Trees.forest
+        else GradientBoostingClassifier(n_estimators=100, max_depth=6, random_state=0)
+    )
+    encode = make_column_transformer((OneHotEncoder(sparse_output=False), texts), remainder="passthrough")
+    classifier = make_pipeline(encode, trees).fit(setting.X, setting.y)
+    people = setting.X.sample(1000, random_state=0)
+    made = ee.audit(classifier, people, schema=setting.schema, scm=setting.scm, neighbourhood=ee.Nearest(quantile=0.2))
+    return f"Adult census income: must women work harder than men to be expected above 50,000 ({model.value})?", made
+
+
 def _curve(made: Audit) -> str:
     from equieffort.exports import text_table
 
@@ -84,5 +117,5 @@ def _curve(made: Audit) -> str:
 def _examples(made: Audit) -> str:
     """Somebody who can act, and somebody who cannot."""
     table = made.recourse.frame()
-    people = [table.index[table["status"] == status] for status in ("optimal", "infeasible")]
+    people = [table.index[table["status"] == status] for status in ("optimal", "feasible", "infeasible")]
     return "\n".join(str(made.explain(found[0])) for found in people if len(found))
