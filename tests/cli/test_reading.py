@@ -141,6 +141,16 @@ def test_explain_names_unknown_people(made, call):
     assert "Code: DATA_UNKNOWN_ROW" in done.stderr
 
 
+def test_explain_says_that_it_is_about_a_stand_in(made, call):
+    differs = made.about["recorded"]["differs"]
+    assert differs, "otherwise nothing is shown"
+    done = call("explain", "made.audit", "--row", made.recourse.index[differs[0]])
+    assert "logistic" in done.stdout
+    assert "not about the system" in done.stdout
+    decided = "unfavourable" if made.recourse.frame()["status"].iloc[differs[0]] == "not_needed" else "favourable"
+    assert f"The recorded decision is {decided}" in done.stdout
+
+
 def test_check_shows_the_record_beside_the_stand_in(made, call):
     said = call("check", "made.audit").stdout
     for group, counts in made.about["recorded"]["by_group"].items():

@@ -156,6 +156,18 @@ def test_a_column_that_names_people_is_warned_of(made):
         prepare(read_spec(spec.path))
 
 
+def test_so_is_a_column_that_counts_rows(made):
+    spec = made("features:\n", "features:\n  line: {role: immutable}\n", table=people().assign(line=range(1001, 1061)))
+    with pytest.warns(EquieffortWarning, match=r"features\.line is different .*: 60 values in 60 rows"):
+        prepare(spec)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", EquieffortWarning)
+        warnings.filterwarnings("error", message=r"features\.line")
+        prepare(
+            made("features:\n", "features:\n  line: {role: immutable}\n", table=people().assign(line=range(0, 120, 2)))
+        )
+
+
 def test_postcodes_are_no_numbers(made):
     table = people()
     table["test place"] = [f"0{k % 5}123" for k in range(60)]

@@ -134,6 +134,8 @@ class _Check:
             wants_number = feature.kind in ("continuous", "integer")
             if is_text and feature.kind is None and infer_kind(column) == "categorical":
                 self._looks_like_slip(name, column, refuse=bool(limits))
+            if not is_text and not limits and feature.kind is None and _counts_rows(column):
+                self._names_people(name, column)
             if wants_number and is_text:
                 self._not_numbers(name, column)
             if limits and not wants_number and (is_text or feature.kind in ("categorical", "binary")):
@@ -173,12 +175,15 @@ class _Check:
                 fix=f"{self._way_to_numbers(column)} If a category is meant, write kind: categorical.",
             )
         elif filled >= NAMES_PEOPLE and column.nunique() >= MOSTLY * filled:
-            warn(
-                "DATA_NAMES_PEOPLE",
-                f"features.{name} is different for almost everybody: {column.nunique():,} values in {filled:,} rows. "
-                "It looks like a name or number of the person.",
-                fix="Take it out of features; as data.id it names people in every answer.",
-            )
+            self._names_people(name, column)
+
+    def _names_people(self, name: str, column: pd.Series) -> None:
+        warn(
+            "DATA_NAMES_PEOPLE",
+            f"features.{name} is different for almost everybody: {column.nunique():,} values in "
+            f"{int(column.notna().sum()):,} rows. It looks like a name or number of the person.",
+            fix="Take it out of features; as data.id it names people in every answer.",
+        )
 
     def _limits_of_category(self, name: str, column: pd.Series, limits: list[str]) -> SpecError:
         held = column.dropna().unique()
@@ -265,6 +270,12 @@ class _Check:
 
 
 LIMITS = ("direction", "lower", "upper", "max_increase", "max_decrease", "plausible")
+
+
+def _counts_rows(column: pd.Series) -> bool:
+    """Whether a column holds whole numbers without a gap, each once, as numbered rows do."""
+    whole = pd.api.types.is_integer_dtype(column.dtype) and len(column) >= NAMES_PEOPLE and column.is_unique
+    return bool(whole and column.max() - column.min() + 1 == len(column))
 
 
 def _is_number(value: Any) -> bool:

@@ -135,7 +135,7 @@ FEATURE = Section(
         ),
         "weight": Key(
             Either((Number(above=0), ListOf(Number(above=0), "a pair [up, down]", length=2))),
-            "What a unit of scaled change costs, perhaps different up and down.",
+            "What a unit of scaled change costs, perhaps different up and down; of a category, what any change costs.",
             1,
         ),
     }

@@ -15,8 +15,7 @@ from equieffort.spec.nodes import SpecError
 
 WORDS: tuple[tuple[str, str], ...] = (
     # columns and rows
-    (r"^(The (?:schema|model) (?:names|uses) a feature), but X has no", r"\1, but the data have no"),
-    (r", but X has no column", ", but the data have no column"),
+    (r", but X (has no column)", ", but the table has no column"),
     (
         r"^X has columns that neither the model, the graph nor the schema uses",
         "Nothing uses these columns of the data",
@@ -36,7 +35,7 @@ WORDS: tuple[tuple[str, str], ...] = (
         r"Fill or drop these rows before the surrogate is trained\.",
         "Fill them in, or write data: {missing: drop} in the spec to leave these people out.",
     ),
-    (r"^y has no value for row", "The recorded decision is missing in row"),
+    (r"^y (has no value for row)", "The recorded decision is missing in row"),
     # groups and outcomes
     (
         r"Name one of them: Schema\(\.\.\., reference=\.\.\.\)\.",
