@@ -112,6 +112,21 @@ def test_the_csv_says_what_the_table_says(unequal):
     assert [row["reason"] for row in rows] == frame["reason"].tolist()
 
 
+def test_recorded_decisions_stand_beside_those_of_a_stand_in(unequal):
+    kept = {"differs": [0, 3], "unknown": [5], "by_group": {"ash": {"differ": 1}}}
+    made = with_about(unequal, recorded=kept)
+    rows = read_csv(recourse_csv(made))
+    assert list(rows[0])[2:4] == ["status", "recorded"]
+    refused = unequal.recourse.is_unfavourable
+    for k, row in enumerate(rows):
+        differs = k in (0, 3)
+        expected = "unfavourable" if refused[k] != differs else "favourable"
+        assert row["recorded"] == ("" if k == 5 else expected)
+    assert "recorded" not in read_csv(recourse_csv(unequal))[0]
+    # Who they are is in the table; the summary is about groups.
+    assert summary(made)["about"]["recorded"] == {"by_group": {"ash": {"differ": 1}}}
+
+
 def test_the_id_column_keeps_its_name_and_its_zeros():
     made = world(ids=pd.Index([f"{k:05d}" for k in range(60)], name="applicant"))
     rows = read_csv(recourse_csv(made))

@@ -133,8 +133,8 @@ class Explanation:
         if self.recorded == decided:
             return f"{text} The recorded decision is {self.recorded} too."
         return (
-            f"{text} The recorded decision is {self.recorded}: for this person the stand-in decides otherwise, so "
-            "nothing here is about it."
+            f"{text} The recorded decision is {self.recorded}: for this person the stand-in decides otherwise, "
+            "and nothing here says how to turn it."
         )
 
     def _repr_html_(self) -> str:

@@ -53,9 +53,17 @@ def summary(audit: Audit) -> dict[str, Any]:
         "unfavourable": int(people.is_unfavourable.sum()),
         "criteria": audit.criteria.to_dict(),
         "warnings": [{"code": w.code, "what": w.what, "why": w.why, "fix": w.fix} for w in audit.warnings],
-        "about": plain(audit.about),
+        "about": plain(_about(audit)),
         "versions": {"made_by": plain(audit.about.get("version")), "read_by": __version__},
     }
+
+
+def _about(audit: Audit) -> dict[str, Any]:
+    """How the audit was made, without what is about single people: that is in the table of recourse."""
+    about = dict(audit.about)
+    if isinstance(about.get("recorded"), dict):
+        about["recorded"] = {key: value for key, value in about["recorded"].items() if not isinstance(value, list)}
+    return about
 
 
 def recourse_csv(audit: Audit) -> str:

@@ -17,7 +17,7 @@ from equieffort.groups import Groups
 from equieffort.problem import TOLERANCE, RecourseProblem
 from equieffort.solvers import Auto, Proposal, Solver, Status
 from equieffort.solvers.base import FOUND, LIMIT, NONE, TIE
-from equieffort.table import Live, RecourseTable, action_costs, propagate, settings, with_columns
+from equieffort.table import Live, RecourseTable, action_costs, propagate, settings, starts_outside, with_columns
 
 CHUNK = 65_536
 WATCHED = 8_192
@@ -158,12 +158,25 @@ def _without_missing(problem: RecourseProblem, frame: pd.DataFrame, complete: pd
     return frame[complete]
 
 
+def _beyond(table: RecourseTable) -> str:
+    """Which limits people start beyond, with how many people; empty if it is rules between features alone."""
+    detail = table.detail
+    counts: Counter[tuple[str, str]] = Counter()
+    for start in range(0, len(table), CHUNK):
+        facts = detail.facts(slice(start, start + CHUNK))
+        for name, text, who in starts_outside(detail.schema, detail.encoding, facts):
+            counts[name, text] += int(who.sum())
+    told = [f"{name!r} {n:,} beyond the {text}" for (name, text), n in counts.items()]
+    return f"{'; '.join(told)}." if told else ""
+
+
 def _warn_about(table: RecourseTable, outside: npt.NDArray[np.int64]) -> None:
     if outside.sum():
         counts = ", ".join(f"{label}: {n}" for label, n in zip(table.groups.labels, outside.tolist(), strict=True))
         warn(
             "SCHEMA_OUT_OF_LIMITS",
-            f"Outside the declared limits or rules: {many(int(outside.sum()), 'person', 'people')} ({counts}).",
+            f"Outside the declared limits or rules: {many(int(outside.sum()), 'person', 'people')} ({counts}). "
+            f"{_beyond(table)}".rstrip(),
             fix="Check them; for these people the limit is their own value, and a rule they break is not asked.",
         )
     if not (table.status == Status.NOT_NEEDED).any():

@@ -354,7 +354,7 @@ def _effort_words(comparison: Comparison) -> str:
         return f"The average effort in {b!r} is zero (in {a!r} {number(comparison.mine.phi)}), so no ratio is defined."
     return (
         f"On average people in {a!r} must spend {number(round(acr, 3))} times the effort of {b!r} to turn an "
-        f"unfavourable decision ({comparison.mine.phi:.3g} against {comparison.theirs.phi:.3g}, "
+        f"unfavourable decision ({comparison.mine.phi:.4g} against {comparison.theirs.phi:.4g}, "
         f"{comparison.mine.n_acting} and {comparison.theirs.n_acting} people)."
     )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from tests.report.test_report import Page, cells
 from tests.report.worlds import world
@@ -74,3 +75,28 @@ def test_small_groups_of_a_stand_in_are_kept_back(audit):
 def _protecting(audit, label):
     groups = audit.recourse.groups
     return replace(groups, protected=(*groups.protected, groups.labels.index(label)))
+
+
+def test_recorded_decisions_are_shown_beside_those_of_the_stand_in(audit):
+    table = audit.recourse
+    refused, codes = table.is_unfavourable, table.groups.codes
+    differs = np.flatnonzero(np.arange(len(table)) % 9 == 0)
+    recorded = refused.copy()
+    recorded[differs] = ~recorded[differs]
+    made = stand_in(audit, 0.8, ash=0.9, birch=0.9)
+    made.about["recorded"] = {"differs": differs.tolist(), "unknown": []}
+    rows = cells(outline(made), "people", "Recorded decisions")
+    assert [row[0] for row in rows] == ["ash", "cedar", "birch"]
+    for row in rows:
+        mine = codes == table.groups.labels.index(row[0])
+        parts = (recorded, refused, recorded & refused, recorded & ~refused, refused & ~recorded)
+        assert row[1:] == [str(int((mine & part).sum())) for part in parts]
+    share = max(recorded.mean(), 1 - recorded.mean())
+    word = "unfavourable" if recorded.mean() >= 0.5 else "favourable"
+    said = f"To call every decision {word} would repeat {share:.1%}."
+    assert said in Page(render(made)).text
+    assert said in plain(model_card(made))
+    hidden = {row[0]: row[1:] for row in cells(outline(made, 30), "people", "Recorded decisions")}
+    assert set(hidden["cedar"]) <= {"<30", "hidden", "0"}
+    assert cells(outline(audit), "people", "Everybody")
+    assert "Recorded decisions" not in render(audit)
