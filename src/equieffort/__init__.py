@@ -48,6 +48,7 @@ _NAMES: dict[str, str] = {
     "RecourseTable": "table",
     "Regressor": "scm",
     "Schema": "schema",
+    "Search": "solvers",
     "Separable": "cost",
     "Spline": "scm",
     "Status": "solvers",

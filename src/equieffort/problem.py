@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -33,6 +33,9 @@ from equieffort.scm import StructuralCausalModel
 TOLERANCE = 1e-9
 """Relative to a feature's size: how far rounding may carry a value past a plausible end."""
 
+EXAMPLES = 400
+"""How many people a problem keeps as examples, evenly spaced in the data."""
+
 
 @dataclass(frozen=True, eq=False)
 class RecourseProblem:
@@ -47,6 +50,8 @@ class RecourseProblem:
     cost: BoundCost
     margin: float = 0.0
     """How far past the decision boundary, in units of the score, an action must lead."""
+    examples: pd.DataFrame = field(default_factory=pd.DataFrame, repr=False)
+    """Some of the people it was made from: where a search looks first. No proof rests on them."""
 
     @classmethod
     def of(
@@ -101,7 +106,9 @@ class RecourseProblem:
         weights = np.array([schema.feature(name).weights for name in numeric]).reshape(-1, 2)
         chosen = cost if cost is not None else WeightedL1()
         bound = chosen.bind(numeric, _reference_values(encoding, source, numeric), weights)
-        return cls(decision, view, scm, schema, encoding, bound, margin)
+        spaced = np.unique(np.linspace(0, len(frame) - 1, EXAMPLES).round().astype(np.intp))
+        examples = frame[list(encoding.names)].iloc[spaced].reset_index(drop=True)
+        return cls(decision, view, scm, schema, encoding, bound, margin, examples)
 
     @cached_property
     def names(self) -> tuple[str, ...]:

@@ -95,6 +95,8 @@ def solve(
             stuck = int((table.status[: part.stop] == Status.INFEASIBLE).sum())
             progress("solving", part.stop, n, f"{stuck:,} infeasible so far")
     _warn_about(table, outside)
+    if not engine.certifies:
+        _warn_heuristic(table, engine)
     return table
 
 
@@ -192,6 +194,18 @@ def _warn_about(table: RecourseTable, outside: npt.NDArray[np.int64]) -> None:
             "RECOURSE_UNKNOWN",
             f"The recourse of {many(unknown, 'person', 'people')} is unknown. The first: {first}",
             fix="Read `reason` in recourse.frame(); rho and Phi are given as intervals.",
+        )
+
+
+def _warn_heuristic(table: RecourseTable, engine: Solver) -> None:
+    found = int((table.status == Status.FEASIBLE).sum())
+    if found:
+        warn(
+            "SOLVER_HEURISTIC",
+            f"{type(engine).__name__} found an action for {many(found, 'person', 'people')}, without a proof that it "
+            "is the cheapest.",
+            fix="Use a model that another solver can read (docs/solvers.md), or see with audit.solve_further() whether "
+            "more search changes the ratio; Criteria(certified=False) judges the estimate.",
         )
 
 

@@ -10,6 +10,7 @@ from equieffort.problem import RecourseProblem
 from equieffort.solvers.base import Solver
 from equieffort.solvers.branch_and_bound import BranchAndBound
 from equieffort.solvers.linear import LinearExact
+from equieffort.solvers.search import Search
 
 
 @dataclass(frozen=True)
@@ -28,11 +29,11 @@ class Auto:
     | --- | --- | --- |
     | linear score | linear | `LinearExact` |
     | sum of trees | linear | `BranchAndBound` |
-    | anything else | anything else | none yet: refused with the reason |
+    | anything else | anything else | `Search`, which proves nothing |
     """
 
     def select(self, problem: RecourseProblem) -> Choice:
-        """The solver for a problem and the reason; raises when no solver can certify an answer."""
+        """The solver for a problem and the reason: the first that can prove its answers, otherwise a search."""
         linear = LinearExact()
         obstacle = linear.supports(problem)
         if not obstacle:
@@ -44,10 +45,16 @@ class Auto:
                 count = len(problem.view.roots)
                 what = "a single tree" if count == 1 else f"a sum of {count:,} trees"
                 return Choice(trees, f"The model is {what}, and every equation an action can reach is linear.")
+        return _search(problem, obstacle)
+
+
+def _search(problem: RecourseProblem, *obstacles: str) -> Choice:
+    """The last resort, with the reasons why nothing can be proven."""
+    search, why = Search(), " ".join(dict.fromkeys(obstacles))
+    if hopeless := search.supports(problem):
         raise ModelError(
             "MODEL_NOT_LINEAR",
-            f"No exact solver fits this problem. {obstacle}",
-            fix="Use a linear classifier (LogisticRegression, LinearSVC, ...) behind scaling and one-hot encoding, "
-            "and linear equations below actionable features; a number that the model one-hot encodes must be "
-            'declared kind="categorical".',
+            f"No solver fits this problem. {why} {hopeless}",
+            fix="Use a classifier that can be read (docs/solvers.md), fewer actionable features, or no margin.",
         )
+    return Choice(search, f"No solver that proves its answers fits, so actions are searched for. {why}")

@@ -72,6 +72,8 @@ class Solver(ABC):
 
     gap: float
     """How far above the bound a cost may lie and still be called optimal."""
+    certifies = True
+    """Whether it can prove anything of what it proposes."""
 
     @abstractmethod
     def supports(self, problem: RecourseProblem) -> str:

@@ -1,0 +1,116 @@
+"""Search: actions for classifiers and equations that nothing can be proven about.
+
+Only the model's labels are used. Everybody's candidates go to the model together, round by round: first looks, then the
+cheapest that work are drawn back towards the facts, varied, and trimmed feature by feature.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from equieffort.classifiers import BlackBox
+from equieffort.errors import ParameterError, label
+from equieffort.frames import Floats, number
+from equieffort.problem import RecourseProblem, limits
+from equieffort.solvers.base import FOUND, LIMIT, NONE, Proposal, Solver
+from equieffort.solvers.search_people import People
+from equieffort.solvers.search_rounds import HALVINGS, Best, search
+
+BLOCK = 512
+"""People searched together; results do not depend on it."""
+MOST_ACTS = 62
+
+
+@dataclass(frozen=True)
+class Search(Solver):
+    """Looks for cheap actions with the model's labels alone: any classifier, any equations, nothing proven.
+
+    What it finds is replayed like every action, so it works. A cheaper one may exist, and finding nothing proves
+    nothing. A person gets the same answer in any company.
+
+    Parameters
+    ----------
+    budget
+        How many counterfactuals of a person the model may be asked about.
+    random_state
+        Where the random part begins.
+
+    >>> Search().harder()
+    Search(budget=20000, random_state=0)
+    """
+
+    budget: int = 2000
+    random_state: int = 0
+
+    gap = 0.0
+    certifies = False
+
+    def __post_init__(self) -> None:
+        whole = isinstance(self.budget, int | np.integer) and not isinstance(self.budget, bool)
+        if not (whole and self.budget >= 1):
+            raise ParameterError("PARAMETER", f"budget is {label(self.budget)}.", fix="Give a whole number, 1 or more.")
+        if not isinstance(self.random_state, int | np.integer) or isinstance(self.random_state, bool):
+            raise ParameterError(
+                "PARAMETER", f"random_state is {label(self.random_state)}.", fix="Give a whole number, for instance 0."
+            )
+
+    def supports(self, problem: RecourseProblem) -> str:
+        """Empty, unless there are too many actions to write down or a margin of a score that is not known."""
+        if len(problem.acts) > MOST_ACTS:
+            return f"There are {len(problem.acts)} actionable features; a search handles at most {MOST_ACTS}."
+        if problem.margin > 0 and isinstance(problem.view, BlackBox):
+            return f"A margin of {number(problem.margin)} is asked for, but of this classifier only labels are known."
+        return ""
+
+    def harder(self) -> Search:
+        """Ten times the budget."""
+        return replace(self, budget=10 * self.budget)
+
+    def propose(
+        self, problem: RecourseProblem, matrix: Floats, *, attempt: int = 0, only: int | None = None
+    ) -> Proposal:
+        """The cheapest action found for each encoded person; nothing is proven of its cost."""
+        proposal = Proposal.empty(problem, len(matrix))
+        for start in range(0, len(matrix), BLOCK):
+            people = People(
+                problem, matrix[start : start + BLOCK], budget=self.budget, random_state=int(self.random_state)
+            )
+            best = search(people, max(HALVINGS - attempt, 3))
+            self._write(people, best, proposal, start)
+        return proposal
+
+    def _write(self, people: People, best: Best, proposal: Proposal, start: int) -> None:
+        rows = start + np.arange(people.count)
+        numbers, has = people.numbers, np.isfinite(best.cost)
+        stuck = ~people.can_change().any(axis=1)
+        proposal.code[rows] = np.where(has, FOUND, np.where(stuck, NONE, LIMIT))
+        proposal.cost[rows] = best.cost
+        # Nothing is proven but that effort is not negative; where nothing may change, that there is no action.
+        proposal.bound[rows] = np.where(stuck & ~has, np.inf, 0.0)
+        bits = best.is_set.astype(np.int64) << np.arange(len(people.is_number))
+        proposal.chosen[rows] = bits.sum(axis=1)
+        proposal.delta[rows] = best.value[:, :numbers] - people.facts[:, :numbers]
+        levels = np.where(best.is_set[:, numbers:], best.value[:, numbers:], -1)
+        proposal.level[rows] = levels.astype(np.int16)
+        for i in np.flatnonzero(~stuck).tolist():
+            tried = f"{people.used[i]:,} tried"
+            proposal.notes[start + i] = (
+                f"The cheapest action found among {tried}; a cheaper one may exist."
+                if has[i]
+                else f"No favourable action was found among {tried}."
+            )
+
+    def why_infeasible(self, problem: RecourseProblem, person: Floats) -> str:
+        """Which limits keep every actionable feature where it is."""
+        stops = []
+        for k in problem.acts:
+            column = problem.encoding.columns[k]
+            if column.is_category:
+                stops.append(f"{column.name} must not change its level")
+                continue
+            fact = person[:, k]
+            texts = [limit.text for limit in limits(problem.feature(k)) if limit.side * (limit.at(fact) - fact)[0] < 1]
+            stops.append(f"{column.name} stays at {number(float(fact[0]))} ({'; '.join(texts)})")
+        return f"Nothing may change: {'; '.join(stops)}."
