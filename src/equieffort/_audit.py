@@ -38,7 +38,7 @@ from equieffort.recourse import Progress, solve, solve_further
 from equieffort.rules import parse_rule
 from equieffort.schema import Schema
 from equieffort.scm import StructuralCausalModel
-from equieffort.solvers import Auto, Solver
+from equieffort.solvers import Auto, Choice, Solver
 from equieffort.table import RecourseTable
 from equieffort.verdict import Assessment, Criteria, Surrogate, Verdict, decide
 
@@ -218,7 +218,10 @@ class Audit:
         surrogate = Surrogate(**stand_in) if stand_in else None
         left = unsettled(self.recourse, members)
         people = list(zip(left["group"], left.index, strict=True))
-        verdict = decide(compared, self.criteria, individual=row is not None, surrogate=surrogate, unsettled=people)
+        verdict = decide(
+            compared, self.criteria, individual=row is not None, surrogate=surrogate, unsettled=people,
+            provable=self.about.get("certifies", True),
+        )  # fmt: skip
         return Assessment(level, about, by_group(groups, stats, compared), compared, verdict)
 
     def _row(self, label: Any, position: int | None) -> int:
@@ -357,8 +360,8 @@ def audit(
             missing=missing,
         )  # fmt: skip
         chosen = Auto() if solver is None else solver
-        choice = chosen.select(problem) if isinstance(chosen, Auto) else None
-        engine = choice.solver if choice else chosen
+        choice = chosen.select(problem) if isinstance(chosen, Auto) else Choice(chosen, "Chosen by the caller.")
+        engine = choice.solver
         table = solve(
             problem, X, solver=engine, sensitive_features=sensitive_features, missing=missing, progress=progress
         )
@@ -373,7 +376,8 @@ def audit(
         "versions": _versions(),
         "classifier": _kind(classifier),
         "solver": repr(engine),
-        "solver_reason": choice.reason if choice else "Chosen by the caller.",
+        "certifies": engine.certifies,
+        "solver_reason": choice.reason,
         "graph": fitted.graph.to_dict(),
         "equations": fitted.equations(),
         "fit": fitted.diagnostics_.to_dict("records"),

@@ -234,21 +234,27 @@ def judge(
     *,
     min_people: int | None = None,
     unsettled: Sequence[tuple[str, Any]] = (),
+    provable: bool = True,
 ) -> Finding:
     """Judge one comparison; `unsettled` names people, with their group, who are not solved to the end."""
     finding = _judge(comparison, criteria, min_people)
     if "UNCERTIFIED" not in finding.codes:
         return finding
     people = [person for group, person in unsettled if group in (comparison.group, comparison.against)]
-    return replace(finding, sentence=f"{finding.sentence} {_further_words(people)}") if people else finding
+    return replace(finding, sentence=f"{finding.sentence} {_further_words(people, provable)}") if people else finding
 
 
-def _further_words(people: Sequence[Any]) -> str:
+def _further_words(people: Sequence[Any], provable: bool) -> str:
     first = ", ".join(map(label, people[:5]))
-    if len(people) == 1:
-        return f"Person {first} is not solved to the end: solve further with audit.solve_further()."
     some = f"first {first}" if len(people) > 5 else first
-    return f"{len(people):,} people are not solved to the end ({some}): solve further with audit.solve_further()."
+    who = f"Person {first} is" if len(people) == 1 else f"{len(people):,} people are"
+    which = "" if len(people) == 1 else f" ({some})"
+    how = (
+        "solve further with audit.solve_further()."
+        if provable
+        else "a search proves nothing, however long it goes on; Criteria(certified=False) judges the estimate."
+    )
+    return f"{who} not solved to the end{which}: {how}"
 
 
 def _judge(comparison: Comparison, criteria: Criteria, min_people: int | None) -> Finding:
@@ -380,16 +386,21 @@ def decide(
     individual: bool = False,
     surrogate: Surrogate | None = None,
     unsettled: Sequence[tuple[str, Any]] = (),
+    provable: bool = True,
 ) -> Verdict:
     """The verdict over comparisons: unequal if any protected group's is, equal if all are.
 
     Of a surrogate that repeats too few decisions nothing is concluded. `unsettled` names people, with their
-    group, who are not solved to the end, for a verdict that they could overturn.
+    group, who are not solved to the end, for a verdict that they could overturn; `provable` says whether the solver
+    could ever settle them.
     """
     counted = [c for c in compared if c.role != "other" or individual]
     if surrogate is not None:
         surrogate = surrogate.among(label for c in counted for label in (c.group, c.against))
-    findings = tuple(judge(c, criteria, min_people=1 if individual else None, unsettled=unsettled) for c in counted)
+    findings = tuple(
+        judge(c, criteria, min_people=1 if individual else None, unsettled=unsettled, provable=provable)
+        for c in counted
+    )
     outcomes = [finding.outcome for finding in findings]
     outcome: Outcome = "inconclusive"
     if "unequal" in outcomes:

@@ -187,3 +187,12 @@ def test_an_estimate_may_be_judged_when_that_is_asked_for():
     loose = ee.audit(clf, people, schema=schema, scm=scm, solver=Lazy(loose=14), criteria=ee.Criteria(certified=False))
     assert loose.verdict.outcome == "equal"
     assert str(loose.verdict).splitlines()[0].endswith("(Estimate, not certified; tau = 1.25, epsilon = 0.05)")
+
+
+@pytest.mark.filterwarnings("ignore::equieffort.errors.EquieffortWarning")
+def test_after_a_search_nobody_is_told_to_search_on():
+    clf, people, schema, scm = town()
+    searched = ee.audit(clf, people, schema=schema, scm=scm, solver=ee.Search(budget=50))
+    assert searched.verdict.codes == ("UNCERTIFIED",)
+    assert "a search proves nothing, however long it goes on" in str(searched.verdict)
+    assert "solve_further" not in str(searched.verdict)
