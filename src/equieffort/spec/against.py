@@ -38,10 +38,15 @@ def check_table(spec: Spec, table: pd.DataFrame) -> None:
 
 
 def numbers_in(column: pd.Series) -> tuple[int, list[Any]]:
-    """How many cells of a column of text look like numbers, and what the others hold."""
-    filled = column.dropna()
-    is_number = np.array([bool(_NUMBER.fullmatch(str(value))) for value in filled], dtype=bool)
-    return int(is_number.sum()), list(dict.fromkeys(filled[~is_number].tolist()))
+    """How many cells of a column of text look like numbers, and what the others hold.
+
+    >>> numbers_in(pd.Series(["7", "n/a", "7", "0.5", None, "01069"]))
+    (3, ['n/a', '01069'])
+    """
+    codes, found = pd.factorize(column)
+    is_number = np.array([bool(_NUMBER.fullmatch(str(value))) for value in found], dtype=bool)
+    counts = np.bincount(codes[codes >= 0], minlength=len(found))
+    return int(counts[is_number].sum()), [value for value, good in zip(found, is_number, strict=True) if not good]
 
 
 def has_commas(column: pd.Series) -> bool:
