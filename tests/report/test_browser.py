@@ -111,6 +111,31 @@ def test_nothing_sticks_out(browser, address, width):
     page.close()
 
 
+def test_a_narrow_screen_says_where_to_scroll(browser, address):
+    for width, visible in ((390, True), (1300, False)):
+        page = browser.new_page(viewport={"width": width, "height": 800})
+        page.goto(address)
+        page.evaluate("document.querySelectorAll('details').forEach(d => { d.open = true })")
+        hidden = page.evaluate(
+            """() => [...document.querySelectorAll('.scroll:not(.wide)')]
+                .filter(box => box.scrollWidth > box.clientWidth + 40)
+                .filter(box => !(box.previousElementSibling?.matches('.hint')
+                    && box.previousElementSibling.offsetHeight > 0))
+                .map(box => box.getAttribute('aria-label'))"""
+        )
+        assert hidden == [] or not visible
+        assert page.locator(".hint").first.is_visible() is visible
+        page.close()
+
+
+def test_a_wide_screen_is_used(browser, address):
+    page = browser.new_page(viewport={"width": 1280, "height": 800})
+    page.goto(address)
+    right = page.evaluate("document.querySelector('#chart-acr').getBoundingClientRect().right")
+    assert right > 0.65 * 1280
+    page.close()
+
+
 def test_labels_of_a_picture_do_not_overlap(opened):
     page, _, _ = opened
     overlapping = page.evaluate(

@@ -100,3 +100,11 @@ def test_recorded_decisions_are_shown_beside_those_of_the_stand_in(audit):
     assert set(hidden["cedar"]) <= {"<30", "hidden", "0"}
     assert cells(outline(audit), "people", "Everybody")
     assert "Recorded decisions" not in render(audit)
+
+
+def test_kept_back_findings_say_on_which_side_they_lie(audit):
+    acr = audit.verdict.findings[0].comparison.acr
+    assert acr > 1.25
+    for made in (render(audit, suppress_below=5), model_card(audit, suppress_below=5)):
+        assert "the ratio of efforts lies above 1.25." in made
+        assert "beyond the threshold." not in made

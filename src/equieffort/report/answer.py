@@ -122,7 +122,15 @@ def finding_words(material: Material, finding: Finding) -> Words:
         words += say("People in {} against people in {}: ", group, against)
         if not (mine.rate and theirs.rate):
             words += ("the counts are too small to be shown. ",)
-    return (*words, " ".join(REASONS.get(code, code) for code in finding.codes if code != "SURROGATE"))
+    return (*words, " ".join(_reason(material, c, code) for code in finding.codes if code != "SURROGATE"))
+
+
+def _reason(material: Material, c: Comparison, code: str) -> str:
+    if code != "ACR_BEYOND":
+        return REASONS.get(code, code)
+    low, high = material.audit.criteria.rule.ends(material.audit.criteria.tau)
+    side = f"above {number(high)}" if c.acr > high else f"below {number(low)}"
+    return f"Effort is unequal: the ratio of efforts lies {side}."
 
 
 UNSETTLED = {

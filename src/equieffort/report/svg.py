@@ -1,6 +1,6 @@
 """Small pictures drawn by hand: lines with bands, steps, bars. Text stays text; colour is never the only sign.
 
-Each picture is 440 units wide with letters of 13, so that it can be read on a phone without being drawn twice.
+Each picture is 400 units wide with letters of 13, so that it can be read on a phone without being drawn twice.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ COLOURS = ("#D55E00", "#0072B2", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#0
 """Okabe and Ito's palette, which colour-blind readers can tell apart."""
 DASHES = ("", "7 3", "2 3", "9 3 2 3", "12 4", "4 2 1 2 1 2")
 MARKERS = ("circle", "square", "triangle", "diamond", "cross")
-WIDTH, LETTER = 440.0, 13.0
+WIDTH, LETTER = 400.0, 13.0
 BOLD = 14.5
 """Bold letters of 13 take the room of these."""
 LEFT, RIGHT, TOP, PLOT = 60.0, 24.0, 12.0, 210.0

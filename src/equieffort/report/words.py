@@ -23,6 +23,7 @@ HIDDEN = "hidden"
 NO_BREAK = "\N{NO-BREAK SPACE}"
 MISSING = "–"
 LONG, SMALL = 40, 14
+NARROW = 4
 
 
 class Name(str):
@@ -176,6 +177,11 @@ class Table:
         """Columns of sentences, which need room."""
         texts = [k for k in range(len(self.head)) if k == 0 or k in self.words]
         return frozenset(k for k in texts if any(len(plain(row[k])) > LONG for row in self.rows))
+
+    @property
+    def is_wide(self) -> bool:
+        """Whether a narrow screen cannot show all columns at once."""
+        return len(self.head) > NARROW or bool(self.long)
 
     @property
     def is_small(self) -> bool:
