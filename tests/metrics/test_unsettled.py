@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import equieffort as ee
 from equieffort.errors import ParameterError
+from equieffort.metrics import Comparison
 from equieffort.solvers import LinearExact, Proposal, Solver, Status
 from equieffort.solvers.base import LIMIT
 from equieffort.stats import EffortStats
@@ -56,7 +57,7 @@ def completions(people):
 @settings(max_examples=150, deadline=None)
 def test_every_completion_lies_in_the_intervals(mine, theirs):
     stats = [EffortStats.of(*arrays(people)) for people in (mine, theirs)]
-    compared = ee.metrics.Comparison("a", "b", "protected", *stats)
+    compared = Comparison("a", "b", "protected", *stats)
     for one, other in product(completions(mine), completions(theirs)):
         phis, rhos = [], []
         for costs, found in ((one, stats[0]), (other, stats[1])):
