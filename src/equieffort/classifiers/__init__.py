@@ -3,6 +3,7 @@
 from equieffort.classifiers.decision import Decision, known_features
 from equieffort.classifiers.linear import LinearScore, linear_view
 from equieffort.classifiers.recognise import recognise
+from equieffort.classifiers.relu_network import ReLUNetwork
 from equieffort.classifiers.views import BlackBox, Goals, Layer, LinearView, NetworkView, NoView, TreeView, View
 
 __all__ = [
@@ -14,6 +15,7 @@ __all__ = [
     "LinearView",
     "NetworkView",
     "NoView",
+    "ReLUNetwork",
     "TreeView",
     "View",
     "known_features",

@@ -8,11 +8,12 @@ import pandas as pd
 
 from equieffort.classifiers.decision import Decision
 from equieffort.classifiers.linear import linear_view
+from equieffort.classifiers.networks import network_view
 from equieffort.classifiers.trees import tree_view
 from equieffort.classifiers.views import BlackBox, NoView, View
 from equieffort.frames import Encoding
 
-READERS: tuple[Callable[[Decision, Encoding], View], ...] = (linear_view, tree_view)
+READERS: tuple[Callable[[Decision, Encoding], View], ...] = (linear_view, tree_view, network_view)
 """Tried in this order; each raises `NoView` where it does not fit."""
 
 

@@ -33,10 +33,10 @@ class OnnxLabels(Labels):
     """The label output of an ONNX graph, with one input a column or one matrix."""
 
     def __init__(
-        self, session: Any, names: list[str] | None, width: int, output: str, classes: list[Any] | None
+        self, session: Any, names: list[str] | None, width: int, output: str, classes: list[Any] | None, model: Any
     ) -> None:
         super().__init__(names, width, classes)
-        self.session, self.output = session, output
+        self.session, self.output, self.model = session, output, model
 
     def predict(self, X: Any) -> np.ndarray[Any, Any]:
         """One label a row."""
@@ -81,7 +81,7 @@ def read_onnx(data: bytes, path: Path) -> OnnxLabels:
         ) from error
     names, width = _inputs(session, model, path)
     output = _label_output(session, path)
-    return OnnxLabels(session, names, width, output.name, _classes(model, output.type))
+    return OnnxLabels(session, names, width, output.name, _classes(model, output.type), model)
 
 
 def _messages(message: Any) -> Iterator[Any]:
