@@ -24,6 +24,9 @@ paper: $(STAMP)
 bench: $(STAMP)
 	$(BIN)/python benchmarks/run.py
 	$(BIN)/python benchmarks/command_line.py
+	$(BIN)/python benchmarks/certificates.py
+	$(BIN)/python benchmarks/search.py
+	$(BIN)/python benchmarks/worlds.py
 
 verify: $(STAMP)
 	$(PYTEST) -m verify -n 2 tests/test_verify.py

@@ -221,11 +221,11 @@ class QuantileEquation(_Ladder):
         try:
             given = np.asarray(self._f(self.causes.decode(parents)), dtype=np.float64)
         except (TypeError, ValueError) as error:
-            raise self._refusal(f"did not return numbers: {sentence(error)}") from error
+            raise self._refusal(f"did not return numbers: {str(error).rstrip(".")}") from error
         if given.shape != (len(parents), len(self.ladder)):
-            raise self._refusal(f"returned shape {given.shape} for {len(parents)} people.")
+            raise self._refusal(f"returned shape {given.shape} for {len(parents)} people")
         if not (given >= 0).all() or not (np.abs(given.sum(axis=1) - 1) <= 1e-9).all():
-            raise self._refusal("returned rows that are not probabilities.")
+            raise self._refusal("returned rows that are not probabilities")
         ends = np.clip(np.cumsum(given, axis=1), 0.0, 1.0)
         ends[:, -1] = 1.0
         return np.column_stack([np.zeros(len(ends)), ends])
@@ -233,7 +233,7 @@ class QuantileEquation(_Ladder):
     def _refusal(self, what: str) -> CausalModelError:
         return CausalModelError(
             "SCM_MECHANISM",
-            f"The probabilities of {self.node!r} {what}",
+            f"The probabilities of {self.node!r} {what}.",
             fix=f"Return a row a person with {len(self.ladder)} probabilities, the lowest level first.",
         )
 
