@@ -221,7 +221,7 @@ class QuantileEquation(_Ladder):
         try:
             given = np.asarray(self._f(self.causes.decode(parents)), dtype=np.float64)
         except (TypeError, ValueError) as error:
-            raise self._refusal(f"did not return numbers: {str(error).rstrip(".")}") from error
+            raise self._refusal(f"did not return numbers: {str(error).rstrip('.')}") from error
         if given.shape != (len(parents), len(self.ladder)):
             raise self._refusal(f"returned shape {given.shape} for {len(parents)} people")
         if not (given >= 0).all() or not (np.abs(given.sum(axis=1) - 1) <= 1e-9).all():
