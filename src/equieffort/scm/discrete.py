@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from equieffort.errors import CausalModelError, DataError, ParameterError, closest, listed, many, sentence
+from equieffort.errors import CausalModelError, DataError, ParameterError, closest, listed, many
 from equieffort.frames import Column, Encoding, Floats, number
 from equieffort.scm.base import DiscreteLearner, DiscreteMechanism
 from equieffort.scm.design import check_rows, indicators
