@@ -32,6 +32,7 @@ _NAMES: dict[str, str] = {
     "Literal": "verdict",
     "MAD": "scales",
     "Manhattan": "distances",
+    "Milp": "solvers",
     "Monotone": "rules",
     "Nearest": "neighbours",
     "NearestK": "neighbours",

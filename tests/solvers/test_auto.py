@@ -19,6 +19,7 @@ from equieffort import (
     Function,
     LinearExact,
     LinearScore,
+    Milp,
     Percentile,
     RecourseProblem,
     Schema,
@@ -137,8 +138,11 @@ def test_too_many_ways_to_act_are_counted():
         scm=StructuralCausalModel(list(pairwise(names)), nodes=["sex"]).fit(frame),
     )
     with pytest.raises(SchemaError, match="8,192 ways") as caught:
-        Auto().select(one)
+        solve(one, frame, solver=LinearExact())
     assert caught.value.code == "PROBLEM_TOO_MANY_PATTERNS"
+    choice = Auto().select(one)
+    assert choice.solver == Milp()
+    assert "8,192 ways" in choice.reason
 
 
 def test_choosing_is_a_small_value():

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from equieffort.classifiers import TreeView
-from equieffort.errors import ModelError
+from equieffort.classifiers import LinearView, TreeView
+from equieffort.errors import ModelError, SchemaError
 from equieffort.problem import RecourseProblem
 from equieffort.solvers.base import Solver
 from equieffort.solvers.branch_and_bound import BranchAndBound
 from equieffort.solvers.linear import LinearExact
+from equieffort.solvers.milp import Milp
 from equieffort.solvers.search import Search
 
 
@@ -27,7 +28,7 @@ class Auto:
 
     | classifier | structural equations below an action | solver |
     | --- | --- | --- |
-    | linear score | linear | `LinearExact` |
+    | linear score | linear | `LinearExact`; with rules between features, or too many ways to act, `Milp` |
     | sum of trees | linear | `BranchAndBound` |
     | anything else | anything else | `Search`, which proves nothing |
     """
@@ -35,17 +36,27 @@ class Auto:
     def select(self, problem: RecourseProblem) -> Choice:
         """The solver for a problem and the reason: the first that can prove its answers, otherwise a search."""
         linear = LinearExact()
-        obstacle = linear.supports(problem)
+        obstacle = _obstacle(linear, problem)
         if not obstacle:
             return Choice(linear, "The score is linear and so is every equation an action can reach.")
+        if isinstance(problem.view, LinearView) and not Milp().supports(problem):
+            return Choice(Milp(), f"{obstacle} A mixed-integer program for each person reckons with all of it.")
         if isinstance(problem.view, TreeView):
             trees = BranchAndBound()
-            obstacle = trees.supports(problem)
+            obstacle = _obstacle(trees, problem)
             if not obstacle:
                 count = len(problem.view.roots)
                 what = "a single tree" if count == 1 else f"a sum of {count:,} trees"
                 return Choice(trees, f"The model is {what}, and every equation an action can reach is linear.")
         return _search(problem, obstacle)
+
+
+def _obstacle(solver: Solver, problem: RecourseProblem) -> str:
+    """Why a solver does not fit; too many ways to act are a reason like others."""
+    try:
+        return solver.supports(problem)
+    except SchemaError as crowd:
+        return crowd.what
 
 
 def _search(problem: RecourseProblem, *obstacles: str) -> Choice:
