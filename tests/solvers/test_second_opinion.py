@@ -1,0 +1,111 @@
+"""Two solvers that share no algorithm, asked about the same people: branch and bound, and mixed-integer programs.
+
+Neither may contradict the other: no action is cheaper than a bound that the other has proven, nobody is infeasible for
+one and has an action for the other, and what both call optimal costs the same.
+"""
+
+from __future__ import annotations
+
+import warnings
+
+import numba
+import numpy as np
+import pytest
+from tests import oracles_trees
+from tests.oracles import Tally
+
+import equieffort as ee
+from equieffort.errors import EquieffortWarning
+
+NEAR = 2e-6
+"""The gaps that both certify."""
+PROGRAMS = ee.Milp()
+SEARCH = ee.BranchAndBound(time_limit=None)
+BLOCK = 20
+
+
+@pytest.fixture(autouse=True)
+def _one_thread():
+    """The cases are tiny, and test workers share the cores."""
+    threads = numba.get_num_threads()
+    numba.set_num_threads(1)
+    yield
+    numba.set_num_threads(threads)
+
+
+def contradiction(one, other):
+    """Empty if two rows about the same person can both be true."""
+    said = f"{one.status} ({one.cost!r}, {one.bound!r}) against {other.status} ({other.cost!r}, {other.bound!r})"
+    for a, b in ((one, other), (other, one)):
+        if (a.status == "not_needed") != (b.status == "not_needed"):
+            return said
+        if a.status in ("optimal", "feasible"):
+            near = NEAR + 1e-8 * a.cost
+            if b.status == "infeasible" or b.bound > a.cost + near:
+                return said
+            if b.status == a.status == "optimal" and abs(a.cost - b.cost) > near:
+                return said
+    return ""
+
+
+def compared(problem, people, label):
+    """Both solvers' tables, person by person."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", EquieffortWarning)
+        tables = [ee.solve(problem, people, solver=solver).frame() for solver in (PROGRAMS, SEARCH)]
+    tally = Tally(cases=1)
+    for row, (one, other) in enumerate(zip(*(table.itertuples() for table in tables), strict=True)):
+        if one.status == other.status == "not_needed":
+            continue
+        tally.people += 1
+        if fault := contradiction(one, other):
+            tally.disagreements.append(f"{label} person {row}: {fault}")
+        elif one.status == other.status and one.status in ("optimal", "infeasible"):
+            setattr(tally, one.status, getattr(tally, one.status) + 1)
+    return tally
+
+
+def trees(family, seeds, people=4):
+    tally = Tally()
+    for seed in seeds:
+        case = oracles_trees.random_case(oracles_trees.rng_of(family, seed), family)
+        problem = oracles_trees.problem_of(case)
+        tally += compared(problem, case.people.iloc[:people], f"{family} seed {seed}")
+    return tally
+
+
+def test_contradictions_are_noticed():
+    def row(status, cost=np.nan, bound=0.0):
+        return type("Row", (), {"status": status, "cost": cost, "bound": bound})
+
+    best = row("optimal", 1.0, 1.0)
+    assert contradiction(best, row("optimal", 1.0 + 1e-7, 1.0)) == ""
+    assert contradiction(best, row("feasible", 2.0, 0.5)) == ""
+    assert contradiction(best, row("unknown", bound=0.9)) == ""
+    for other in (
+        row("infeasible", bound=np.inf),
+        row("optimal", 1.1, 1.1),
+        row("feasible", 0.9, 0.5),
+        row("unknown", bound=1.1),
+        row("not_needed"),
+    ):
+        assert contradiction(best, other)
+        assert contradiction(other, best)
+
+
+@pytest.mark.parametrize("family", oracles_trees.FAMILIES)
+def test_both_agree_on_trees(family):
+    tally = trees(family, range(7000, 7006))
+    assert not tally.disagreements, "\n".join(tally.disagreements)
+    # Most people must be settled by both, or little was compared.
+    assert tally.optimal + tally.infeasible > 0.5 * tally.people
+
+
+@pytest.mark.verify
+@pytest.mark.parametrize("block", range(1000 // BLOCK))
+@pytest.mark.parametrize("family", oracles_trees.FAMILIES)
+def test_both_agree_on_many_trees(family, block, record_property):
+    start = 200_000 + BLOCK * block
+    tally = trees(family, range(start, start + BLOCK))
+    record_property("verify", {"family": f"both, {family}", **tally.counts})
+    assert not tally.disagreements, "\n".join(tally.disagreements)
