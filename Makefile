@@ -29,7 +29,7 @@ bench: $(STAMP)
 	$(BIN)/python benchmarks/worlds.py
 
 verify: $(STAMP)
-	$(PYTEST) -m verify -n 2 tests/test_verify.py
+	$(PYTEST) -m verify -n 2 tests/test_verify.py tests/solvers
 
 oracle:
 	$(PYTHON) -m venv .venv-oracle

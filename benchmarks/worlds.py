@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from sklearn.ensemble import RandomForestClassifier
+from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.linear_model import LogisticRegression
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
@@ -52,9 +52,19 @@ def true_equations(world: World, X: pd.DataFrame) -> ee.StructuralCausalModel:
 
 
 Learn = Callable[[World, pd.DataFrame], ee.StructuralCausalModel]
+
+
+def learned(how: Any) -> Learn:
+    """Every equation learned in the same way."""
+    return lambda world, X: ee.StructuralCausalModel(world.graph, default=how).fit(X)
+
+
 EQUATIONS: dict[str, Learn] = {
     "true": true_equations,
-    "linear": lambda world, X: ee.StructuralCausalModel(world.graph, default=ee.LeastSquares()).fit(X),
+    "linear": learned(ee.LeastSquares()),
+    "cubic": learned(ee.Polynomial(3, interactions=True)),
+    "spline": learned(ee.Spline()),
+    "trees": learned(ee.Regressor(RandomForestRegressor(30, min_samples_leaf=20, random_state=0))),
 }
 """Kinds of equations; a learned one is fitted to the people the model was trained on. Add others here."""
 

@@ -19,6 +19,7 @@ _NAMES: dict[str, str] = {
     "CausalGraph": "graph",
     "Criteria": "verdict",
     "CumulativeLogit": "scm",
+    "Curved": "solvers",
     "Euclidean": "distances",
     "Everyone": "neighbours",
     "Feature": "schema",

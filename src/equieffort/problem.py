@@ -286,13 +286,6 @@ def _check_abductible(schema: Schema, scm: StructuralCausalModel) -> None:
                 fix="Give it an equation (Ordinal), declare it immutable, remove the edges into it, or code it as a "
                 "number.",
             )
-        if scm.encoding_[node].is_category and schema.feature(node).role == "actionable":
-            raise CausalModelError(
-                "MODEL_NOT_LINEAR",
-                f"{node!r} is a category that can be set and also follows an action by its equation; no solver tries "
-                "both yet.",
-                fix="Declare it mutable or immutable, or remove the edges into it.",
-            )
 
 
 def _reference(scm: StructuralCausalModel, frame: pd.DataFrame, names: list[str]) -> pd.DataFrame:

@@ -50,11 +50,11 @@ def test_levels_below_an_action_are_not_linear(role):
     assert "'grade' is not linear" in ee.LinearExact().supports(asked)
 
 
-def test_levels_that_can_be_set_and_also_follow_are_refused():
+def test_levels_that_can_be_set_and_also_follow_are_left_to_a_solver_that_tries_both():
     """Left alone the category follows, set it does not: whoever tries only one of them may certify a wrong cost."""
-    with pytest.raises(ee.errors.CausalModelError, match="'grade'") as caught:
-        problem({"b": ee.Linear({"a": 1.0}), "grade": ee.Ordinal(GRADES)}, grade="actionable")
-    assert caught.value.code == "MODEL_NOT_LINEAR"
+    asked = problem({"b": ee.Linear({"a": 1.0}), "grade": ee.Ordinal(GRADES)}, grade="actionable")
+    assert "'grade' is a category that can be set" in ee.LinearExact().supports(asked)
+    assert isinstance(ee.Auto().select(asked).solver, ee.Curved)
 
 
 def test_bent_equations_that_no_action_reaches_do_no_harm():

@@ -10,6 +10,7 @@ from scipy.special import expit
 from equieffort.datasets._checks import one_of
 from equieffort.datasets._karimi_worlds import karimi_loan, karimi_three_variables
 from equieffort.datasets._world import Causes, World, additive, linear, root
+from equieffort.scm import Terms
 
 _NAMES = ("IMF", "CAU linear", "CAU additive")
 
@@ -53,7 +54,9 @@ def fair_recourse(
     third = {
         "IMF": linear({"A": 0.5}),
         "CAU linear": linear({"A": 0.5, "X1": 0.5, "X2": -0.5}),
-        "CAU additive": additive(("A", "X1", "X2"), _cubic),
+        "CAU additive": additive(
+            ("A", "X1", "X2"), _cubic, Terms([(0.5, {"A": 1}), (0.1, {"X1": 3}), (-0.1, {"X2": 3})])
+        ),
     }[equations]
     features = {"A": root(), "X1": linear({"A": 0.5}), "X2": root(), "X3": third}
     chance = _linear_chance if labels == "linear" else _radial_chance

@@ -10,7 +10,8 @@ from scipy.special import expit, logit
 from equieffort.datasets._checks import one_of
 from equieffort.datasets._world import Causes, Equation, World, additive, linear, root
 from equieffort.frames import Floats
-from equieffort.scm import Function
+from equieffort.scm import Curves, Function, Terms
+from equieffort.scm.curves import Curve
 
 # The mean of |X1 + X2 + X3|, by which the chance of the label is scaled: in closed form (two folded normals) in the
 # linear world, by quadrature over X1, U2 and U3 in the others. The paper takes the mean of the sample at hand; a
@@ -53,7 +54,10 @@ def karimi_three_variables(equations: Literal["linear", "additive", "non-additiv
 
     X2, X3 = {
         "linear": (linear({"X1": -1.0}), linear({"X1": 0.05, "X2": 0.25})),
-        "additive": (additive(("X1",), _additive_x2), additive(("X1", "X2"), _additive_x3)),
+        "additive": (
+            additive(("X1",), _additive_x2, Function(_additive_x2, bounds=_ends_of_additive_x2)),
+            additive(("X1", "X2"), _additive_x3, Terms([(-0.05, {"X1": 1}), (-0.25, {"X2": 2})])),
+        ),
         "non-additive": (
             Equation(("X1",), _signed_x2, _noise_of_signed_x2),
             Equation(("X1", "X2"), _signed_x3, _noise_of_signed_x3),
@@ -73,6 +77,11 @@ def karimi_three_variables(equations: Literal["linear", "additive", "non-additiv
 
 def _additive_x2(values: Causes) -> Any:
     return 3 * expit(2 * values["X1"]) - 1
+
+
+def _ends_of_additive_x2(low: Causes, high: Causes) -> tuple[Any, Any]:
+    """It rises with X1, so it is least and most at the ends."""
+    return _additive_x2(low), _additive_x2(high)
 
 
 def _additive_x3(values: Causes) -> Any:
@@ -144,8 +153,8 @@ def karimi_loan() -> World:
         "E": education,
         "L": additive(("G", "A"), _amount),
         "D": linear({"G": 2.0, "A": 0.1, "L": 1.0}, intercept=-1.0),
-        "I": additive(("G", "A", "E"), _income),
-        "S": additive(("I",), _savings),
+        "I": additive(("G", "A", "E"), _income, _INCOME),
+        "S": additive(("I",), _savings, Curves({"I": _RAMP}, intercept=-4.0)),
     }
     return World("loan", equations, _draw_loan, _repays, ("E", "I", "S"), sensitive="G")
 
@@ -189,6 +198,10 @@ def _amount(values: Causes) -> Any:
 
 def _income(values: Causes) -> Any:
     return -4 + 0.1 * (values["A"] + 35) + 2 * values["G"] + values["G"] * values["E"]
+
+
+_INCOME = Terms([(0.1, {"A": 1}), (2.0, {"G": 1}), (1.0, {"G": 1, "E": 1})], intercept=-0.5)
+_RAMP = Curve(breaks=(0.0,), origins=(0.0, 0.0), coefs=((0.0, 0.0), (0.0, 1.5)))
 
 
 def _savings(values: Causes) -> Any:

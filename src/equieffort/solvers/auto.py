@@ -9,6 +9,7 @@ from equieffort.errors import ModelError, SchemaError
 from equieffort.problem import RecourseProblem
 from equieffort.solvers.base import Solver
 from equieffort.solvers.branch_and_bound import BranchAndBound
+from equieffort.solvers.curved import Curved
 from equieffort.solvers.linear import LinearExact
 from equieffort.solvers.milp import Milp
 from equieffort.solvers.search import Search
@@ -30,6 +31,7 @@ class Auto:
     | --- | --- | --- |
     | linear score | linear | `LinearExact`; with rules between features, or too many ways to act, `Milp` |
     | sum of trees | linear | `BranchAndBound` |
+    | any that can be read | any that can be enclosed, or rules between features | `Curved` |
     | anything else | anything else | `Search`, which proves nothing |
     """
 
@@ -48,7 +50,12 @@ class Auto:
                 count = len(problem.view.roots)
                 what = "a single tree" if count == 1 else f"a sum of {count:,} trees"
                 return Choice(trees, f"The model is {what}, and every equation an action can reach is linear.")
-        return _search(problem, obstacle)
+        curved = Curved()
+        bent = curved.supports(problem)
+        if not bent:
+            enclosed = f"All of it can be enclosed over boxes of actions, so answers are certified to {curved.gap:g}."
+            return Choice(curved, f"{obstacle} {enclosed}")
+        return _search(problem, obstacle, bent)
 
 
 def _obstacle(solver: Solver, problem: RecourseProblem) -> str:

@@ -94,7 +94,8 @@ def make_case(family: str, random_state: int, *, whole: bool = True, rules: bool
     step = {"v": float(slopes[0]), "w": float(-slopes[1])}
     follows: Any = Linear({"a": float(slopes[2]), "b": 0.5, "c": step})
     if curved:
-        follows = Function(_Bend(float(slopes[2])))
+        bend = _Bend(float(slopes[2]))
+        follows = Function(bend, bounds=bend.bounds)
     scm = StructuralCausalModel(
         edges if not curved else [edge for edge in edges if edge[0] != "c"],
         nodes=["c", "sex"],
@@ -117,6 +118,17 @@ class _Bend:
 
     def __call__(self, causes: pd.DataFrame) -> Any:
         return self.slope * np.sin(np.asarray(causes["a"], dtype=float)) + 0.5 * np.asarray(causes["b"], dtype=float)
+
+    def bounds(self, low: pd.DataFrame, high: pd.DataFrame) -> tuple[Any, Any]:
+        """The least and the most over boxes: at an end, or where the sine turns."""
+        left, right = (np.asarray(end["a"], dtype=float) for end in (low, high))
+        ends = np.sort(np.stack([np.sin(left), np.sin(right)]), axis=0)
+        # The sine is 1 a quarter past each whole turn and -1 three quarters past it.
+        crest = np.floor(right / (2 * np.pi) - 0.25) >= np.ceil(left / (2 * np.pi) - 0.25)
+        trough = np.floor(right / (2 * np.pi) - 0.75) >= np.ceil(left / (2 * np.pi) - 0.75)
+        wave = self.slope * np.stack([np.where(trough, -1.0, ends[0]), np.where(crest, 1.0, ends[1])])
+        line = [0.5 * np.asarray(end["b"], dtype=float) for end in (low, high)]
+        return wave.min(axis=0) + line[0], wave.max(axis=0) + line[1]
 
 
 def _people(rng: np.random.Generator, whole: bool) -> pd.DataFrame:

@@ -1,0 +1,132 @@
+"""Curved: the cheapest action where equations bend or levels follow, proven to a stated gap.
+
+Polynomials, splines, forests and functions with bounds are enclosed over boxes of the values that are set; boxes that
+cannot hold a favourable point are dropped, the others are split, the cheapest first. When the gap is closed, every box
+that was dropped or is left is part of a proof that nothing is cheaper than the bound.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from equieffort.classifiers import BlackBox
+from equieffort.cost import LinearCost, PiecewiseCost
+from equieffort.errors import ParameterError, label, listed
+from equieffort.frames import Floats, number
+from equieffort.problem import RecourseProblem
+from equieffort.solvers.base import FOUND, LIMIT, NONE, Proposal, Solver
+from equieffort.solvers.curved_world import People, Refused, curved_world
+
+BLOCK = 128
+"""People searched together; results do not depend on it."""
+
+
+@dataclass(frozen=True)
+class Curved(Solver):
+    """Spatial branch and bound for equations that are not linear, with any classifier that can be read.
+
+    Parameters
+    ----------
+    gap
+        How far above the proven bound a cost may lie and still be called optimal. It cannot be 0: the bounds of a bent
+        equation close in on it, and meet it only in the limit.
+    node_limit
+        Boxes a person may take. Whoever reaches it keeps the best action found and the bound proven so far.
+
+    >>> Curved().harder()
+    Curved(gap=0.0001, node_limit=200000)
+    """
+
+    gap: float = 1e-4
+    node_limit: int = 20_000
+
+    def __post_init__(self) -> None:
+        number_ = isinstance(self.gap, int | float | np.number) and not isinstance(self.gap, bool)
+        if not (number_ and np.isfinite(self.gap) and self.gap > 0):
+            raise ParameterError(
+                "PARAMETER",
+                f"gap is {label(self.gap)}. Bounds of bent equations close in on the cost and meet it only in the "
+                "limit, so nothing could be certified to a gap of 0.",
+                fix="Give a small positive number such as 1e-4.",
+            )
+        whole = isinstance(self.node_limit, int | np.integer) and not isinstance(self.node_limit, bool)
+        if not (whole and self.node_limit >= 1):
+            raise ParameterError(
+                "PARAMETER", f"node_limit is {label(self.node_limit)}.", fix="Give a whole number, 1 or more."
+            )
+
+    def supports(self, problem: RecourseProblem) -> str:
+        """Empty if the classifier can be read and every equation below an action can be enclosed; else the reason."""
+        if isinstance(problem.view, BlackBox):
+            return f"The classifier cannot be read: {problem.view.reason}."
+        if not isinstance(problem.cost, LinearCost):
+            if not isinstance(problem.cost, PiecewiseCost):
+                return "The cost is neither linear nor piecewise linear in each change."
+            if not (problem.cost.tails > 0).all():
+                return "The cost does not grow beyond its last knot, so no budget limits an action."
+        try:
+            curved_world(problem)
+        except Refused as refusal:
+            return f"Nothing can be proven: {refusal.reason}."
+        return ""
+
+    def harder(self) -> Curved:
+        """Ten times the boxes."""
+        return replace(self, node_limit=10 * self.node_limit)
+
+    def propose(
+        self, problem: RecourseProblem, matrix: Floats, *, attempt: int = 0, only: int | None = None
+    ) -> Proposal:
+        """The cheapest action of each encoded person within the gap, or what was found and proven within the limit."""
+        proposal = Proposal.empty(problem, len(matrix))
+        for start in range(0, len(matrix), BLOCK):
+            self._block(problem, matrix[start : start + BLOCK], attempt, proposal, start)
+        return proposal
+
+    def _block(self, problem: RecourseProblem, matrix: Floats, attempt: int, proposal: Proposal, start: int) -> None:
+        from equieffort.solvers.curved_search import search
+
+        people = People.of(problem, matrix)
+        found = search(people, gap=self.gap, node_limit=self.node_limit, attempt=attempt)
+        rows = slice(start, start + len(matrix))
+        has = found.way >= 0
+        proposal.cost[rows], proposal.bound[rows] = found.cost, found.bound
+        proposal.chosen[rows] = np.where(has, people.world.chosen[np.maximum(found.way, 0)], 0)
+        is_set = np.array([way.is_set for way in people.world.ways])[np.maximum(found.way, 0)]
+        proposal.delta[rows] = np.where(is_set & has[:, None], found.z - people.facts, 0.0)
+        proposal.level[rows] = np.where(has[:, None], found.levels, -1).astype(np.int16)
+        none = ~has & (found.bound == np.inf) & (found.ended == 0) & (attempt == 0)
+        proposal.code[rows] = np.where(has, FOUND, np.where(none, NONE, LIMIT))
+        cost = np.where(has, found.cost, 0.0)
+        wide = has & (cost - np.minimum(found.bound, cost) > np.maximum(self.gap, 1e-9 * cost))
+        for i in np.flatnonzero(wide | ~(has | none)).tolist():
+            if found.bound[i] == np.inf:
+                proposal.bound[start + i] = 0.0
+            proposal.notes[start + i] = self._note(int(found.ended[i]), bool(has[i]), float(proposal.bound[start + i]))
+
+    def _note(self, ended: int, has_action: bool, bound: float) -> str:
+        from equieffort.solvers.curved_search import ENDLESS, NODES
+
+        least = f"no action costs less than {number(bound)}" if bound > 0 else "nothing is proven of its cost"
+        what = "an action was found" if has_action else "no action was found"
+        if ended == NODES:
+            return f"{self.node_limit:,} boxes looked at, the limit; {what}, and {least}; raise node_limit."
+        if ended == ENDLESS:
+            return f"The actions have no limits; {what}, and {least}."
+        return f"A part of the boundary is too thin for floating point to decide; {what}, and {least}."
+
+    def why_infeasible(self, problem: RecourseProblem, person: Floats) -> str:
+        """What was proven of a person without recourse."""
+        world = curved_world(problem)
+        names = listed([problem.names[k] for k in problem.acts])
+        ways = len(world.ways)
+        how = "in the only way to act" if ways == 1 else f"in all {ways} ways to set, hold or leave them"
+        held = [
+            problem.names[step.column]
+            for step in {step.column: step for way in world.ways for step in way.steps}.values()
+            if problem.feature(step.column).plausible is not None or problem.feature(step.column).role == "immutable"
+        ]
+        kept = f" with {listed(held)} in range" if held else ""
+        return f"Proven: whatever is allowed for {names}, {how}, no favourable decision is reached{kept}."

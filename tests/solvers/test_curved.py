@@ -1,0 +1,470 @@
+"""Bent equations and levels that follow: closed forms, brute force, refusals, limits, and sound enclosures."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.special import expit, logit
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+from tests.oracles_curved import BLOCK, CASES, FAMILIES, FIRST_SEED, Case, make, run
+
+import equieffort as ee
+from equieffort.datasets import worlds
+from equieffort.solvers import curved_open
+from equieffort.solvers.curved_bounds import Boxes, Planes, contract, enclose, fill, impossible
+from equieffort.solvers.curved_open import Look
+from equieffort.solvers.curved_world import People, _last_left
+from equieffort.testing import check_solver
+
+pytestmark = pytest.mark.filterwarnings("ignore::equieffort.errors.EquieffortWarning")
+GRADES = ["low", "middle", "high"]
+
+
+def world(mechanisms, people, features, score, threshold, edges=(("a", "b"),), cost=None, **schema):
+    frame = pd.DataFrame(people)
+    frame["sex"] = np.where(np.arange(len(frame)) % 2, "f", "m")
+    scm = ee.StructuralCausalModel(list(edges), nodes=["sex"], mechanisms=mechanisms).fit(frame)
+    roles = ee.Schema(sensitive="sex", protected="f", favourable=True, features=features, **schema)
+    model = score if not isinstance(score, dict) else ee.LinearScore(score, threshold=threshold)
+    scale = cost or ee.WeightedL1(scale=ee.MAD())
+    reference = pd.DataFrame({name: [0.0, 1.0, 2.0, 1.0, 0.0, 2.0] for name in ("a", "b", "c")})
+    return ee.RecourseProblem.of(model, frame, schema=roles, scm=scm, cost=scale, reference=reference), frame
+
+
+def solved(problem, frame, **options):
+    return ee.solve(problem, frame, solver=ee.Curved(**options))
+
+
+def unit(problem, name):
+    """What a unit of a feature costs upwards."""
+    names = [problem.names[k] for k in problem.numeric]
+    return problem.cost.up[names.index(name)]
+
+
+# Closed forms
+
+
+def test_a_square_is_solved_to_the_root():
+    """b = a^2: the score a + b reaches the threshold where the parabola does."""
+    up = ee.Feature("actionable", lower=0, upper=10)
+    people = {"a": [0.0, 1.0, 2.0, 0.5], "b": [0.0, 1.0, 3.0, 1.0]}
+    problem, frame = world(
+        {"b": ee.Terms([(1.0, {"a": 2})])}, people, {"a": up, "b": "mutable"}, {"a": 1.0, "b": 1.0}, 12.0
+    )
+    table = solved(problem, frame)
+    assert (table.status == ee.Status.OPTIMAL).all()
+    noise = frame["b"] - frame["a"] ** 2
+    roots = 0.5 * (-1 + np.sqrt(1 + 4 * (12.0 - noise)))
+    assert table.cost == pytest.approx(unit(problem, "a") * (roots - frame["a"]).to_numpy(), abs=1e-4)
+    assert (table.bound <= table.cost + 1e-12).all()
+    assert (table.bound >= table.cost - 1e-4).all()
+
+
+def test_a_cheaper_way_on_the_other_side_of_a_valley_is_found():
+    """b = a^2 and only b counts: from a = -0.5 it is nearer to go down than up, though the slope there is flat."""
+    free = ee.Feature("actionable", lower=-10, upper=10)
+    people = {"a": [-0.5, 0.5], "b": [0.25, 0.25]}
+    problem, frame = world({"b": ee.Terms([(1.0, {"a": 2})])}, people, {"a": free, "b": "mutable"}, {"b": 1.0}, 9.0)
+    table = solved(problem, frame)
+    assert table.delta[:, 0] == pytest.approx([-2.5, 2.5], abs=1e-3)
+    assert (table.status == ee.Status.OPTIMAL).all()
+
+
+def test_a_function_with_bounds_is_solved_to_its_inverse():
+    rising = ee.Function(
+        lambda c: 5 * expit(c["a"]), bounds=lambda low, high: (5 * expit(low["a"]), 5 * expit(high["a"]))
+    )
+    people = {"a": [-1.0, 0.0], "b": [1.0, 2.0]}
+    problem, frame = world(
+        {"b": rising}, people, {"a": ee.Feature("actionable", upper=20.0), "b": "mutable"}, {"b": 1.0}, 4.0
+    )
+    table = solved(problem, frame)
+    noise = frame["b"] - 5 * expit(frame["a"])
+    wanted = (logit((4.0 - noise) / 5) - frame["a"]).to_numpy()
+    assert (table.status == ee.Status.OPTIMAL).all()
+    assert table.cost == pytest.approx(unit(problem, "a") * wanted, abs=1e-4)
+
+
+def test_a_step_is_taken_to_its_edge():
+    """A tree as an equation: the cheapest action ends just past its threshold, to the last bit."""
+    x = np.linspace(0, 8, 33)[:, None]
+    step = DecisionTreeRegressor(max_depth=1).fit(x, (x[:, 0] > 5).astype(float))
+    cut = float(step.tree_.threshold[0])
+    from equieffort.scm.mechanisms import Fitted
+
+    people = {"a": [1.0, 4.0], "b": [0.0, 0.0]}
+    features = {"a": ee.Feature("actionable", lower=0, upper=8), "b": "mutable"}
+    problem, frame = world({"b": Fitted(step, "tree")}, people, features, {"b": 1.0}, 0.5)
+    table = solved(problem, frame)
+    assert (table.status == ee.Status.OPTIMAL).all()
+    assert table.delta[:, 0] == pytest.approx(cut - frame["a"].to_numpy(), abs=1e-6)
+    assert table.cost - table.bound == pytest.approx([0.0, 0.0], abs=1e-6)
+
+
+def test_a_level_follows_when_the_odds_carry_it():
+    """The person's own noise is the middle of their level's interval: the cut is passed where the sum plus it says."""
+    grade = ee.CumulativeLogit({"a": 1.0}, [2.0], order=["no", "yes"])
+    people = {"a": [0.0, 1.0, 3.0], "b": ["no", "no", "yes"]}
+    features = {"a": ee.Feature("actionable", lower=-9, upper=9), "b": "mutable"}
+    tree = DecisionTreeClassifier().fit(pd.DataFrame({"b": [0.0, 1.0]}), [False, True])
+    problem, frame = world({"b": grade}, people, features, _Coded(tree), None)
+    table = solved(problem, frame)
+    noise = logit(0.5 * expit(2.0 - frame["a"][:2]))
+    wanted = (2.0 - noise - frame["a"][:2]).to_numpy()
+    assert table.status.tolist() == [ee.Status.OPTIMAL, ee.Status.OPTIMAL, ee.Status.NOT_NEEDED]
+    assert table.delta[:2, 0] == pytest.approx(wanted, abs=1e-3)
+
+
+class _Coded:
+    """yes is favourable."""
+
+    def __new__(cls, tree):
+        from sklearn.compose import make_column_transformer
+        from sklearn.pipeline import make_pipeline
+        from sklearn.preprocessing import OneHotEncoder
+
+        encode = make_column_transformer((OneHotEncoder(), ["b"]))
+        frame = pd.DataFrame({"b": ["no", "yes"] * 5})
+        return make_pipeline(encode, DecisionTreeClassifier()).fit(frame, frame["b"] == "yes")
+
+
+def test_a_category_that_can_be_set_and_also_follows_is_tried_both_ways():
+    """Held at its level, set to another, or left to follow: each is the cheapest for somebody."""
+    grade = ee.CumulativeLogit({"a": 4.0}, [4.0, 12.0], order=GRADES)
+    people = {"a": [0.9, -2.0, 0.9], "b": ["low", "low", "middle"]}
+    features = {"a": ee.Feature("actionable", lower=-5, upper=6), "b": ee.Feature("actionable", weight=0.5)}
+    from sklearn.compose import make_column_transformer
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import OneHotEncoder
+
+    many = pd.DataFrame({"a": np.zeros(30), "b": GRADES * 10})
+    encode = make_column_transformer((OneHotEncoder(), ["b"]), remainder="passthrough")
+    model = make_pipeline(encode, LogisticRegression(C=100)).fit(many, many["b"] == "middle")
+    problem, frame = world({"b": grade}, people, features, model, None)
+    assert "'b' is a category" in ee.LinearExact().supports(problem)
+    assert isinstance(ee.Auto().select(problem).solver, ee.Curved)
+    table = solved(problem, frame)
+    assert table.status.tolist() == [ee.Status.OPTIMAL, ee.Status.OPTIMAL, ee.Status.NOT_NEEDED]
+    # The first is near enough to the cut to follow; from the second it is dearer than simply changing the level.
+    assert table.level[:2, 0].tolist() == [-1, 1]
+    assert table.delta[0, 0] == pytest.approx((4.0 - logit(0.5 * expit(4.0 - 3.6))) / 4.0 - 0.9, abs=1e-3)
+    assert table.cost[1] == pytest.approx(0.5)
+
+
+def test_whole_numbers_take_the_cheapest_whole_step():
+    square = {"b": ee.Terms([(1.0, {"a": 2})])}
+    features = {"a": ee.Feature("actionable", lower=0, upper=9), "b": "mutable"}
+    problem, frame = world(square, {"a": [0, 1, 2], "b": [0.0, 1.0, 4.0]}, features, {"b": 1.0}, 10.5)
+    table = solved(problem, frame)
+    assert (frame["a"] + table.delta[:, 0]).tolist() == [4.0, 4.0, 4.0]
+    assert (table.status == ee.Status.OPTIMAL).all()
+
+
+# What stands in the way
+
+
+def test_infeasible_only_by_proof_and_with_a_reason():
+    """b = a^2 must stay under 4, and the score needs 9."""
+    features = {"a": ee.Feature("actionable", lower=-9, upper=9), "b": ee.Feature("mutable", plausible=(None, 4.0))}
+    people = {"a": [0.0, 1.0], "b": [0.0, 1.0]}
+    problem, frame = world({"b": ee.Terms([(1.0, {"a": 2})])}, people, features, {"b": 1.0}, 9.0)
+    table = solved(problem, frame)
+    assert (table.status == ee.Status.INFEASIBLE).all()
+    assert "with 'b' in range" in table.reasons()[0]
+
+
+def test_an_immutable_follower_lets_only_what_does_not_move_it():
+    """b = a^2 must not change: a may stay, or go to -a exactly; c is free."""
+    features = {
+        "a": ee.Feature("actionable", lower=-9, upper=9), "b": "immutable",
+        "c": ee.Feature("actionable", lower=0, upper=9),
+    }  # fmt: skip
+    people = {"a": [1.0, 2.0], "b": [1.0, 4.0], "c": [0.0, 0.0]}
+    square = {"b": ee.Terms([(1.0, {"a": 2})])}
+    problem, frame = world(square, people, features, {"a": 0.1, "c": 1.0}, 5.0)
+    table = solved(problem, frame)
+    assert (table.status == ee.Status.OPTIMAL).all()
+    assert table.delta == pytest.approx(np.array([[0.0, 4.9], [0.0, 4.8]]), abs=1e-3)
+
+
+def test_without_limits_budgets_grow_until_something_is_found():
+    square = {"b": ee.Terms([(1.0, {"a": 2})])}
+    people = {"a": [0.0, 1.0], "b": [0.0, 1.0]}
+    problem, frame = world(square, people, {"a": "actionable", "b": "mutable"}, {"b": 1.0}, 1e6)
+    table = solved(problem, frame)
+    assert (table.status == ee.Status.OPTIMAL).all()
+    assert np.abs(frame["a"].to_numpy() + table.delta[:, 0]) == pytest.approx([1000.0, 1000.0], abs=1e-2)
+
+
+def test_without_limits_nothing_found_is_unknown_and_never_infeasible():
+    """b = -a^2 falls whichever way a goes, but no limit says how far that is."""
+    people = {"a": [0.0, 1.0], "b": [0.0, -1.0]}
+    problem, frame = world(
+        {"b": ee.Terms([(-1.0, {"a": 2})])}, people, {"a": "actionable", "b": "mutable"}, {"b": 1.0}, 1.0
+    )
+    table = solved(problem, frame)
+    assert (table.status == ee.Status.UNKNOWN).all()
+    assert (table.bound > 1000).all()
+    assert "have no limits" in table.reasons()[0]
+
+
+def test_at_the_limit_the_bound_and_the_best_action_are_kept():
+    case = make("amounts", 7)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        some = ee.solve(case.problem, case.people, solver=ee.Curved(node_limit=16))
+        full = ee.solve(case.problem, case.people, solver=ee.Curved())
+    early = np.flatnonzero((some.status == ee.Status.FEASIBLE) | (some.status == ee.Status.UNKNOWN))
+    assert len(early)
+    for row in early:
+        assert "raise node_limit" in some.notes[row]
+        assert some.bound[row] <= full.cost[row] + 1e-9
+    assert ee.Curved(node_limit=16).harder().node_limit == 160
+
+
+def test_a_margin_is_kept():
+    square = {"b": ee.Terms([(1.0, {"a": 2})])}
+    features = {"a": ee.Feature("actionable", lower=0, upper=9), "b": "mutable"}
+    problem, frame = world(square, {"a": [0.0, 1.0], "b": [0.0, 1.0]}, features, {"b": 1.0}, 4.0)
+    table = solved(problem.with_margin(5.0), frame)
+    assert frame["a"].to_numpy() + table.delta[:, 0] == pytest.approx([3.0, 3.0], abs=1e-3)
+
+
+def test_a_percentile_cost_is_bounded_too():
+    square = {"b": ee.Terms([(1.0, {"a": 2})])}
+    features = {"a": ee.Feature("actionable", lower=-3, upper=3), "b": "mutable"}
+    people = {"a": [0.0, 0.25], "b": [0.0, 0.0625]}
+    problem, frame = world(square, people, features, {"b": 1.0}, 1.5, cost=ee.Percentile())
+    table = solved(problem, frame)
+    assert (table.status == ee.Status.OPTIMAL).all()
+    for row, start in enumerate(frame["a"]):
+        values = np.linspace(-3, 3, 6001)
+        good = values[values**2 >= 1.5]
+        costs = problem.cost.evaluate(np.full((len(good), 1), start), good[:, None])
+        assert table.cost[row] == pytest.approx(costs.min(), abs=1e-3)
+
+
+# Refusals
+
+
+def test_a_gap_of_zero_is_refused_with_the_reason():
+    for gap in (0, 0.0, -1.0, float("nan"), True):
+        with pytest.raises(ee.errors.ParameterError, match="only in the limit"):
+            ee.Curved(gap=gap)
+    for limit in (0, 1.5, True):
+        with pytest.raises(ee.errors.ParameterError, match="node_limit"):
+            ee.Curved(node_limit=limit)
+
+
+def test_what_cannot_be_enclosed_is_refused_with_the_reason():
+    people = {"a": [0.0, 1.0], "b": [0.0, 1.0]}
+    roles = {"a": "actionable", "b": "mutable"}
+    unbounded = ee.Function(lambda causes: causes["a"] ** 2)
+    problem, frame = world({"b": unbounded}, people, roles, {"b": 1.0}, 3.0)
+    assert "'b' cannot be enclosed: it is a function without bounds=" in ee.Curved().supports(problem)
+    with pytest.raises(ee.errors.ParameterError, match="without bounds="):
+        solved(problem, frame)
+    assert isinstance(ee.Auto().select(problem).solver, ee.Search)
+    # Where the decision does not look at what cannot be enclosed, nothing is lost.
+    problem, frame = world({"b": unbounded}, people, roles, {"a": 1.0}, 3.0)
+    assert ee.Curved().supports(problem) == ""
+    box = KNeighborsClassifier(1).fit(pd.DataFrame({"a": [0.0, 2.0]}), [False, True])
+    problem, frame = world({"b": ee.Terms([(1.0, {"a": 2})])}, people, roles, box, None)
+    assert "cannot be read" in ee.Curved().supports(problem)
+
+
+def test_auto_says_why():
+    features = {"a": ee.Feature("actionable", lower=0, upper=9), "b": "mutable"}
+    square = {"b": ee.Terms([(1.0, {"a": 2})])}
+    problem, _ = world(square, {"a": [0.0, 1.0], "b": [0.0, 1.0]}, features, {"b": 1.0}, 4.0)
+    choice = ee.Auto().select(problem)
+    assert choice.solver == ee.Curved()
+    assert "'b' is not linear" in choice.reason
+    assert "certified to 0.0001" in choice.reason
+
+
+# Against oracles
+
+
+@pytest.mark.parametrize(
+    ("family", "seeds"),
+    [("whole", range(16)), ("cells", range(16)), ("amounts", range(10)), ("levels", range(8))],
+    ids=FAMILIES,
+)
+def test_agrees_with_brute_force(family, seeds):
+    tally = run(family, seeds)
+    assert tally.cases == len(seeds)
+    assert tally.optimal > 0
+    assert not tally.disagreements, "\n".join(tally.disagreements)
+
+
+@pytest.mark.verify
+@pytest.mark.parametrize(
+    ("family", "block"), [(family, block) for family in FAMILIES for block in range(CASES // len(FAMILIES) // BLOCK)]
+)
+def test_a_thousand_cases_agree_with_brute_force(family, block, record_property):
+    start = FIRST_SEED + block * BLOCK
+    tally = run(family, range(start, start + BLOCK))
+    record_property("verify", {"family": f"bent, {family}", **tally.counts})
+    assert not tally.disagreements, "\n".join(tally.disagreements)
+
+
+def test_the_oracle_notices_a_wrong_certificate(monkeypatch):
+    """A solver whose boxes forget what lies above their middle is caught."""
+    honest = curved_open.contract
+
+    def forgetful(rows, low, high, whole):
+        low, high = honest(rows, low, high, whole)
+        return low, np.where(high - low > 1, np.floor(0.5 * (low + high)), high)
+
+    monkeypatch.setattr(curved_open, "contract", forgetful)
+    assert run("whole", range(6)).disagreements
+
+
+@pytest.mark.parametrize("family", ["linear", "tree"])
+def test_keeps_the_promises_of_a_solver(family):
+    report = check_solver(ee.Curved(), families=[family], cases=4)
+    assert report.passed, str(report)
+    assert not report.refused
+
+
+# Enclosures
+
+
+def boxes_of(case: Case, rng: np.random.Generator) -> tuple[People, int, Boxes, np.ndarray]:
+    """Random boxes of random people, and points inside each."""
+    matrix = case.problem.encoding.encode(case.people)
+    people = People.of(case.problem, matrix)
+    way_id = int(rng.integers(len(people.world.ways)))
+    way = people.world.ways[way_id]
+    person = rng.integers(0, len(matrix), 20)
+    facts = people.facts[person]
+    ends = np.sort(rng.uniform(-1, 5, (2, *facts.shape)) * rng.choice([0.05, 1.0], (1, len(facts), 1)), axis=0)
+    low, high = np.where(way.is_set, ends[0], facts), np.where(way.is_set, ends[1], facts)
+    levels = np.where(way.sets_level, rng.integers(0, 3, (20, len(case.problem.categorical))), -1).astype(float)
+    nowhere = np.full((20, matrix.shape[1]), np.inf)
+    boxes = Boxes(person, levels, np.zeros(20, dtype=np.intp), low, high, -nowhere, nowhere)
+    points = low[:, None] + rng.random((20, 40, low.shape[1])) * (high - low)[:, None]
+    points[:, 0], points[:, 1] = low, high
+    return people, way_id, boxes, points
+
+
+def follow(people: People, way_id: int, boxes: Boxes, z: np.ndarray) -> np.ndarray:
+    """Where every column goes, by the causal model itself."""
+    problem, way = people.problem, people.world.ways[way_id]
+    facts = people.matrix[boxes.person]
+    picked, values = np.zeros(facts.shape, dtype=bool), facts.copy()
+    for j, k in enumerate(problem.numeric):
+        picked[:, k], values[:, k] = way.is_set[j], np.where(way.is_set[j], z[:, j], facts[:, k])
+    for b, k in enumerate(problem.categorical):
+        picked[:, k] = way.sets_level[b]
+        values[:, k] = np.where(way.sets_level[b], boxes.levels[:, b], facts[:, k])
+    nodes = len(problem.scm.graph.nodes)
+    moved = np.where(picked, values, facts)
+    moved[:, :nodes] = problem.scm.propagate(facts[:, :nodes], picked[:, :nodes], values[:, :nodes])[0]
+    return moved
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_nothing_lies_outside_its_enclosure(seed):
+    """Random points of random boxes, with random decrees: columns, planes, margins, rows and contraction hold."""
+    rng = np.random.default_rng(seed)
+    case = make(["amounts", "levels", "cells"][seed % 3], 500 + seed)
+    people, way_id, boxes, points = boxes_of(case, rng)
+    way, problem = people.world.ways[way_id], case.problem
+    each = [follow(people, way_id, boxes, points[:, p]) for p in range(points.shape[1])]
+    moved = np.stack(each, axis=1)
+    for step in way.steps:
+        # A decree that some of the points keep: from a third to two thirds of where they went.
+        third, two = np.quantile(moved[:, :, step.column], [0.33, 0.67], axis=1)
+        asked = rng.random(len(third)) < 0.4
+        boxes.decree_low[:, step.column] = np.where(asked, third, -np.inf)
+        boxes.decree_high[:, step.column] = np.where(asked & (rng.random(len(third)) < 0.5), two, np.inf)
+    found = enclose(people, way, boxes)
+    look = Look(people, 0)
+    margins = look.margins(boxes, found)
+    rows = [Planes.joined(found.rows)] if found.rows else []
+    columns = [step.column for step in way.steps] + list(problem.acts)
+    kept = np.ones(moved.shape[:2], dtype=bool)
+    for k in columns:
+        kept &= (moved[:, :, k] >= boxes.decree_low[:, [k]]) & (moved[:, :, k] <= boxes.decree_high[:, [k]])
+    assert kept.any()
+    assert found.alive[kept.any(axis=1)].all()
+    for p in range(points.shape[1]):
+        z, x, on = points[:, p], moved[:, p], kept[:, p]
+        inside = (x >= found.least) & (x <= found.most)
+        assert inside[on][:, columns].all()
+        for planes, sign in ((found.below, 1), (found.above, -1)):
+            height = (planes.slope * z[:, None]).sum(axis=2) + planes.offset
+            assert (sign * (x - height) >= -1e-9 * (1 + np.abs(x)))[on][:, columns].all()
+        assert (problem.view.margins(x) <= margins.most + margins.blur + 1e-9)[on].all()
+        for planes in rows:
+            assert ((planes.slope * z[:, None]).sum(axis=2) + planes.offset >= -1e-9)[on].all()
+            assert not impossible(planes, boxes.low, boxes.high)[on].any()
+            low, high = contract(planes, boxes.low, boxes.high, np.zeros(z.shape[1], dtype=bool))
+            assert ((z >= low - 1e-9) & (z <= high + 1e-9))[on].all()
+
+
+def test_a_fill_is_the_linear_program():
+    from scipy.optimize import linprog
+
+    rng = np.random.default_rng(0)
+    for _ in range(40):
+        low, high = np.sort(rng.uniform(-2, 2, (2, 3)), axis=0)
+        fact = rng.uniform(-2, 2, 3)
+        start = np.clip(fact, low, high)
+        up, down = rng.uniform(0.1, 2, (2, 3))
+        slope, offset = rng.normal(size=3), -float(rng.uniform(0, 2))
+        row = Planes(slope[None, None], np.array([[offset]]))
+        # d = up part - down part, both from the cheapest point on.
+        program = linprog(
+            np.concatenate([up, down]), A_ub=[np.concatenate([-slope, slope])], b_ub=[slope @ start + offset],
+            bounds=[*((0, w) for w in high - start), *((0, w) for w in start - low)],
+        )  # fmt: skip
+        extra, point = fill(row, start[None], low[None], high[None], up[None], down[None])
+        if program.status == 2:
+            assert impossible(row, low[None], high[None])[0]
+        else:
+            assert extra[0, 0] == pytest.approx(program.fun, abs=1e-9)
+            assert slope @ point[0, 0] + offset >= -1e-9
+
+
+def test_the_last_value_that_single_precision_sends_left():
+    rng = np.random.default_rng(0)
+    thresholds = np.concatenate([rng.normal(size=200), rng.normal(size=200).astype(np.float32), [0.0, 1.0, -2.5]])
+    last = _last_left(thresholds)
+    assert (last.astype(np.float32) <= thresholds).all()
+    assert (np.nextafter(last, np.inf).astype(np.float32) > thresholds).all()
+
+
+# Worlds with known equations
+
+
+@pytest.mark.parametrize("place", [w for w in worlds() if w.scm is not None], ids=lambda w: w.name)
+def test_with_the_true_equations_every_recourse_is_valid(place):
+    """What is certified with the true equations is favourable when carried out in the true world."""
+    X, y = place.sample(312, random_state=3)
+    X = X if place.sensitive else X.assign(half=np.arange(len(X)) % 2)
+    columns = list(place.columns)
+    model = DecisionTreeClassifier(max_depth=4, random_state=0).fit(X[columns].iloc[:300], y.iloc[:300])
+    features = {name: "mutable" for name in columns if name != place.sensitive}
+    features |= {
+        n: ee.Feature("actionable", lower=float(X[n].min()), upper=float(X[n].max())) for n in place.actionable
+    }
+    sensitive = place.sensitive or "half"
+    schema = ee.Schema(sensitive=sensitive, protected=X[sensitive].min(), favourable=1, features=features)
+    asked = X.iloc[300:]
+    problem = ee.RecourseProblem.of(model, X, schema=schema, scm=place.scm.ready(X))
+    table = solved(problem, asked)
+    frame = table.frame()
+    assert set(frame["status"]) <= {"optimal", "infeasible", "not_needed"}
+    has = table.has_action
+    assert has.any()
+    do = {name: frame[f"do_{name}"].to_numpy(float) for name in place.actionable}
+    after = place.counterfactual(place.noise(asked[columns]), do)
+    assert (model.predict(after[columns])[has] == 1).all()
