@@ -6,7 +6,10 @@ from collections.abc import Callable
 
 import numba
 import pytest
+from tests import oracles_trees
 from tests.oracles import FAMILIES, run
+
+from equieffort.solvers import BranchAndBound
 
 BLOCK = 50
 CASES = {
@@ -17,6 +20,8 @@ CASES = {
     "mixed": 500,
     "piecewise": 1500,
 }
+TREE_CASES = 1000
+"""Of each family of trees."""
 FIRST_SEED = 100_000
 """Beyond the seeds of the everyday tests."""
 
@@ -47,4 +52,18 @@ def test_the_solver_agrees_with_brute_force(
     start = FIRST_SEED + block * BLOCK
     tally = run(family, range(start, start + BLOCK))
     record_property("verify", {"family": family, **tally.counts})
+    assert not tally.disagreements, "\n".join(tally.disagreements)
+
+
+@pytest.mark.verify
+@pytest.mark.usefixtures("_one_thread")
+@pytest.mark.parametrize("family", oracles_trees.FAMILIES)
+@pytest.mark.parametrize("block", range(TREE_CASES // BLOCK))
+def test_branch_and_bound_agrees_with_trying_every_cell(
+    family: str, block: int, record_property: Callable[[str, object], None]
+) -> None:
+    start = FIRST_SEED + block * BLOCK
+    solver = BranchAndBound(time_limit=None)
+    tally = oracles_trees.run(family, range(start, start + BLOCK), solver, people=2)
+    record_property("verify", {"family": f"trees {family}", **tally.counts})
     assert not tally.disagreements, "\n".join(tally.disagreements)

@@ -197,3 +197,45 @@ def test_what_it_cannot_solve_is_said():
 def test_nonsense_is_refused(bad):
     with pytest.raises(ParameterError, match=next(iter(bad))):
         ee.BranchAndBound(**bad)
+
+
+@pytest.mark.parametrize("actions", [2, 3])
+def test_a_large_search_agrees_with_the_whole_grid(actions):
+    """Without followers the nearest value of each interval between thresholds is all that matters for a feature."""
+    rng = np.random.default_rng(actions)
+    names = [f"v{k}" for k in range(5)]
+    frame = pd.DataFrame(rng.normal(size=(400, 5)), columns=names).assign(sex=["f", "m"] * 200)
+    good = (frame[names[:actions]].sum(axis=1) + 0.5 * frame["v4"] > 1.5).to_numpy() ^ (rng.random(400) < 0.1)
+    trees = 40 if actions == 2 else 12
+    clf = RandomForestClassifier(trees, max_depth=8 if actions == 2 else 4, random_state=0).fit(frame[names], good)
+    roles = {name: "actionable" if k < actions else "immutable" for k, name in enumerate(names)}
+    schema = ee.Schema(sensitive="sex", protected="f", favourable=True, features=roles)
+    scm = ee.StructuralCausalModel([], nodes=list(frame)).fit(frame)
+    problem = ee.RecourseProblem.of(clf, frame, schema=schema, scm=scm)
+    people = frame[~clf.predict(frame[names])].iloc[:6]
+    told, compared = solved(problem, people, SOLVER), 0
+    for row, person in enumerate(people[names].to_numpy()):
+        values, costs = [], []
+        for k in range(actions):
+            used = [tree.tree_.threshold[tree.tree_.feature == k] for tree in clf.estimators_]
+            cuts = np.unique(np.concatenate(used))
+            below = np.minimum(cuts[cuts < person[k]].astype(np.float32).astype(float), person[k])
+            # Just above a threshold that scikit-learn compares in single precision.
+            above = np.nextafter(cuts[cuts >= person[k]].astype(np.float32), np.float32(np.inf)).astype(float)
+            own = np.concatenate(
+                [np.where(below > cuts[cuts < person[k]], np.nextafter(below, -np.inf), below), [person[k]], above]
+            )
+            values.append(own)
+            costs.append(np.abs(own - person[k]) / (frame[names[k]].max() - frame[names[k]].min()))
+        grid = np.stack(np.meshgrid(*values, indexing="ij"), axis=-1).reshape(-1, actions)
+        total = sum(np.meshgrid(*costs, indexing="ij")).ravel()
+        everyone = np.repeat(person[None, :], len(grid), axis=0)
+        everyone[:, :actions] = grid
+        labels = clf.predict(pd.DataFrame(everyone, columns=names))
+        if labels.any():
+            assert told.status.iloc[row] == "optimal"
+            assert told.cost.iloc[row] == pytest.approx(total[labels].min(), abs=2e-6)
+            compared += 1
+        else:
+            assert told.status.iloc[row] == "infeasible"
+    assert compared > 2

@@ -34,13 +34,10 @@ class Forest(NamedTuple):
 class Grove(NamedTuple):
     """What is left of a forest over a box: only undecided splits. A left child follows its parent directly."""
 
-    feature: Any
-    threshold: Any
-    subset: Any
-    right: Any
-    most: Any
-    """(node, margin): the largest value below."""
-    least: Any
+    link: Any
+    """(node, 3): the track (-1 at a leaf), the right child, and for a category the row of subsets (else -1)."""
+    value: Any
+    """(node, 1 + 2 margins): the threshold, then the largest values below, then the least."""
     roots: Any
     start: Any
     """For each margin, the sum of the base and of the trees that are decided."""
@@ -50,12 +47,8 @@ class Grove(NamedTuple):
 def make_grove(nodes: int, trees: int, margins: int) -> Grove:
     """Room for all that may be left."""
     return Grove(
-        np.empty(nodes, dtype=np.int32),
-        np.empty(nodes),
-        np.empty(nodes, dtype=np.int32),
-        np.empty(nodes, dtype=np.int32),
-        np.empty((nodes, margins)),
-        np.empty((nodes, margins)),
+        np.empty((nodes, 3), dtype=np.int32),
+        np.empty((nodes, 1 + 2 * margins)),
         np.empty(trees, dtype=np.int32),
         np.empty(margins),
     )
@@ -88,6 +81,7 @@ def collapse(forest: Forest, low: Any, high: Any, mask: Any, codes: Any, grove: 
     `mask` says which levels of each actionable category are allowed, `codes` which of these a track is, or -1.
     """
     margins = forest.base.shape[0]
+    link, value = grove.link, grove.value
     for m in range(margins):
         grove.start[m] = forest.base[m]
     size, trees = 0, 0
@@ -106,111 +100,133 @@ def collapse(forest: Forest, low: Any, high: Any, mask: Any, codes: Any, grove: 
                     break
                 v = forest.left[v] if side < 0 else forest.right[v]
             if parent >= 0:
-                grove.right[parent] = size
-            grove.feature[size] = forest.feature[v]
+                link[parent, 1] = size
+            link[size, 0] = forest.feature[v]
             if forest.feature[v] >= 0:
-                grove.threshold[size], grove.subset[size] = forest.threshold[v], forest.subset[v]
+                value[size, 0], link[size, 2] = forest.threshold[v], forest.subset[v]
                 stack[top], parents[top] = forest.right[v], size
                 stack[top + 1], parents[top + 1] = forest.left[v], -1
                 top += 2
             else:
                 for m in range(margins):
-                    grove.most[size, m] = forest.values[v, m]
-                    grove.least[size, m] = forest.values[v, m]
+                    value[size, 1 + m] = value[size, 1 + margins + m] = forest.values[v, m]
             size += 1
         if size == first + 1:
             for m in range(margins):
-                grove.start[m] += grove.most[first, m]
+                grove.start[m] += value[first, 1 + m]
             size = first
             continue
         for v in range(size - 1, first - 1, -1):
-            if grove.feature[v] >= 0:
-                for m in range(margins):
-                    grove.most[v, m] = max(grove.most[v + 1, m], grove.most[grove.right[v], m])
-                    grove.least[v, m] = min(grove.least[v + 1, m], grove.least[grove.right[v], m])
+            if link[v, 0] >= 0:
+                right = link[v, 1]
+                for m in range(1, 1 + margins):
+                    value[v, m] = max(value[v + 1, m], value[right, m])
+                    value[v, margins + m] = min(value[v + 1, margins + m], value[right, margins + m])
         grove.roots[trees] = first
         trees += 1
     return trees
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)
-def _goes(grove: Grove, subsets: Any, v: int, low: Any, high: Any) -> int:
+def _goes(link: Any, value: Any, subsets: Any, v: int, low: Any, high: Any) -> int:
     """-1 left, 1 right, 0 undecided, once levels are chosen."""
-    feature = grove.feature[v]
-    if grove.subset[v] < 0:
-        threshold = grove.threshold[v]
-        if high[feature] <= threshold:
+    track = link[v, 0]
+    if link[v, 2] < 0:
+        threshold = value[v, 0]
+        if high[track] <= threshold:
             return -1
-        return 1 if low[feature] > threshold else 0
-    return -1 if subsets[grove.subset[v], int(low[feature])] else 1
+        return 1 if low[track] > threshold else 0
+    return -1 if subsets[link[v, 2], int(low[track])] else 1
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)
-def first_undecided(grove: Grove, subsets: Any, v: int, low: Any, high: Any) -> int:
+def _first_undecided(link: Any, value: Any, subsets: Any, v: int, low: Any, high: Any) -> int:
     """Follow decided splits from a node: the first that is undecided, or the leaf."""
-    while grove.feature[v] >= 0:
-        side = _goes(grove, subsets, v, low, high)
+    while link[v, 0] >= 0:
+        side = _goes(link, value, subsets, v, low, high)
         if side == 0:
             return v
-        v = v + 1 if side < 0 else grove.right[v]
+        v = v + 1 if side < 0 else link[v, 1]
     return v
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)
-def largest(grove: Grove, subsets: Any, v: int, low: Any, high: Any, m: int, stack: Any) -> float:
-    """The largest leaf of a tree that a cell reaches."""
+def _largest(link: Any, value: Any, subsets: Any, v: int, low: Any, high: Any, m: int, stack: Any) -> float:
+    """The largest leaf below a node that a cell reaches; m is its column."""
     best = -np.inf
     stack[0] = v
     top = 1
     while top > 0:
         top -= 1
         v = stack[top]
-        while grove.most[v, m] > best and grove.feature[v] >= 0:
-            side = _goes(grove, subsets, v, low, high)
+        while value[v, m] > best and link[v, 0] >= 0:
+            side = _goes(link, value, subsets, v, low, high)
             if side == 0:
-                one, other = v + 1, grove.right[v]
-                if grove.most[other, m] > grove.most[one, m]:
+                one, other = v + 1, link[v, 1]
+                if value[other, m] > value[one, m]:
                     one, other = other, one
                 stack[top] = other
                 top += 1
                 v = one
             else:
-                v = v + 1 if side < 0 else grove.right[v]
-        if grove.most[v, m] > best:
-            best = grove.most[v, m]
+                v = v + 1 if side < 0 else link[v, 1]
+        if value[v, m] > best:
+            best = value[v, m]
     return best
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)
-def smallest(grove: Grove, subsets: Any, v: int, low: Any, high: Any, m: int, stack: Any) -> float:
-    """The least leaf of a tree that a cell reaches."""
+def _smallest(link: Any, value: Any, subsets: Any, v: int, low: Any, high: Any, m: int, stack: Any) -> float:
+    """The least leaf below a node that a cell reaches; m is its column."""
     best = np.inf
     stack[0] = v
     top = 1
     while top > 0:
         top -= 1
         v = stack[top]
-        while grove.least[v, m] < best and grove.feature[v] >= 0:
-            side = _goes(grove, subsets, v, low, high)
+        while value[v, m] < best and link[v, 0] >= 0:
+            side = _goes(link, value, subsets, v, low, high)
             if side == 0:
-                stack[top] = grove.right[v]
+                stack[top] = link[v, 1]
                 top += 1
                 v = v + 1
             else:
-                v = v + 1 if side < 0 else grove.right[v]
-        if grove.least[v, m] < best:
-            best = grove.least[v, m]
+                v = v + 1 if side < 0 else link[v, 1]
+        if value[v, m] < best:
+            best = value[v, m]
     return best
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)
-def most_of(forest: Forest, grove: Grove, trees: int, members: Any, low: Any, high: Any, stack: Any, most: Any) -> bool:
+def advance(subsets: Any, grove: Grove, count: int, tops: Any, start: Any, low: Any, high: Any) -> int:
+    """Follow each tree to its first undecided split in a cell; what is decided moves into `start`.
+
+    Returns how many trees are undecided; they are the first in `tops`, in their order.
+    """
+    link, value = grove.link, grove.value
+    left = 0
+    for at in range(count):
+        v = _first_undecided(link, value, subsets, tops[at], low, high)
+        if link[v, 0] >= 0:
+            tops[left] = v
+            left += 1
+        else:
+            for m in range(start.shape[0]):
+                start[m] += value[v, 1 + m]
+    return left
+
+
+@numba.njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)
+def most_of(
+    forest: Forest, grove: Grove, count: int, tops: Any, start: Any, members: Any, low: Any, high: Any, stack: Any,
+    most: Any,
+) -> bool:  # fmt: skip
     """Each tree's largest value for each margin of a goal in a cell; False if some margin cannot reach its need."""
     for g in range(members.shape[0]):
         m = members[g]
-        total = grove.start[m]
-        for at in range(trees):
-            most[g, at] = largest(grove, forest.subsets, grove.roots[at], low, high, m, stack)
+        total = start[m]
+        for at in range(count):
+            most[g, at] = _largest(grove.link, grove.value, forest.subsets, tops[at], low, high, 1 + m, stack)
             total += most[g, at]
         over = total - forest.need[m]
         if over < -forest.blur[m] or (over == 0.0 and forest.blur[m] == 0.0 and not forest.closed[m]):
@@ -220,79 +236,67 @@ def most_of(forest: Forest, grove: Grove, trees: int, members: Any, low: Any, hi
 
 @numba.njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)
 def worth_of(
-    forest: Forest, grove: Grove, trees: int, members: Any, strict: float, low: Any, high: Any, stack: Any, most: Any,
-    worth: Any, gain: Any,
+    forest: Forest, grove: Grove, count: int, tops: Any, start: Any, members: Any, strict: float, low: Any, high: Any,
+    stack: Any, most: Any, worth: Any, gain: Any,
 ) -> int:  # fmt: skip
     """How a point fares: 1 surely favourable, 0 only the model can tell, -1 not.
 
-    The point is a narrow cell. Gains are what each tree could still add in the margins that lack something.
+    The point is a narrow cell. Gains are what each tree could still add in the margins that lack something; `most` is
+    what `most_of` found, `worth` work space.
     """
     verdict = 1
-    for at in range(trees):
+    margins = start.shape[0]
+    for at in range(count):
         gain[at] = 0.0
     for g in range(members.shape[0]):
         m = members[g]
-        total = grove.start[m]
-        for at in range(trees):
-            worth[at] = smallest(grove, forest.subsets, grove.roots[at], low, high, m, stack)
+        total = start[m]
+        for at in range(count):
+            worth[at] = _smallest(grove.link, grove.value, forest.subsets, tops[at], low, high, 1 + margins + m, stack)
             total += worth[at]
         over, blur = total - forest.need[m], forest.blur[m]
         if over > strict * blur or (over == 0.0 and blur == 0.0 and forest.closed[m]):
             continue
         verdict = min(verdict, 0 if blur > 0.0 and over >= -blur else -1)
-        for at in range(trees):
+        for at in range(count):
             gain[at] += max(most[g, at] - worth[at], 0.0)
     return verdict
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)
-def find_open(subsets: Any, grove: Grove, trees: int, low: Any, high: Any, opening: Any) -> bool:
-    """Each tree's first undecided split in a cell, or its leaf; whether there is any split among them."""
-    found = False
-    for at in range(trees):
-        v = first_undecided(grove, subsets, grove.roots[at], low, high)
-        opening[at] = v
-        found = found or grove.feature[v] >= 0
-    return found
-
-
-@numba.njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)
-def is_decided(subsets: Any, grove: Grove, trees: int, low: Any, high: Any) -> bool:
+def is_decided(subsets: Any, grove: Grove, count: int, tops: Any, low: Any, high: Any) -> bool:
     """Whether a cell falls into one leaf of each tree."""
-    for at in range(trees):
-        v = first_undecided(grove, subsets, grove.roots[at], low, high)
-        if grove.feature[v] >= 0:
+    for at in range(count):
+        v = _first_undecided(grove.link, grove.value, subsets, tops[at], low, high)
+        if grove.link[v, 0] >= 0:
             return False
     return True
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)
 def choose_split(
-    grove: Grove, trees: int, opening: Any, gain: Any, shares: Any, votes: Any, weights: Any
+    grove: Grove, count: int, tops: Any, gain: Any, shares: Any, votes: Any, weights: Any
 ) -> tuple[int, float]:
     """The track whose undecided splits could gain most, and the weighted median of its thresholds."""
     total = 0.0
     for k in range(shares.shape[0]):
         shares[k] = 0.0
-    for at in range(trees):
-        if grove.feature[opening[at]] >= 0:
-            total += gain[at]
-    for at in range(trees):
-        k = grove.feature[opening[at]]
-        if k >= 0:
-            if total <= 0.0:
-                gain[at] = 1.0
-            shares[k] += gain[at]
+    for at in range(count):
+        total += gain[at]
+    for at in range(count):
+        if total <= 0.0:
+            gain[at] = 1.0
+        shares[grove.link[tops[at], 0]] += gain[at]
     best: Any = np.int64(-1)
     for k in range(shares.shape[0]):
         if shares[k] > 0.0 and (best < 0 or shares[k] > shares[best]):
             best = k
-    count = np.int64(0)
-    for at in range(trees):
-        if grove.feature[opening[at]] == best:
-            votes[count], weights[count] = grove.threshold[opening[at]], gain[at]
-            count += 1
-    return best, weighted_median(count, votes, weights)
+    voters = np.int64(0)
+    for at in range(count):
+        if grove.link[tops[at], 0] == best:
+            votes[voters], weights[voters] = grove.value[tops[at], 0], gain[at]
+            voters += 1
+    return best, weighted_median(voters, votes, weights)
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)

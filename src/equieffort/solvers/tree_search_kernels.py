@@ -31,9 +31,9 @@ from equieffort.solvers.root_kernels import (
 from equieffort.solvers.simplex_kernels import EMPTY
 from equieffort.solvers.tree_kernels import (
     Forest,
+    advance,
     choose_split,
     collapse,
-    find_open,
     is_decided,
     make_grove,
     most_of,
@@ -43,10 +43,12 @@ from equieffort.solvers.tree_kernels import (
 DONE, NODES, TIME, STOPPED = 0, 1, 2, 3
 """Why a person's search ended: all was looked at; the limit of nodes; of time; somebody asked to stop."""
 MOST_ASKED = 4096
+MOST_MARKS = 25_000_000
+"""Room for the undecided trees of waiting nodes, in numbers of four bytes; later nodes begin at the roots again."""
 EVERY = 32
 """How often the clock is read, in nodes."""
-LAST_BUDGET = 128.0
-"""Beyond so many first budgets there is none."""
+GROWTH, LAST_BUDGET = 2.0, 512.0
+"""How the budget grows from round to round, and beyond how many first budgets there is none."""
 
 
 class Options(NamedTuple):
@@ -98,14 +100,17 @@ def search_people(
     cell_low, cell_high, point_low, point_high = np.empty(t), np.empty(t), np.empty(t), np.empty(t)
     union_low, union_high, shares = np.empty(t), np.empty(t), np.empty(t)
     stack, parents = np.empty(nodes_all + 2, dtype=np.int32), np.empty(nodes_all + 2, dtype=np.int32)
-    most, worth = np.empty((margins, trees_all)), np.empty(trees_all)
-    gain, votes, weights = np.empty(trees_all), np.empty(trees_all), np.empty(trees_all)
-    opening = np.empty(trees_all, dtype=np.int32)
+    most, gain = np.empty((margins, trees_all)), np.empty(trees_all)
+    votes, weights, spare_gain = np.empty(trees_all), np.empty(trees_all), np.empty(trees_all)
+    tops, sums = np.empty(trees_all, dtype=np.int32), np.empty(margins)
     mask = np.empty((max(categories, 1), people.allowed.shape[2]), dtype=np.bool_)
     space = make_space(n, f)
     grove = make_grove(nodes_all, trees_all, margins)
     starts = np.empty((roots, t))
-    pool = np.empty((256, 1 + 2 * n + 2 * f))
+    # A row of the pool: root, box, decrees, how many trees are undecided and what the others add up to.
+    tail = 1 + 2 * n + 2 * f
+    pool = np.empty((256, tail + 1 + margins))
+    marks = np.empty((256, trees_all), dtype=np.int32)
     free = np.empty(256, dtype=np.int64)
     keys, turns, ids = np.empty(256), np.empty(256, dtype=np.int64), np.empty(256, dtype=np.int64)
     asked = np.empty((16, 4 + n))
@@ -133,7 +138,7 @@ def search_people(
                     mask[c, level] = level == people.x[i, world.categories[c]]
             root, waiting, children, child = np.int64(0), np.int64(-1), np.int64(0), np.int64(0)
             clause, whole, track, cut, bound = np.int64(-1), np.int64(-1), np.int64(-1), 0.0, 0.0
-            limit = budget
+            limit, count = budget, np.int64(0)
             # One loop makes nodes (roots at first, then the children of the node that waits) and looks at them, so
             # that each of the larger functions is called in one place and compiled once.
             while True:
@@ -168,7 +173,9 @@ def search_people(
                         continue
                 else:
                     if trees < 0:
-                        trees = collapse(forest, union_low, union_high, mask, world.codes, grove, stack, parents)
+                        trees = np.int64(
+                            collapse(forest, union_low, union_high, mask, world.codes, grove, stack, parents)
+                        )
                     if size == 0:
                         break
                     if keys[0] >= limit - _near(options.gap, best):
@@ -191,6 +198,18 @@ def search_people(
                     free[spare] = waiting
                     spare += 1
                     children = child = np.int64(0)
+                    count = np.int64(pool[waiting, tail])
+                    if count < 0:
+                        count = trees
+                        for at in range(count):
+                            tops[at] = grove.roots[at]
+                        for m in range(margins):
+                            sums[m] = grove.start[m]
+                    else:
+                        for at in range(count):
+                            tops[at] = marks[waiting, at]
+                        for m in range(margins):
+                            sums[m] = pool[waiting, tail + 1 + m]
                 pattern, price = world.root_pattern[source], world.root_price[source]
                 fixed, limited, set_ = world.fixed[pattern], world.limited[pattern], world.set_[pattern]
                 person = Person(
@@ -221,31 +240,42 @@ def search_people(
                     if used == pool.shape[0]:
                         pool = grown(pool)
                         keys, turns, ids, free = grown_list(keys), grown_list(turns), grown_list(ids), grown_list(free)
+                        if marks.size < MOST_MARKS:
+                            marks = grown(marks)
                     if spare > 1:
                         # The waiting parent's place is the last one freed; it stays until its children are made.
                         spare -= 1
-                        at = free[spare - 1]
+                        home: Any = free[spare - 1]
                         free[spare - 1] = free[spare]
                     else:
-                        at = used
+                        home = used
                         used += 1
-                    store(pool[at], source, low, high, floor, roof)
-                    size = heap_push(keys, turns, ids, size, own_bound, turn, at)
+                    store(pool[home], source, low, high, floor, roof)
+                    # A child begins where its parent's trees were undecided, a root (or one without room) at theirs.
+                    pool[home, tail] = -1.0
+                    if makes_child and home < marks.shape[0]:
+                        pool[home, tail] = count
+                        for tree in range(count):
+                            marks[home, tree] = tops[tree]
+                        for m in range(margins):
+                            pool[home, tail + 1 + m] = sums[m]
+                    size = heap_push(keys, turns, ids, size, own_bound, turn, home)
                     turn += 1
                     continue
                 bound = own_bound
                 goal = world.root_goal[source]
                 members = world.goal_margin[world.goal_start[goal] : world.goal_start[goal + 1]]
-                if not most_of(forest, grove, trees, members, cell_low, cell_high, stack, most):
+                count = np.int64(advance(forest.subsets, grove, count, tops, sums, cell_low, cell_high))
+                is_open = count > 0
+                if not most_of(forest, grove, count, tops, sums, members, cell_low, cell_high, stack, most):
                     continue
-                is_open = find_open(forest.subsets, grove, trees, cell_low, cell_high, opening)
                 for j in range(n):
                     k = world.actions[j]
                     is_free = set_[j] and not fixed[k]
                     box_low[j] = people.low[i, j] if is_free else fact[j]
                     box_high[j] = people.high[i, j] if is_free else fact[j]
                 clause, solved = np.int64(-1), False
-                for at in range(trees):
+                for at in range(count):
                     gain[at] = 1.0
                 for attempt in range(1 if is_open else 2):
                     if not candidate(
@@ -260,8 +290,15 @@ def search_people(
                     if not is_allowed(person, fixed, limited, range_low, range_high, point_low, point_high):
                         continue
                     verdict = worth_of(
-                        forest, grove, trees, members, options.strict, point_low, point_high, stack, most, worth, gain
-                    )
+                        forest, grove, count, tops, sums, members, options.strict, point_low, point_high, stack, most,
+                        votes, gain,
+                    )  # fmt: skip
+                    if verdict >= 0:
+                        # Rounding of followers might carry the point out of the cell: what counts is the whole forest.
+                        verdict = worth_of(
+                            forest, grove, trees, grove.roots, grove.start, members, options.strict, point_low,
+                            point_high, stack, most, votes, spare_gain,
+                        )  # fmt: skip
                     clause = broken_clause(
                         world.clause_start, world.atom_track, atom_low, atom_high, point_low, point_high
                     )
@@ -284,7 +321,7 @@ def search_people(
                         and not is_open
                         and options.asks
                         and asks - first_ask < MOST_ASKED
-                        and is_decided(forest.subsets, grove, trees, point_low, point_high)
+                        and is_decided(forest.subsets, grove, trees, grove.roots, point_low, point_high)
                     ):
                         if asks == asked.shape[0]:
                             asked = grown(asked)
@@ -305,7 +342,7 @@ def search_people(
                     else:
                         children = np.int64(end - begin)
                 if children == 0 and is_open:
-                    track, cut = choose_split(grove, trees, opening, gain, shares, votes, weights)
+                    track, cut = choose_split(grove, count, tops, gain, shares, votes, weights)
                     children = np.int64(2)
                 if children == 0:
                     for j in range(n):
@@ -321,7 +358,7 @@ def search_people(
                 break
             if thin == np.inf and asks == first_ask:
                 excluded = budget
-            budget = 2.0 * budget if 2.0 * budget < people.budget[i] * LAST_BUDGET else np.inf
+            budget = GROWTH * budget if GROWTH * budget < LAST_BUDGET * people.budget[i] else np.inf
         bound = min(min(best, dropped), thin)
         if ended != DONE:
             bound = min(bound, budget)

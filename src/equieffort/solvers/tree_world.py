@@ -121,17 +121,20 @@ class TreeWorld:
     def _first_budget(
         self, matrix: Floats, facts: Floats, low: Floats, high: Floats, up: Floats, down: Floats
     ) -> Floats:
-        """A small part of what it costs to take the dearest action past all thresholds that it can move."""
+        """A small part of what it takes to carry the cheapest action past all thresholds it can move a column over."""
         strength = np.abs(self.world.effect).max(axis=0, initial=0.0)
-        dearest = np.zeros(len(matrix))
+        cheapest = np.full(len(matrix), np.inf)
         for j in range(facts.shape[1]):
+            own = np.zeros(len(matrix))
             for k in np.flatnonzero((strength[:, j] > 0) & np.isfinite(self.least)).tolist():
                 for room, way, price in (
                     (high[:, j] - facts[:, j], np.maximum(self.most[k] - matrix[:, k], 0), up[:, j]),
                     (facts[:, j] - low[:, j], np.maximum(matrix[:, k] - self.least[k], 0), down[:, j]),
                 ):
-                    dearest = np.maximum(dearest, price * np.minimum(room, way / strength[k, j]))
-        return np.where(dearest > 0, dearest / 32.0, np.inf)
+                    reach = price * np.minimum(room, way / strength[k, j])
+                    own = np.where((own == 0) | ((reach > 0) & (reach < own)), reach, own)
+            cheapest = np.where(own > 0, np.minimum(cheapest, own), cheapest)
+        return cheapest / 16.0
 
     def search(
         self, people: Any, *, gap: float, strict: float, asks: bool, nodes: int | None, seconds: float | None
