@@ -167,9 +167,9 @@ def line(outcomes: list[Outcome]) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--people", type=int, default=500, help="how many people ask for recourse in each draw")
+    parser.add_argument("--people", type=int, default=100, help="how many people ask for recourse in each draw")
     parser.add_argument("--train", type=int, default=2000, help="how many people models and equations learn from")
-    parser.add_argument("--repeats", type=int, default=3, help="how many draws, each with models of its own")
+    parser.add_argument("--repeats", type=int, default=2, help="how many draws, each with models of its own")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--world", default="", help="only worlds whose name holds this text")
     options = parser.parse_args()

@@ -61,6 +61,7 @@ class Case:
     ranges: dict[str, tuple[float, float]]
     """Column -> plausible range."""
     rule: Callable[[Values, Values], Any] | None
+    favourable: tuple[int, ...]
     values: dict[str, Any] = field(default_factory=dict)
     """Numeric action -> all values that need trying, if these are finitely many."""
 
@@ -161,18 +162,20 @@ def graded(rng: np.random.Generator, causes: list[str]) -> tuple[Any, Follow]:
 BENT = (terms, curves, growth, grown)
 
 
-def classifier(rng: np.random.Generator, people: pd.DataFrame, kind: str) -> Any:
+def classifier(rng: np.random.Generator, people: pd.DataFrame, kind: str, classes: int) -> Any:
     """Trained on people spread more widely than those asked about; grades are one-hot encoded."""
-    numbers = ["a", "b", "d", "e"]
+    numbers = [name for name in ("a", "b", "c", "d", "e") if name in people]
     seen = [*numbers, "grade"] if "grade" in people else numbers
     many = pd.DataFrame({name: rng.permutation(np.repeat(people[name].to_numpy(), 40)) for name in seen})
-    for name in ("a", "b"):
+    for name in (name for name in numbers if name in "abc"):
         many[name] = rng.uniform(0, 4, len(many)).round(3)
     many["d"] = many["d"] + rng.normal(0, 2, len(many))
     score = many[numbers].to_numpy(dtype=float) @ rng.normal(0, 1, len(numbers))
     if "grade" in people:
         score += rng.normal(0, 2) * (many["grade"] == "high") + rng.normal(0, 2) * (many["grade"] == "low")
     label = (score > np.quantile(score, 0.7)).astype(int)
+    if classes > 2:
+        label = np.where(np.abs(score - np.median(score)) < 0.3 * score.std(), 2, label)
     seed = int(rng.integers(1000))
     model: Any = {
         "linear": LogisticRegression(C=10.0, max_iter=2000),
@@ -199,6 +202,9 @@ def make(family: str, seed: int) -> Case:
         people = people.astype(int)
     people["d"], people["e"] = rng.normal(0, 1, n).round(3), rng.normal(0, 1, n).round(3)
     people["sex"] = np.where(np.arange(n) % 2, "f", "m")
+    third = family == "whole" and rng.random() < 0.4
+    if third:
+        people.insert(2, "c", rng.permutation([0, 4, *rng.integers(0, 5, n - 2)]))
     kinds = [grown, grown] if family == "cells" else [BENT[int(rng.integers(len(BENT)))] for _ in range(2)]
     mechanisms: dict[str, Any] = {}
     follow: dict[str, Follow] = {}
@@ -207,7 +213,10 @@ def make(family: str, seed: int) -> Case:
     if two:
         edges.append(("a", "b"))
         mechanisms["b"], follow["b"] = kinds[0](rng, ["a"])
-    mechanisms["d"], follow["d"] = kinds[1](rng, ["a", "b"])
+    if third:
+        edges += [("b", "c"), ("c", "d")]
+        mechanisms["c"], follow["c"] = BENT[int(rng.integers(len(BENT)))](rng, ["b"])
+    mechanisms["d"], follow["d"] = kinds[1](rng, ["a", "b", "c"] if third else ["a", "b"])
     roles: dict[str, Any] = {"e": "immutable"}
     if family == "levels":
         people["grade"] = rng.permutation([*GRADES, *GRADES])
@@ -216,8 +225,8 @@ def make(family: str, seed: int) -> Case:
         settable = rng.random() < 0.5
         roles["grade"] = ee.Feature("actionable", weight=0.3) if settable else "mutable"
     prices, limits, ranges = {}, {}, {}
-    acts = ["a", "b"] if rng.random() < 0.8 else ["a"]
-    for name in ("a", "b"):
+    acts = ["a", "b", "c"] if third else ["a", "b"] if rng.random() < 0.8 else ["a"]
+    for name in ("a", "b", "c") if third else ("a", "b"):
         if name not in acts:
             roles[name] = "mutable"
             continue
@@ -244,13 +253,15 @@ def make(family: str, seed: int) -> Case:
             return after["a"] + after["b"] <= np.maximum(most, before["a"] + before["b"]) + 1e-9
 
     kind = "tree" if family == "cells" else ("linear", "tree", "forest", "network")[int(rng.integers(4))]
-    model = classifier(rng, people, kind)
+    classes = 3 if rng.random() < 0.25 else 2
+    model = classifier(rng, people, kind, classes)
+    favourable = [(1,), (1, 2)][int(rng.integers(2))] if classes == 3 else (1,)
     scm = ee.StructuralCausalModel(edges, nodes=["sex", "e"], mechanisms=mechanisms).fit(people)
-    schema = ee.Schema(sensitive="sex", protected="f", favourable=1, features=roles, rules=rules)
+    schema = ee.Schema(sensitive="sex", protected="f", favourable=list(favourable), features=roles, rules=rules)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ee.errors.EquieffortWarning)
         problem = ee.RecourseProblem.of(model, people, schema=schema, scm=scm)
-    case = Case(people, follow, model, problem, prices, limits, ranges, rule)
+    case = Case(people, follow, model, problem, prices, limits, ranges, rule, favourable)
     if whole:
         case.values = {name: np.arange(low, high + 1) for name, (low, high) in limits.items()}
     elif family == "cells":
@@ -278,7 +289,7 @@ def _thresholds(model: Any, index: int) -> Any:
 def labels(case: Case, after: Values, n: int) -> Any:
     """What the classifier says."""
     frame = pd.DataFrame({name: np.broadcast_to(after[name], n) for name in case.classifier.feature_names_in_})
-    return case.classifier.predict(frame) == 1
+    return np.isin(case.classifier.predict(frame), case.favourable)
 
 
 def attempt(case: Case, person: dict[str, Any], picked: dict[str, Any], values: Values) -> Any:
@@ -289,7 +300,7 @@ def attempt(case: Case, person: dict[str, Any], picked: dict[str, Any], values: 
     }
     after = dict(before)
     cost, works = np.zeros(n), np.ones(n, dtype=bool)
-    for name in ("a", "b", "d", "grade"):
+    for name in ("a", "b", "c", "d", "grade"):
         if name not in person:
             continue
         if name in case.follow:

@@ -19,6 +19,8 @@ from equieffort.problem import RecourseProblem
 from equieffort.solvers.base import FOUND, LIMIT, NONE, Proposal, Solver
 from equieffort.solvers.curved_world import People, Refused, curved_world
 
+STRICTER = 1000
+"""Boxes a person may take when an action's label did not turn and a surer one is looked for."""
 BLOCK = 128
 """People searched together; results do not depend on it."""
 
@@ -89,7 +91,9 @@ class Curved(Solver):
         from equieffort.solvers.curved_search import search
 
         people = People.of(problem, matrix)
-        found = search(people, gap=self.gap, node_limit=self.node_limit, attempt=attempt)
+        # What a stricter attempt asks for beyond the boundary opens a gap that no number of boxes closes.
+        limit = self.node_limit if attempt == 0 else min(self.node_limit, STRICTER)
+        found = search(people, gap=self.gap, node_limit=limit, attempt=attempt)
         rows = slice(start, start + len(matrix))
         has = found.way >= 0
         proposal.cost[rows], proposal.bound[rows] = found.cost, found.bound
