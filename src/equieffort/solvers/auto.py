@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from equieffort.classifiers import LinearView, TreeView
+from equieffort.classifiers import LinearView, NetworkView, TreeView
 from equieffort.errors import ModelError, SchemaError
 from equieffort.problem import RecourseProblem
 from equieffort.solvers.base import Solver
@@ -30,7 +30,7 @@ class Auto:
     | classifier | structural equations below an action | solver |
     | --- | --- | --- |
     | linear score | linear | `LinearExact`; with rules between features, or too many ways to act, `Milp` |
-    | sum of trees | linear | `BranchAndBound` |
+    | sum of trees, ReLU network, linear scores of several classes | linear | `BranchAndBound` |
     | any that can be read | any that can be enclosed, or rules between features | `Curved` |
     | anything else | anything else | `Search`, which proves nothing |
     """
@@ -50,12 +50,24 @@ class Auto:
                 count = len(problem.view.roots)
                 what = "a single tree" if count == 1 else f"a sum of {count:,} trees"
                 return Choice(trees, f"The model is {what}, and every equation an action can reach is linear.")
+        if isinstance(problem.view, NetworkView):
+            network = BranchAndBound()
+            obstacle = _obstacle(network, problem)
+            if not obstacle:
+                return Choice(network, f"{_about(problem.view)}, and every equation an action can reach is linear.")
         curved = Curved()
         bent = curved.supports(problem)
         if not bent:
             enclosed = f"All of it can be enclosed over boxes of actions, so answers are certified to {curved.gap:g}."
             return Choice(curved, f"{obstacle} {enclosed}")
         return _search(problem, obstacle, bent)
+
+
+def _about(view: NetworkView) -> str:
+    widths = [str(len(layer.bias)) for layer in view.layers[:-1]]
+    if not widths:
+        return f"The model compares {len(view.goals.closed)} linear scores"
+    return f"The model is a ReLU network with {'-'.join(widths)} hidden units"
 
 
 def _obstacle(solver: Solver, problem: RecourseProblem) -> str:

@@ -1,4 +1,6 @@
-"""BranchAndBound: exact recourse for sums of trees in a linear world, certified person by person.
+"""BranchAndBound: exact recourse for sums of trees and for networks in a linear world, certified person by person.
+
+Networks are searched by `networks`; what follows is about trees.
 
 The search itself is compiled (`tree_search_kernels`) over arrays made from the problem (`tree_world`). Cells on the
 decision boundary that only the model's own rounding decides are put to the model, all people's at once.
@@ -11,12 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from equieffort.classifiers import BlackBox, TreeView
+from equieffort.classifiers import BlackBox, NetworkView, TreeView
 from equieffort.cost import LinearCost
 from equieffort.errors import ParameterError
 from equieffort.frames import Bools, Floats, number
 from equieffort.problem import RecourseProblem
 from equieffort.solvers.base import FOUND, LIMIT, Proposal, Solver
+from equieffort.solvers.networks import propose_network, supports_network, why_network_infeasible
 from equieffort.solvers.patterns import NotLinear, Pattern
 from equieffort.solvers.tree_world import TreeWorld, tree_world
 
@@ -26,7 +29,7 @@ NODES, TIME = 1, 2
 
 @dataclass(frozen=True)
 class BranchAndBound(Solver):
-    """Best-first branch and bound for tree ensembles and linear structural equations.
+    """Best-first branch and bound for tree ensembles and ReLU networks with linear structural equations.
 
     Parameters
     ----------
@@ -59,11 +62,16 @@ class BranchAndBound(Solver):
             )
 
     def supports(self, problem: RecourseProblem) -> str:
-        """Empty for a sum of trees, linear equations below actions and a linear cost; otherwise the reason."""
+        """Empty for a network or a sum of trees with linear equations below actions; otherwise the reason.
+
+        For trees the cost must be linear, for networks with hidden layers the gap must be above zero.
+        """
         if isinstance(problem.view, BlackBox):
-            return f"The classifier has no trees that could be read: {problem.view.reason}."
+            return f"The classifier has no trees or layers that could be read: {problem.view.reason}."
+        if isinstance(problem.view, NetworkView):
+            return supports_network(problem, self.gap)
         if not isinstance(problem.view, TreeView):
-            return "The classifier is no sum of trees."
+            return "The classifier is no sum of trees and no network."
         if not isinstance(problem.cost, LinearCost):
             return "The cost is not linear in each change; only weighted L1 costs are searched so far."
         try:
@@ -76,6 +84,9 @@ class BranchAndBound(Solver):
         self, problem: RecourseProblem, matrix: Floats, *, attempt: int = 0, only: int | None = None
     ) -> Proposal:
         """The cheapest action of each encoded person, or what was found and proven within the limits."""
+        if isinstance(problem.view, NetworkView):
+            nodes, seconds = self.node_limit, self.time_limit
+            return propose_network(problem, matrix, attempt=attempt, gap=self.gap, node_limit=nodes, time_limit=seconds)
         world = tree_world(problem)
         found = world.search(
             world.people(problem, matrix),
@@ -118,6 +129,8 @@ class BranchAndBound(Solver):
 
     def why_infeasible(self, problem: RecourseProblem, person: Floats) -> str:
         """What stands in the way: how far the margins can get, and which limit would have to go."""
+        if isinstance(problem.view, NetworkView):
+            return why_network_infeasible(problem)
         from equieffort.solvers.tree_reasons import why_infeasible
 
         return why_infeasible(problem, person)

@@ -1,0 +1,338 @@
+"""What a ReLU network gives at a point, and planes that lie above its margins over a box.
+
+The network is read as a function of the changes that are set: the causal effects are part of its first layer, so they
+add no looseness. A ReLU that is undecided over the box lies below the line between its ends and above a line through
+zero; putting these lines in for the ReLUs, from the last layer back to the first, gives a plane above each margin.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numba
+import numpy as np
+
+
+class Net(NamedTuple):
+    """A network over the changes. Layer t has `widths[t]` outputs; those of the last are the margins."""
+
+    widths: Any
+    first: Any
+    """(group, output, action): the first layer a unit of each action; a group is a choice of what is set."""
+    first_size: Any
+    """The same summed without signs: what rounding is relative to."""
+    weights: Any
+    """(layer - 1, output, input), padded."""
+    biases: Any
+    relative_error: float
+
+
+class Work(NamedTuple):
+    """Room for one box."""
+
+    low: Any
+    """(layer, output): range of what enters the ReLU."""
+    high: Any
+    slope: Any
+    """The upper line of a ReLU: slope * x + lift; the lower one: floor * x."""
+    lift: Any
+    floor: Any
+    reach: Any
+    """(layer, output, action): how much an action moves what enters the ReLU, roughly."""
+    coef: Any
+    plane: Any
+    """(margin, action)."""
+    const: Any
+    blur: Any
+    """For each margin how far rounding may carry it, anywhere in the box."""
+    value: Any
+    """(layer, output): what enters the ReLU at the point looked at last."""
+    size: Any
+
+
+@numba.njit(cache=True, error_model="numpy", no_cpython_wrapper=True)
+def copy(source: Any, target: Any) -> None:
+    """Numbers one by one: a loop compiles faster than an assignment of slices."""
+    for j in range(source.shape[0]):
+        target[j] = source[j]
+
+
+@numba.njit(cache=True, error_model="numpy", no_cpython_wrapper=True)
+def clear(target: Any, count: int) -> None:
+    """Zeros."""
+    for j in range(count):
+        target[j] = 0.0
+
+
+@numba.njit(cache=True, error_model="numpy", no_cpython_wrapper=True, inline="always")
+def make_work(net: Any) -> Any:
+    """Room for a network."""
+    layers, actions = net.widths.shape[0], net.first.shape[2]
+    width = 1
+    for t in range(layers):
+        width = max(width, net.widths[t])
+    shape = (layers, width)
+    return Work(
+        np.zeros(shape), np.zeros(shape), np.zeros(shape), np.zeros(shape), np.zeros(shape),
+        np.zeros((layers, width, actions)), np.zeros((2, width)), np.zeros((width, actions)), np.zeros(width),
+        np.zeros(width), np.zeros(shape), np.zeros(shape),
+    )  # fmt: skip
+
+
+@numba.njit(cache=True, error_model="numpy", no_cpython_wrapper=True)
+def look_at(net: Any, group: int, start: Any, start_size: Any, point: Any, work: Any) -> None:
+    """Values and sizes of every layer at a point."""
+    layers, actions = net.widths.shape[0], point.shape[0]
+    value, size = work.value, work.size
+    for i in range(net.widths[0]):
+        total, absolute = start[i], start_size[i]
+        for j in range(actions):
+            total += net.first[group, i, j] * point[j]
+            absolute += net.first_size[group, i, j] * abs(point[j])
+        value[0, i] = total
+        size[0, i] = absolute
+    for t in range(1, layers):
+        for i in range(net.widths[t]):
+            total = net.biases[t - 1, i]
+            absolute = abs(total)
+            for h in range(net.widths[t - 1]):
+                weight = net.weights[t - 1, i, h]
+                total += weight * max(value[t - 1, h], 0.0)
+                absolute += abs(weight) * size[t - 1, h]
+            value[t, i] = total
+            size[t, i] = absolute
+
+
+@numba.njit(cache=True, error_model="numpy", no_cpython_wrapper=True)
+def gradient_at(net: Any, group: int, margin: int, work: Any, out: Any) -> None:
+    """How a margin changes with each action around the point looked at last."""
+    here, there = work.coef[0], work.coef[1]
+    last = net.widths.shape[0] - 1
+    for i in range(net.widths[last]):
+        here[i] = 0.0
+    here[margin] = 1.0
+    for t in range(last, 0, -1):
+        width = net.widths[t - 1]
+        clear(there, width)
+        for i in range(net.widths[t]):
+            if here[i] != 0.0:
+                for h in range(width):
+                    there[h] += here[i] * net.weights[t - 1, i, h]
+        for h in range(width):
+            here[h] = there[h] if work.value[t - 1, h] > 0.0 else 0.0
+    clear(out, out.shape[0])
+    for i in range(net.widths[0]):
+        if here[i] != 0.0:
+            for j in range(out.shape[0]):
+                out[j] += here[i] * net.first[group, i, j]
+
+
+@numba.njit(cache=True, error_model="numpy", no_cpython_wrapper=True, inline="always")
+def reaches(
+    net: Any, group: int, start: Any, start_size: Any, low: Any, high: Any, need: Any, members: Any, work: Any
+) -> bool:
+    """Whether each of these margins may reach its need in a box, which may be without end; by ranges alone."""
+    layers, actions = net.widths.shape[0], low.shape[0]
+    for t in range(layers):
+        for i in range(net.widths[t]):
+            if t == 0:
+                least, most, absolute = start[i], start[i], start_size[i]
+                for j in range(actions):
+                    weight = net.first[group, i, j]
+                    if weight > 0.0:
+                        least += weight * low[j]
+                        most += weight * high[j]
+                    elif weight < 0.0:
+                        least += weight * high[j]
+                        most += weight * low[j]
+                    if net.first_size[group, i, j] > 0.0:
+                        absolute += net.first_size[group, i, j] * max(abs(low[j]), abs(high[j]))
+            else:
+                least = most = net.biases[t - 1, i]
+                absolute = abs(least)
+                for h in range(net.widths[t - 1]):
+                    weight = net.weights[t - 1, i, h]
+                    if weight > 0.0:
+                        least += weight * max(work.low[t - 1, h], 0.0)
+                        most += weight * max(work.high[t - 1, h], 0.0)
+                    elif weight < 0.0:
+                        least += weight * max(work.high[t - 1, h], 0.0)
+                        most += weight * max(work.low[t - 1, h], 0.0)
+                    if weight != 0.0:
+                        absolute += abs(weight) * work.size[t - 1, h]
+            work.low[t, i], work.high[t, i], work.size[t, i] = least, most, absolute
+    last = layers - 1
+    for m in members:
+        if m >= 0:
+            most = work.high[last, m]
+            if np.isfinite(work.size[last, m]):
+                if most + net.relative_error * work.size[last, m] < need[m]:
+                    return False
+            elif most + 1e-6 * (1.0 + abs(most)) < need[m]:
+                # The size has no end, but then numbers too large for any computer would decide.
+                return False
+    return True
+
+
+@numba.njit(cache=True, error_model="numpy", no_cpython_wrapper=True, inline="always")
+def _lines(work: Any, t: int, width: int) -> None:
+    """The lines above and below each ReLU of a layer."""
+    for i in range(width):
+        low, high = work.low[t, i], work.high[t, i]
+        if low >= 0.0:
+            work.slope[t, i], work.lift[t, i], work.floor[t, i] = 1.0, 0.0, 1.0
+        elif high <= 0.0:
+            work.slope[t, i], work.lift[t, i], work.floor[t, i] = 0.0, 0.0, 0.0
+        else:
+            slope = high / (high - low)
+            work.slope[t, i], work.lift[t, i] = slope, -slope * low
+            work.floor[t, i] = 1.0 if high > -low else 0.0
+
+
+@numba.njit(cache=True, error_model="numpy", no_cpython_wrapper=True)
+def _plane(net: Any, group: int, start: Any, t: int, i: int, sign: float, work: Any, out: Any) -> float:
+    """A plane above sign * (output i of layer t): its coefficients go to `out`, its constant is returned."""
+    here, there = work.coef[0], work.coef[1]
+    const = sign * net.biases[t - 1, i]
+    for h in range(net.widths[t - 1]):
+        here[h] = sign * net.weights[t - 1, i, h]
+    for s in range(t - 1, -1, -1):
+        width = net.widths[s]
+        for h in range(width):
+            c = here[h]
+            if c > 0.0:
+                const += c * work.lift[s, h]
+                here[h] = c * work.slope[s, h]
+            else:
+                here[h] = c * work.floor[s, h]
+        if s > 0:
+            below = net.widths[s - 1]
+            clear(there, below)
+            for h in range(width):
+                c = here[h]
+                if c != 0.0:
+                    const += c * net.biases[s - 1, h]
+                    for g in range(below):
+                        there[g] += c * net.weights[s - 1, h, g]
+            for g in range(below):
+                here[g] = there[g]
+    clear(out, out.shape[0])
+    for h in range(net.widths[0]):
+        c = here[h]
+        if c != 0.0:
+            const += c * start[h]
+            for j in range(out.shape[0]):
+                out[j] += c * net.first[group, h, j]
+    return const
+
+
+@numba.njit(cache=True, error_model="numpy", no_cpython_wrapper=True, inline="always")
+def _highest(plane: Any, const: float, low: Any, high: Any) -> float:
+    total = const
+    for j in range(plane.shape[0]):
+        total += plane[j] * (high[j] if plane[j] > 0.0 else low[j])
+    return total
+
+
+@numba.njit(cache=True, error_model="numpy", no_cpython_wrapper=True, inline="always")
+def raise_planes(
+    net: Any, group: int, start: Any, start_size: Any, low: Any, high: Any, members: Any, work: Any, spare: Any
+) -> None:
+    """Planes above these margins over a finite box, and how far rounding may carry the margins there."""
+    layers, actions = net.widths.shape[0], low.shape[0]
+    last = layers - 1
+    for i in range(net.widths[0]):
+        least = most = start[i]
+        absolute = start_size[i]
+        for j in range(actions):
+            weight = net.first[group, i, j]
+            if weight > 0.0:
+                least += weight * low[j]
+                most += weight * high[j]
+            else:
+                least += weight * high[j]
+                most += weight * low[j]
+            absolute += net.first_size[group, i, j] * max(abs(low[j]), abs(high[j]))
+            work.reach[0, i, j] = abs(weight)
+        work.low[0, i], work.high[0, i], work.size[0, i] = least, most, absolute
+    for t in range(1, layers):
+        _lines(work, t - 1, net.widths[t - 1])
+        for i in range(net.widths[t]):
+            absolute = abs(net.biases[t - 1, i])
+            for h in range(net.widths[t - 1]):
+                absolute += abs(net.weights[t - 1, i, h]) * work.size[t - 1, h]
+            work.size[t, i] = absolute
+        if t == last:
+            break
+        for i in range(net.widths[t]):
+            least = most = net.biases[t - 1, i]
+            for h in range(net.widths[t - 1]):
+                weight = net.weights[t - 1, i, h]
+                if weight > 0.0:
+                    least += weight * max(work.low[t - 1, h], 0.0)
+                    most += weight * max(work.high[t - 1, h], 0.0)
+                else:
+                    least += weight * max(work.high[t - 1, h], 0.0)
+                    most += weight * max(work.low[t - 1, h], 0.0)
+            if most > 0.0:
+                const = _plane(net, group, start, t, i, 1.0, work, spare)
+                most = min(most, _highest(spare, const, low, high))
+                for j in range(actions):
+                    work.reach[t, i, j] = abs(spare[j])
+            if least < 0.0 and most > 0.0:
+                const = _plane(net, group, start, t, i, -1.0, work, spare)
+                least = max(least, -_highest(spare, const, low, high))
+            if least > most:
+                least = most = 0.5 * (least + most)
+            work.low[t, i], work.high[t, i] = least, most
+    for m in members:
+        if m < 0:
+            continue
+        if last == 0:
+            copy(net.first[group, m], work.plane[m])
+            work.const[m] = start[m]
+        else:
+            work.const[m] = _plane(net, group, start, last, m, 1.0, work, work.plane[m])
+        work.blur[m] = net.relative_error * work.size[last, m]
+
+
+@numba.njit(cache=True, error_model="numpy", no_cpython_wrapper=True, inline="always")
+def blame(net: Any, group: int, start: Any, margin: int, low: Any, high: Any, work: Any, score: Any) -> None:
+    """How much each action's width has to do with the looseness of a margin's plane, most of all at the point looked at
+    last."""
+    here, there = work.coef[0], work.coef[1]
+    clear(score, score.shape[0])
+    last = net.widths.shape[0] - 1
+    if last == 0:
+        return
+    for h in range(net.widths[last - 1]):
+        here[h] = net.weights[last - 1, margin, h]
+    for s in range(last - 1, -1, -1):
+        width = net.widths[s]
+        for h in range(width):
+            c = here[h]
+            least, most = work.low[s, h], work.high[s, h]
+            if least < 0.0 and most > 0.0 and c != 0.0:
+                x, relu = work.value[s, h], max(work.value[s, h], 0.0)
+                if c > 0.0:
+                    loose = c * (work.lift[s, h] + 4.0 * (work.slope[s, h] * x + work.lift[s, h] - relu))
+                else:
+                    widest = -least if work.floor[s, h] > 0.0 else most
+                    loose = -c * (widest + 4.0 * (relu - work.floor[s, h] * x))
+                total = 0.0
+                for j in range(score.shape[0]):
+                    total += work.reach[s, h, j] * (high[j] - low[j])
+                if total > 0.0:
+                    for j in range(score.shape[0]):
+                        score[j] += loose * work.reach[s, h, j] * (high[j] - low[j]) / total
+            here[h] = c * (work.slope[s, h] if c > 0.0 else work.floor[s, h])
+        if s > 0:
+            below = net.widths[s - 1]
+            clear(there, below)
+            for h in range(width):
+                c = here[h]
+                if c != 0.0:
+                    for g in range(below):
+                        there[g] += c * net.weights[s - 1, h, g]
+            for g in range(below):
+                here[g] = there[g]

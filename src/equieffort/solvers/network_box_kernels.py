@@ -1,0 +1,409 @@
+"""One box of changes: its lower bound, the actions in it, and where to cut it.
+
+Planes above the network's margins become rows of a small linear program, whose cost is the box's lower bound. Its
+solution, shifted until the network itself agrees, gives actions.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numba
+import numpy as np
+
+from equieffort.solvers.network_bounds_kernels import blame, copy, gradient_at, look_at, raise_planes
+from equieffort.solvers.network_program_kernels import (
+    IMPOSSIBLE,
+    cheapest,
+    farthest,
+    most_underpaid,
+    nearest_knot,
+    price_of,
+    total_price,
+)
+
+CLOSED, OPEN, THIN, ENDLESS = 0, 1, 2, 3
+"""Nothing cheaper is in a box; it is to be cut; nothing is left to cut, and rounding decides; it has no end."""
+SHIFTS = 3
+WORTHWHILE = 0.5
+"""A box that its rows cut to less than this share gets new planes."""
+EDGE = 0.3
+"""A box is cut at its cheapest point, but not nearer to an end than this share."""
+
+
+class World(NamedTuple):
+    """What is the same for everybody."""
+
+    rows: Any
+    """(group, row, action): columns that follow and must stay in a range."""
+    row_counts: Any
+    whole: Any
+    """(group, action): which changes are whole numbers."""
+    members: Any
+    """(goal, margin): the margins of each goal, filled up with -1."""
+    need: Any
+    """What each margin must reach."""
+
+
+class Roots(NamedTuple):
+    """One person's ways to act."""
+
+    group: Any
+    goal: Any
+    start: Any
+    """(root, output): the first layer before any number changes."""
+    start_size: Any
+    low: Any
+    high: Any
+    price: Any
+    row_low: Any
+    row_high: Any
+
+
+class Best(NamedTuple):
+    """The best action so far, and what was left aside."""
+
+    cost: Any
+    """[least cost or budget, least bound of what was dropped for its cost, least bound of thin boxes]."""
+    change: Any
+    root: Any
+    """[root of the best action or -1, root of the best thin box or -1]."""
+    thin: Any
+
+
+class Room(NamedTuple):
+    """Room to work in."""
+
+    rows: Any
+    row_low: Any
+    row_high: Any
+    point: Any
+    other: Any
+    score: Any
+    short: Any
+
+
+@numba.njit(cache=True, error_model="numpy", no_cpython_wrapper=True)
+def _agrees(net: Any, world: Any, roots: Any, r: int, point: Any, sure: float, work: Any) -> bool:
+    """Whether the network's margins at a point reach what is needed with `sure` times its rounding to spare."""
+    group, last = roots.group[r], net.widths.shape[0] - 1
+    look_at(net, group, roots.start[r], roots.start_size[r], point, work)
+    for m in world.members[roots.goal[r]]:
+        if m >= 0 and not work.value[last, m] >= world.need[m] + sure * net.relative_error * work.size[last, m]:
+            return False
+    return True
+
+
+@numba.njit(cache=True, error_model="numpy", no_cpython_wrapper=True, inline="always")
+def _allowed(world: Any, roots: Any, r: int, point: Any) -> bool:
+    """Whether whole numbers are whole and the columns that follow stay where they must."""
+    group = roots.group[r]
+    for j in range(point.shape[0]):
+        if world.whole[group, j] and point[j] != np.rint(point[j]):
+            return False
+    for i in range(world.row_counts[group]):
+        total, size = 0.0, 0.0
+        for j in range(point.shape[0]):
+            total += world.rows[group, i, j] * point[j]
+            size += abs(world.rows[group, i, j] * point[j])
+        give = 1e-11 * (1.0 + size)
+        if total < roots.row_low[r, i] - give or total > roots.row_high[r, i] + give:
+            return False
+    return True
+
+
+@numba.njit(cache=True, error_model="numpy", no_cpython_wrapper=True)
+def keep(net: Any, world: Any, roots: Any, prices: Any, r: int, point: Any, sure: float, work: Any, best: Any) -> bool:
+    """Keep a point if it is an action, and the cheapest so far; whether it is one."""
+    if not _allowed(world, roots, r, point) or not _agrees(net, world, roots, r, point, sure, work):
+        return False
+    cost = roots.price[r] + total_price(prices, point)
+    if cost < best.cost[0]:
+        best.cost[0] = cost
+        copy(point, best.change)
+        best.root[0] = r
+    return True
+
+
+@numba.njit(cache=True, error_model="numpy", no_cpython_wrapper=True)
+def _fit_rows(world: Any, roots: Any, r: int, room: Any, first: int) -> int:
+    """The columns that must stay in a range, as rows after the margins'."""
+    group = roots.group[r]
+    for i in range(world.row_counts[group]):
+        copy(world.rows[group, i], room.rows[first + i])
+        room.row_low[first + i] = roots.row_low[r, i]
+        room.row_high[first + i] = roots.row_high[r, i]
+    return first + world.row_counts[group]
+
+
+@numba.njit(cache=True, error_model="numpy", no_cpython_wrapper=True)
+def round_inwards(low: Any, high: Any, whole: Any) -> bool:
+    """Ends of whole numbers become whole; False if nothing is left."""
+    for j in range(low.shape[0]):
+        if whole[j]:
+            low[j] = np.ceil(low[j] - 1e-9 * (1.0 + abs(low[j])))
+            high[j] = np.floor(high[j] + 1e-9 * (1.0 + abs(high[j])))
+        if low[j] > high[j]:
+            if low[j] - high[j] > 1e-12 * (1.0 + abs(low[j])):
+                return False
+            low[j] = high[j]
+    return True
+
+
+@numba.njit(cache=True, error_model="numpy", no_cpython_wrapper=True)
+def cut_to(prices: Any, budget: float, low: Any, high: Any) -> bool:
+    """Cut a box to what a budget can pay for; False if nothing is left."""
+    spent = 0.0
+    for j in range(low.shape[0]):
+        near = max(low[j], 0.0) + min(high[j], 0.0)
+        if near != 0.0:
+            spent += price_of(prices, j, near)
+    left = budget - spent
+    if left < -1e-12 * (1.0 + budget):
+        return False
+    left = max(left, 0.0)
+    for j in range(low.shape[0]):
+        near = max(low[j], 0.0) + min(high[j], 0.0)
+        own = price_of(prices, j, near) if near != 0.0 else 0.0
+        if high[j] > 0.0:
+            high[j] = max(min(high[j], farthest(prices, j, 1, own + left)), low[j])
+        if low[j] < 0.0:
+            low[j] = min(max(low[j], farthest(prices, j, -1, own + left)), high[j])
+    return True
+
+
+@numba.njit(cache=True, error_model="numpy", no_cpython_wrapper=True, inline="always")
+def _tighten(rows: Any, row_low: Any, row_high: Any, count: int, low: Any, high: Any) -> bool:
+    """Drop the ends of a box where a row cannot be met; False if it can be met nowhere."""
+    for i in range(count):
+        least, most = 0.0, 0.0
+        for j in range(low.shape[0]):
+            a = rows[i, j]
+            least += a * (low[j] if a > 0.0 else high[j])
+            most += a * (high[j] if a > 0.0 else low[j])
+        give = 1e-11 * (1.0 + abs(least) + abs(most))
+        if most < row_low[i] - give or least > row_high[i] + give:
+            return False
+        for j in range(low.shape[0]):
+            a = rows[i, j]
+            if a == 0.0 or high[j] == low[j]:
+                continue
+            near, far = (low[j], high[j]) if a > 0.0 else (high[j], low[j])
+            # a * x >= row_low - (most - a * far), and a * x <= row_high - (least - a * near).
+            up, down = (row_low[i] - give - (most - a * far)) / a, (row_high[i] + give - (least - a * near)) / a
+            if a > 0.0:
+                low[j] = min(max(low[j], up), high[j])
+                high[j] = max(min(high[j], down), low[j])
+            else:
+                high[j] = max(min(high[j], up), low[j])
+                low[j] = min(max(low[j], down), high[j])
+            least, most = 0.0, 0.0
+            for g in range(low.shape[0]):
+                b = rows[i, g]
+                least += b * (low[g] if b > 0.0 else high[g])
+                most += b * (high[g] if b > 0.0 else low[g])
+    return True
+
+
+@numba.njit(cache=True, error_model="numpy", no_cpython_wrapper=True)
+def local_search(
+    net: Any, world: Any, roots: Any, prices: Any, r: int, low: Any, high: Any, sure: float, work: Any, table: Any,
+    room: Any, best: Any,
+) -> None:  # fmt: skip
+    """A first action: follow the network's slopes from the fact, linear program by linear program."""
+    group, last = roots.group[r], net.widths.shape[0] - 1
+    point, other = room.point, room.other
+    for j in range(low.shape[0]):
+        point[j] = min(max(0.0, low[j]), high[j])
+    ahead = 0.0
+    for turn in range(12):
+        look_at(net, group, roots.start[r], roots.start_size[r], point, work)
+        count = 0
+        for m in world.members[roots.goal[r]]:
+            if m >= 0:
+                gradient_at(net, group, m, work, room.rows[count])
+                value, need = work.value[last, m], world.need[m]
+                here = 0.0
+                for j in range(low.shape[0]):
+                    here += room.rows[count, j] * point[j]
+                lack = need + 2.0 * sure * net.relative_error * work.size[last, m] - value
+                if turn == 0:
+                    ahead = max(ahead, 1e-4 * abs(lack))
+                room.row_low[count], room.row_high[count] = lack + ahead + here, np.inf
+                count += 1
+        count = _fit_rows(world, roots, r, room, count)
+        state, _ = cheapest(prices, low, high, room.rows, room.row_low, room.row_high, count, table, other)
+        if state == IMPOSSIBLE:
+            # Nothing near by: go where the first margin rises, as far as the box goes.
+            for j in range(low.shape[0]):
+                slope = room.rows[0, j]
+                other[j] = high[j] if slope > 0.0 else low[j] if slope < 0.0 else point[j]
+        for j in range(low.shape[0]):
+            if world.whole[group, j]:
+                other[j] = np.ceil(other[j]) if room.rows[0, j] > 0.0 else np.floor(other[j])
+                other[j] = min(max(other[j], low[j]), high[j])
+        moved = False
+        for j in range(low.shape[0]):
+            moved |= other[j] != point[j]
+            point[j] = other[j]
+        agreed = keep(net, world, roots, prices, r, point, sure, work, best)
+        if not moved or (agreed and turn >= 6):
+            return
+        if turn >= 3 and not agreed:
+            ahead *= 4.0
+
+
+@numba.njit(cache=True, error_model="numpy", no_cpython_wrapper=True)
+def look_into(
+    net: Any, world: Any, roots: Any, prices: Any, r: int, low: Any, high: Any, sure: float, gap: float, found: bool,
+    forgive: bool, work: Any, table: Any, room: Any, best: Any,
+) -> tuple[int, float, int, float]:  # fmt: skip
+    """Bound a box and look for actions in it: (CLOSED, OPEN or THIN, bound, action to cut, where)."""
+    group, last = roots.group[r], net.widths.shape[0] - 1
+    members, whole = world.members[roots.goal[r]], world.whole[group]
+    k, price = low.shape[0], roots.price[r]
+    if not cut_to(prices, best.cost[0] - price, low, high) or not round_inwards(low, high, whole):
+        return CLOSED, 0.0, -1, 0.0
+    for j in range(k):
+        if not (np.isfinite(low[j]) and np.isfinite(high[j])):
+            return ENDLESS, price, -1, 0.0
+    count = 0
+    for _ in range(2):
+        for j in range(k):
+            room.other[j] = high[j] - low[j]
+        raise_planes(net, group, roots.start[r], roots.start_size[r], low, high, members, work, room.score)
+        count = 0
+        for m in members:
+            if m >= 0:
+                copy(work.plane[m], room.rows[count])
+                room.row_low[count] = world.need[m] - work.blur[m] - work.const[m]
+                room.row_high[count] = np.inf
+                count += 1
+        count = _fit_rows(world, roots, r, room, count)
+        if not _tighten(room.rows, room.row_low, room.row_high, count, low, high):
+            return CLOSED, 0.0, -1, 0.0
+        if not round_inwards(low, high, whole):
+            return CLOSED, 0.0, -1, 0.0
+        shrunk = 1.0
+        for j in range(k):
+            if room.other[j] > 0.0:
+                shrunk *= (high[j] - low[j]) / room.other[j]
+        if shrunk > WORTHWHILE:
+            break
+    state, cost = cheapest(prices, low, high, room.rows, room.row_low, room.row_high, count, table, room.point)
+    if state == IMPOSSIBLE:
+        return CLOSED, 0.0, -1, 0.0
+    bound = max(price + cost, 0.0)
+    if bound >= best.cost[0] - (gap if found else 0.0):
+        best.cost[1] = min(best.cost[1], bound)
+        return CLOSED, bound, -1, 0.0
+
+    # What an action that rounding cannot undo costs here at least.
+    i = 0
+    for m in members:
+        if m >= 0:
+            room.row_low[i] = world.need[m] - work.const[m] + 0.5 * sure * work.blur[m]
+            i += 1
+    state, least = cheapest(prices, low, high, room.rows, room.row_low, room.row_high, count, table, room.other)
+    least = np.inf if state == IMPOSSIBLE else least + price
+
+    # Where the planes are loose, ask for as much more as the network falls short of them.
+    point, other = room.point, room.other
+    copy(point, other)
+    loose, worst = -1.0, -1
+    at_once = False
+    for turn in range(SHIFTS + 1):
+        for j in range(k):
+            if whole[j] and other[j] != np.rint(other[j]):
+                other[j] = np.ceil(other[j]) if room.rows[0, j] > 0.0 else np.floor(other[j])
+                other[j] = min(max(other[j], low[j]), high[j])
+        agreed = keep(net, world, roots, prices, r, other, sure, work, best)
+        here = point if turn == 0 else other
+        look_at(net, group, roots.start[r], roots.start_size[r], here, work)
+        i = 0
+        for m in members:
+            if m < 0:
+                continue
+            short = work.const[m] - work.value[last, m]
+            for j in range(k):
+                short += room.rows[i, j] * here[j]
+            if turn == 0:
+                at_once = agreed
+                room.short[i] = max(short, 0.0)
+                lacks = work.value[last, m] < world.need[m] + sure * net.relative_error * work.size[last, m]
+                if lacks and short > loose:
+                    loose, worst = short, m
+            else:
+                room.short[i] = max(room.short[i], short)
+            room.row_low[i] = world.need[m] - work.const[m] + 1.01 * sure * work.blur[m] + room.short[i]
+            i += 1
+        if agreed or turn == SHIFTS:
+            break
+        state, cost = cheapest(prices, low, high, room.rows, room.row_low, room.row_high, count, table, other)
+        if state == IMPOSSIBLE or price + cost >= best.cost[0]:
+            break
+    if worst < 0 and at_once and price + total_price(prices, point) <= bound + 1e-12 * (1.0 + bound):
+        # The cheapest point of the box is an action: nothing here is cheaper.
+        best.cost[1] = min(best.cost[1], bound)
+        return CLOSED, bound, -1, 0.0
+    if 2.0 * least - bound >= best.cost[0]:
+        # Only points that rounding decides could be cheaper by more than rounding costs anyway; of whole numbers these
+        # are still looked for.
+        seek = False
+        for j in range(k):
+            seek |= forgive and whole[j] and low[j] < high[j]
+        if not seek:
+            return THIN, bound, -1, 0.0
+    return _where(net, world, roots, prices, r, low, high, bound, worst, work, room)
+
+
+@numba.njit(cache=True, error_model="numpy", no_cpython_wrapper=True, inline="always")
+def _where(
+    net: Any, world: Any, roots: Any, prices: Any, r: int, low: Any, high: Any, bound: float, worst: int,
+    work: Any, room: Any,
+) -> tuple[int, float, int, float]:  # fmt: skip
+    """Where to cut a box whose cheapest point is `room.point`."""
+    group, k = roots.group[r], low.shape[0]
+    whole, point = world.whole[group], room.point
+    fixed = True
+    for g in range(k):
+        fixed &= low[g] == high[g]
+    if fixed and not _agrees(net, world, roots, r, low, -1.0, work):
+        # The rows left a single point, and the network itself says no there.
+        return CLOSED, bound, -1, 0.0
+    if worst >= 0 and not fixed:
+        look_at(net, group, roots.start[r], roots.start_size[r], point, work)
+        blame(net, group, roots.start[r], worst, low, high, work, room.score)
+        j = -1
+        for g in range(k):
+            if high[g] > low[g] and room.score[g] > 0.0 and (j < 0 or room.score[g] > room.score[j]):
+                j = g
+        if j < 0:
+            # The planes are flat and do not say: the widest action, by cost.
+            widest = 0.0
+            for g in range(k):
+                wide = price_of(prices, g, high[g]) if high[g] > 0.0 else -price_of(prices, g, high[g])
+                wide += price_of(prices, g, low[g]) if low[g] < 0.0 else -price_of(prices, g, low[g])
+                if high[g] > low[g] and (j < 0 or wide > widest):
+                    j, widest = g, wide
+        if j >= 0:
+            edge = EDGE * (high[j] - low[j])
+            middle = min(max(point[j], low[j] + edge), high[j] - edge)
+            if whole[j]:
+                return OPEN, bound, j, np.floor(middle)
+            if low[j] < middle < high[j]:
+                return OPEN, bound, j, middle
+    j, part = -1, 0.0
+    for g in range(k):
+        if whole[g]:
+            fraction = point[g] - np.floor(point[g])
+            if min(fraction, 1.0 - fraction) > part:
+                j, part = g, min(fraction, 1.0 - fraction)
+    if j >= 0:
+        return OPEN, bound, j, np.floor(point[j])
+    # A cost that bends inside the box was charged too little: cut where it bends.
+    j = most_underpaid(prices, low, high, point)
+    if j >= 0 and roots.price[r] + total_price(prices, point) > bound + 1e-12 * (1.0 + bound):
+        knot = nearest_knot(prices, j, low[j], high[j], point[j])
+        return OPEN, bound, j, np.floor(knot) if whole[j] else knot
+    return THIN, bound, -1, 0.0
