@@ -302,7 +302,7 @@ BAD: dict[str, Callable[[], Any]] = {
     "49 too short": lambda: audit(model=Model(lambda X: np.zeros(len(X) - 1))),
     "49 nothing": lambda: audit(model=Model(lambda X: None)),
     "49 fails": lambda: audit(model=Model(lambda X: 1 / 0)),
-    "49 not linear": lambda: audit(model=Model(lambda X: (X.income > 10).to_numpy())),
+    "49 not linear": lambda: audit(model=Model(lambda X: (X.income > 10).to_numpy()), solver=ee.LinearExact()),
     "beside, too short": lambda: audit(people().drop(columns="sex"), sensitive_features=["f", "m"]),
     "beside, dict of nothing": lambda: audit(people().drop(columns="sex"), sensitive_features="sex"),
     "beside, too wide": lambda: audit(people().drop(columns="sex"), sensitive_features=people()[["sex", "sex"]].values),
@@ -1004,7 +1004,7 @@ def test_case_49_model_without_usable_answers() -> None:
     refused("49 too short", ModelError, "MODEL_OUTPUT", "(7,)", "8 people")
     refused("49 nothing", ModelError, "MODEL_OUTPUT", "8 people")
     refused("49 fails", ModelError, "MODEL_FAILED", "Model.predict", "division by zero", "'income', 'debt'")
-    refused("49 not linear", ModelError, "MODEL_NOT_LINEAR", "Model", "LogisticRegression")
+    refused("49 not linear", ParameterError, "MODEL_NOT_LINEAR", "LinearExact cannot solve this", "Auto()")
 
 
 def at_the_threshold(closed: bool, favourable: bool, **limits: Any) -> pd.DataFrame:
