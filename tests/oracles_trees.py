@@ -180,12 +180,14 @@ def least_cost(case: Case, person: dict[str, Any]) -> float:
             continue
         for is_set in itertools.product((True, False), repeat=len(case.numbers)):
             held = [c for c, flag in zip(case.numbers, is_set, strict=True) if flag]
-            whole = [c for c in held if c in case.wholes]
-            rest = [c for c in held if c not in case.wholes]
+            # What has no room is a number, not a variable: a program's tolerance would move it.
+            stuck = {c for c in held if settable(case, c, person[c]) == (person[c], person[c])}
+            whole = [c for c in held if c in case.wholes or c in stuck]
+            rest = [c for c in held if c not in whole]
             ranges = []
             for c in whole:
                 low, high = settable(case, c, person[c])
-                ranges.append(_whole_values(case, c, person[c], low, high))
+                ranges.append([person[c]] if c in stuck else _whole_values(c, low, high))
             for values in itertools.product(*ranges):
                 fixed = dict(zip(whole, values, strict=True))
                 cost = price + sum(_cost(case, c, person[c], v) for c, v in fixed.items())
@@ -194,11 +196,10 @@ def least_cost(case: Case, person: dict[str, Any]) -> float:
     return best
 
 
-def _whole_values(case: Case, column: str, fact: float, low: float, high: float) -> list[float]:
-    """All whole values that could matter; without limits those just past each threshold and the fact's neighbours."""
-    if high - low <= 60:
-        return [float(v) for v in range(math.ceil(low), math.floor(high) + 1)]
-    raise AssertionError(f"{column} is whole and has no limits")
+def _whole_values(column: str, low: float, high: float) -> list[float]:
+    if high - low > 60:
+        raise AssertionError(f"{column} is whole and has no limits")
+    return [float(v) for v in range(math.ceil(low), math.floor(high) + 1)]
 
 
 def _cost(case: Case, column: str, fact: float, value: float) -> float:
@@ -331,10 +332,24 @@ def _inner(low: float, high: float) -> float:
 
 
 def _program(case: Case, person: Any, linear: Any, rest: Any, mine: Any, moved: Any, other: Any, rows: Any) -> float:
-    """Least cost with set values and followers in their closed intervals."""
-    n = len(rest)
-    if n == 0:
+    """Least cost with set values and followers in their closed intervals.
+
+    A value that must be more than a threshold, but is pinned to it, lies within a program's tolerance and out of reach:
+    the cell counts only if there is also a point a little above.
+    """
+    if not rest:
         return 0.0
+    ends = [(c, *cell) for c, cell in zip((*rest, *moved), (*mine, *other), strict=True)]
+    value = _least(case, person, linear, rest, ends, rows)
+    above = [
+        (c, low + 1e-7 if math.nextafter(low, -INF) in case.thresholds.get(c, ()) else low, high)
+        for c, low, high in ends
+    ]
+    return value if value < INF and _least(case, person, linear, rest, above, rows) < INF else INF
+
+
+def _least(case: Case, person: Any, linear: Any, rest: Any, ends: Any, rows: Any) -> float:
+    n = len(rest)
     prices = [case.price(c) for c in rest]
     objective = [p for p, _ in prices] + [q for _, q in prices]
     facts = np.array([person[c] for c in rest])
@@ -352,11 +367,9 @@ def _program(case: Case, person: Any, linear: Any, rest: Any, mine: Any, moved: 
 
     for weights, low, high in rows:
         ask(weights, low, high)
-    for c, (low, high) in zip(moved, other, strict=True):
+    for c, low, high in ends:
         constant, weights = linear[c]
         ask(weights, low - constant, high - constant)
-    for j, (low, high) in enumerate(mine):
-        ask(np.eye(n)[j], low, high)
     result = linprog(
         objective, A_ub=np.array(a) if a else None, b_ub=b or None, bounds=[(0, None)] * (2 * n), method="highs-ds",
         options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
