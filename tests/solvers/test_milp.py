@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import itertools
 import warnings
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -406,7 +407,7 @@ def test_a_wrong_word_of_the_solver_is_not_believed(monkeypatch):
     run = Program.run
     one, frame = one_number(upper=8.0)
 
-    def lies(self, seconds, *, step=-1.0, slack=0.0, presolve=True):
+    def lies(self, seconds, *, step=-1.0, slack=0.0, presolve=False):
         return run(self, seconds, step=step, slack=slack, presolve=presolve) if slack else Answer(EMPTY, np.inf, None)
 
     monkeypatch.setattr(Program, "run", lies)
@@ -420,6 +421,39 @@ def test_a_wrong_word_of_the_solver_is_not_believed(monkeypatch):
 
     monkeypatch.setattr(Program, "run", flatters)
     assert told(one, frame).status[0] in ("unknown", "feasible")
+
+    def boasts(self, seconds, **options):
+        honest = run(self, seconds, **options)
+        return Answer(honest.status, 4.0 * honest.bound, honest.point)
+
+    monkeypatch.setattr(Program, "run", boasts)
+    row = told(one, frame).iloc[0]
+    assert row.status == "feasible"
+    assert row.bound == 0.0
+
+
+def test_a_claim_of_optimality_needs_a_second_opinion(monkeypatch):
+    """The first answer changes the dearer of two categories, said to be the best; the second way knows better."""
+    frame = pd.DataFrame({"sex": ["f", "m"], "near": ["a", "b"], "far": ["a", "b"]})
+    encode = make_column_transformer((OneHotEncoder(drop="first"), ["near", "far"]))
+    clf = make_pipeline(encode, LogisticRegression()).fit(frame[["near", "far"]], [False, True])
+    clf[-1].coef_[:], clf[-1].intercept_[:] = 1.0, -0.5
+    one = problem(clf, frame, {"near": ee.Feature("actionable"), "far": ee.Feature("actionable", weight=3.0)})
+    best = told(one, frame).iloc[0]
+    assert (best.status, best.cost) == ("optimal", 1.0)
+    run = Program.run
+
+    def loses(self, seconds, *, step=-1.0, slack=0.0, presolve=False):
+        if presolve:
+            return run(self, seconds, step=step, slack=slack, presolve=True)
+        upper = [0.0 if price == 1.0 else end for end, price in zip(self.upper, self.price, strict=True)]
+        return run(replace(self, upper=upper), seconds, step=step, slack=slack)
+
+    monkeypatch.setattr(Program, "run", loses)
+    row = told(one, frame).iloc[0]
+    assert row.status == "feasible"
+    assert row.cost == 1.0
+    assert "do not agree" in row.reason
 
 
 def test_limits_without_end_are_searched_with_a_growing_budget():
@@ -467,6 +501,16 @@ def test_a_margin_is_kept():
     row = told(one.with_margin(1.25), frame).iloc[0]
     assert row.status == "optimal"
     assert row.do_x == pytest.approx(6.25, abs=1e-6)
+
+
+def test_nothing_is_reached_by_tolerances_alone():
+    """Income may pass its threshold by a hair only if rank, which follows it, stays exactly where it is."""
+    frame = pd.DataFrame({"sex": ["f", "m"] * 4, "income": np.repeat([1.5, 4.0], 4), "rank": np.zeros(8)})
+    clf = DecisionTreeClassifier(max_depth=1).fit(pd.DataFrame({"income": [1.0, 2.0]}), [False, True])
+    for role, fine in (("immutable", ("infeasible", "unknown")), ("mutable", ("optimal",))):
+        features = {"income": "actionable", "rank": role}
+        one = problem(clf, frame, features, [("income", "rank")], {"rank": ee.Linear({"income": 0.4})})
+        assert told(one, frame).status[0] in fine
 
 
 # What is refused, and how it is chosen

@@ -30,7 +30,8 @@ class Milp(Solver):
 
     The solver behind it works to tolerances, so nothing is taken at its word: each answer is solved again with its
     whole numbers fixed and tried with the equations and the model's own label, the bound is the solver's bound for the
-    problem with closed boundaries, and "no action" must be confirmed by a program whose rows are a little wider.
+    problem with closed boundaries, and both "nothing is cheaper" and "no action" must be confirmed by solving once more
+    in another way, the latter with rows that are a little wider.
     Where limits have no end, a budget on the cost gives the program one; it is raised until an action is found.
 
     Parameters

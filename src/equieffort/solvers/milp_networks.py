@@ -11,7 +11,7 @@ from equieffort.solvers.milp_program import NOTHING, Form, Program, Unbounded
 
 SURE = 1e-12
 """Rounding of a score, relative to the numbers summed into it."""
-STEP = 1e-9
+STEP = 1e-11
 """A step over the boundary, relative to the numbers summed into the score."""
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from equieffort.frames import Floats
+from equieffort.frames import Bools, Floats
 from equieffort.solvers.quiet import aside
 
 OPTIMAL, STOPPED, EMPTY, UNCLEAR = "optimal", "stopped", "empty", "unclear"
@@ -202,8 +202,10 @@ class Program:
         units[~np.isfinite(units) | (units <= 0) | np.array(self.whole)] = 1.0
         return units
 
-    def _scaled(self, rows: list[Row], step: float, slack: float) -> tuple[Any, Floats, Floats, Floats]:
-        """Matrix, low and high ends in scaled units, and the units."""
+    def _scaled(
+        self, rows: list[Row], step: float, slack: float, counted: Bools | None = None
+    ) -> tuple[Any, Floats, Floats, Floats]:
+        """Matrix, low and high ends in scaled units, and the units; rows are scaled by the variables that count."""
         from scipy.sparse import csr_array
 
         units = self._units()
@@ -211,7 +213,8 @@ class Program:
         columns = np.array([v for row in rows for v in row.weights], dtype=np.intp)
         values = np.array([w for row in rows for w in row.weights.values()]) * units[columns]
         size = np.zeros(len(rows))
-        np.maximum.at(size, at, np.abs(values))
+        heavy = np.abs(values) if counted is None else np.abs(values) * counted[columns]
+        np.maximum.at(size, at, heavy)
         size[size == 0] = 1.0
         tight = step >= 0
         low = np.array([row.low + (row.lift + step * row.rise if tight else 0.0) for row in rows]) / size
@@ -219,8 +222,12 @@ class Program:
         matrix = csr_array((values / size[at], (at, columns)), shape=(len(rows), len(units)))
         return matrix, low - slack, high + slack, units
 
-    def run(self, seconds: float, *, step: float = -1.0, slack: float = 0.0, presolve: bool = True) -> Answer:
-        """The cheapest point: of the rows as they are, `step` steps inside them, or with some slack around them."""
+    def run(self, seconds: float, *, step: float = -1.0, slack: float = 0.0, presolve: bool = False) -> Answer:
+        """The cheapest point: of the rows as they are, `step` steps inside them, or with some slack around them.
+
+        Presolving has been seen to lose the optimum (HiGHS in scipy 1.17, columns that only other columns make whole),
+        so it is left to second opinions.
+        """
         from scipy.optimize import Bounds, LinearConstraint, milp
 
         if any(not row.weights for row in self.rows):
@@ -265,13 +272,14 @@ class Program:
         from scipy.optimize import linprog
 
         whole, implied = np.array(self.whole), np.array(self.implied)
-        left = np.flatnonzero(~whole & ~implied)
+        free = ~whole & ~implied
+        left = np.flatnonzero(free)
         fixed = np.where(whole, point, 0.0)
         known = [row for row in self.rows if row.weights and not any(self.implied[v] for v in row.weights)]
         result = point.copy()
         prices = np.array(self.price)
         settled = float(prices[whole] @ point[whole])
-        matrix, low, high, units = self._scaled(known, step, 0.0)
+        matrix, low, high, units = self._scaled(known, step, 0.0, free)
         done = matrix @ (fixed / units)
         part = matrix[:, left]
         low, high = low - done, high - done

@@ -7,34 +7,29 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from equieffort.classifiers import LinearView, NetworkView, TreeView, View
+from equieffort.classifiers import LinearView, NetworkView, TreeView
 from equieffort.frames import Floats, number
-from equieffort.problem import TOLERANCE, RecourseProblem
+from equieffort.problem import RecourseProblem
+from equieffort.solvers.milp_actions import Action, act, flips
 from equieffort.solvers.milp_model import Model, Reach, person_model
 from equieffort.solvers.milp_networks import add_linear, add_network
 from equieffort.solvers.milp_program import EMPTY, OPTIMAL, STOPPED, Unbounded
 from equieffort.solvers.milp_rules import add_rules
 from equieffort.solvers.milp_trees import add_trees, leaf_switches, useful_reach
 
-STEPS = (0.01, 1.0, 30.0, 1000.0, 0.0)
-"""How many steps over the boundary are tried, the cheapest first; at last the boundary itself."""
+STEPS = (1.0, 30.0, 1000.0, 0.0)
+"""How many steps over the boundary are tried, the cheapest first; at last the boundary itself.
+
+A step is more than what polishing forgives, so that nothing is reached by tolerances alone.
+"""
 SLACK = 1e-6
 """How far every row is moved out, in scaled units, before an empty program is believed."""
-MOST_CELLS = 60
+THIN = "A part of the boundary is too thin to decide, and might hold an action."
+MOST_CELLS = 30
 """Cells that are tried and excluded one by one before a person is given up."""
 ROUNDS = 8
 GROWTH = 8.0
 """How often, and how much, a budget is raised where no limit ends what may be set."""
-
-
-@dataclass(frozen=True, eq=False)
-class Action:
-    """An action that leads where it should, tried with the equations and the model's own label."""
-
-    cost: float
-    chosen: int
-    delta: Floats
-    level: Floats
 
 
 @dataclass(eq=False)
@@ -79,8 +74,14 @@ class Search:
                 budget = max(self._start(), bound) if self.best is None else self.best.cost
                 continue
             least = self._search(model)
+            if self._denies(least, budget):
+                return self._result(0.0, "The solver claims to have excluded an action that there is.")
             # Whatever the budget cuts off costs more than the budget.
             bound = max(bound, min(least, budget) if model.is_cut else least)
+            if self.note and model.is_cut and self.best is None and self.left > 0:
+                # Further out it only gets vaguer.
+                self.note = ""
+                break
             if self._closed(bound) or self.note:
                 break
             if self.best is not None:
@@ -106,6 +107,11 @@ class Search:
 
     def _closed(self, bound: float) -> bool:
         return self.best is not None and self.best.cost - bound <= max(self.gap, 1e-9 * self.best.cost)
+
+    def _denies(self, least: float, budget: float) -> bool:
+        """Whether a bound contradicts an action that the program has among its points."""
+        best = self.best
+        return best is not None and best.cost <= budget and least > best.cost + max(self.gap, 1e-6 * best.cost)
 
     def _first_budget(self) -> float:
         """A linear score needs few bounds while nothing is left to follow: what that costs is a budget.
@@ -184,9 +190,12 @@ class Search:
         for _ in range(MOST_CELLS):
             answer = program.run(self.left)
             if answer.status not in (OPTIMAL, STOPPED, EMPTY):
-                answer = program.run(self.left, presolve=False)
+                answer = program.run(self.left, presolve=True)
             if answer.status == EMPTY:
-                return min(self._confirm(model), excluded)
+                bound = min(self._confirm(model), excluded)
+                if excluded < np.inf and not self._closed(bound):
+                    self.note = self.note or THIN
+                return bound
             bound = min(answer.bound, excluded)
             if answer.point is None:
                 self.note = self._stopped() if answer.status == STOPPED else "The solver gave no clear answer."
@@ -196,9 +205,9 @@ class Search:
                 self.note = self._stopped()
                 return bound
             if self._closed(bound):
-                return bound
+                return self._agreed(model, bound)
             if self._closed(answer.bound):
-                self.note = "A part of the boundary is too thin to decide, and might hold a cheaper action."
+                self.note = THIN
                 return bound
             if refused is not None:
                 # One leaf of every tree: all who fall into these leaves have the same label.
@@ -217,9 +226,26 @@ class Search:
         self.note = f"{MOST_CELLS} candidates were tried one by one, and more are left."
         return bound
 
+    def _agreed(self, model: Model, bound: float) -> float:
+        """A bound that meets the action's cost, believed when the program solved another way has nothing cheaper."""
+        assert self.best is not None
+        cheaper = self.best.cost - max(10 * self.gap, 1e-4 * self.best.cost)
+        if cheaper <= 0:
+            return bound
+        again = model.program.run(self.left, presolve=True)
+        if again.status == EMPTY or again.bound >= cheaper:
+            return bound
+        if again.point is not None:
+            self._try(model, again.point)
+        if again.status == STOPPED:
+            self.note = self._stopped()
+            return min(bound, again.bound)
+        self.note = "Two ways to solve the program do not agree."
+        return 0.0
+
     def _confirm(self, model: Model) -> float:
         """An empty program is believed when it stays empty with every row moved out a little, solved another way."""
-        again = model.program.run(self.left, slack=SLACK, presolve=False)
+        again = model.program.run(self.left, slack=SLACK, presolve=True)
         if again.status == EMPTY:
             return np.inf
         self.note = self._stopped() if again.status == STOPPED else "The program is empty, but only just."
@@ -245,87 +271,11 @@ class Search:
             solved = model.program.polish(point, step * 2.0**self.attempt)
             if solved is None:
                 continue
-            action, moved, holds = self._act(model, solved[1])
-            if holds and self._flips(moved):
+            action, moved, holds = act(model, solved[1])
+            if holds and flips(self.problem, moved):
                 if self.best is None or action.cost < self.best.cost:
                     self.best = action
                 return None
             if holds and isinstance(self.problem.view, TreeView):
                 refused = moved
         return refused
-
-    def _act(self, model: Model, point: Floats) -> tuple[Action, Floats, bool]:
-        """The action at a point, where it leads, and whether that is allowed."""
-        problem, facts = self.problem, self.facts
-        picked, values = np.zeros(facts.shape, dtype=bool), facts.copy()
-        low, high = problem.action_box(facts)
-        chosen, delta = 0, np.zeros(len(problem.numeric))
-        for j, k in enumerate(problem.numeric):
-            if j in model.set_ and point[model.set_[j]] < 0.5:
-                continue
-            chosen |= 1 << j
-            picked[0, k] = True
-            delta[j] = model.amounts[j].at(point)
-            if problem.is_integer[j]:
-                delta[j] = np.rint(delta[j])
-            else:
-                delta[j] = self._stepped(model, k, float(delta[j]), point)
-            values[0, k] = np.clip(facts[0, k] + delta[j], low[0, j], high[0, j])
-        level = np.full(len(problem.categorical), -1.0)
-        for b, c in enumerate(problem.categorical):
-            target = int(np.argmax([point[switch] for switch in model.levels[c]]))
-            if target != int(facts[0, c]):
-                chosen |= 1 << (len(problem.numeric) + b)
-                picked[0, c], values[0, c], level[b] = True, target, target
-        nodes = len(problem.scm.graph.nodes)
-        moved = np.where(picked, values, facts)
-        moved[:, :nodes], unknown = problem.scm.propagate(facts[:, :nodes], picked[:, :nodes], values[:, :nodes])
-        numeric = list(problem.numeric)
-        before = facts[:, numeric]
-        cost = float(problem.cost.parts(before, np.where(picked[:, numeric], values[:, numeric], before)).sum())
-        cost += float(problem.change_weights[level >= 0].sum())
-        holds = not unknown and self._allowed(moved)
-        return Action(cost, chosen, delta, level), moved, holds
-
-    def _stepped(self, model: Model, k: int, change: float, point: Floats) -> float:
-        """A change after which the value lies on the side of every threshold that the point chose.
-
-        What counts is fact + change as doubles add them, so the change itself is stepped.
-        """
-        fact = model.fact(k)
-        for column, threshold, switch in model.decrees:
-            if column == k and (fact + change <= threshold) != (point[switch] > 0.5):
-                change = _beside(fact, threshold, below=point[switch] > 0.5)
-        return change
-
-    def _allowed(self, moved: Floats) -> bool:
-        problem = self.problem
-        for k in range(moved.shape[1]):
-            feature = problem.feature(k)
-            if feature.role == "immutable" or feature.plausible is not None:
-                low, high = problem.plausible(self.facts, k)
-                give = TOLERANCE * (1 + abs(self.facts[0, k]))
-                if not low[0] - give <= moved[0, k] <= high[0] + give:
-                    return False
-        return not any(broken[0] for broken, _ in problem.rules.faults(self.facts, moved))
-
-    def _flips(self, moved: Floats) -> bool:
-        """The model's own label, which is asked for where rounding may decide, and the distance that is wanted."""
-        problem, view = self.problem, self.problem.view
-        assert isinstance(view, View)
-        if view.is_clear(moved)[0]:
-            answer = bool(view.is_favourable(moved)[0])
-        else:
-            answer = bool(problem.decision.is_favourable(problem.encoding.decode(moved, None))[0])
-        if answer and problem.margin > 0:
-            answer = bool(view.goals.met(view.margins(moved) + view.blur(moved), problem.margin)[0])
-        return answer
-
-
-def _beside(fact: float, threshold: float, *, below: bool) -> float:
-    """The change that leads to a threshold, or just past it, as doubles add it to the fact."""
-    change, step = threshold - fact, float(np.spacing(abs(threshold)))
-    while (fact + change <= threshold) != below:
-        change = threshold - fact + (-step if below else step)
-        step *= 2.0
-    return change

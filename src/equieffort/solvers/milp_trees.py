@@ -158,12 +158,12 @@ class _Trees:
         name = model.problem.names[k]
         switch = program.switch()
         below = Form({switch: 1.0})
-        steps = 0.0 if self._box(k) is not None else aside
-        # At most the threshold with the switch, at least it without; a value that is set is stepped over it later.
+        # At most the threshold with the switch, at least it without; what is set can be put on the threshold itself.
+        drop = 0.0 if self._box(k) is not None else aside
         if program.need(high, what=name):
-            program.row(change.plus(below, high - least), high=high, drop=steps)
+            program.row(change.plus(below, high - least), high=high, drop=drop)
         if program.need(low, what=name):
-            program.row(change.plus(below, most - low), low=most, rise=steps)
+            program.row(change.plus(below, most - low), low=most, rise=aside)
         model.decrees.append((k, threshold, switch))
         self._order(k, threshold, switch)
         return below
