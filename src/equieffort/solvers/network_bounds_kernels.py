@@ -23,6 +23,9 @@ class Net(NamedTuple):
     """The same summed without signs: what rounding is relative to."""
     weights: Any
     """(layer - 1, output, input), padded."""
+    rises: Any
+    """(layer - 1, input, output): the positive weights, so that loops run along outputs; and the negative ones."""
+    falls: Any
     biases: Any
     relative_error: float
 
@@ -40,6 +43,9 @@ class Work(NamedTuple):
     reach: Any
     """(layer, output, action): how much an action moves what enters the ReLU, roughly."""
     coef: Any
+    tops: Any
+    """(action + 1, output): planes above all outputs of a layer, the constant last; and planes below."""
+    bottoms: Any
     plane: Any
     """(margin, action)."""
     const: Any
@@ -74,7 +80,8 @@ def make_work(net: Any) -> Any:
     shape = (layers, width)
     return Work(
         np.zeros(shape), np.zeros(shape), np.zeros(shape), np.zeros(shape), np.zeros(shape),
-        np.zeros((layers, width, actions)), np.zeros((2, width)), np.zeros((width, actions)), np.zeros(width),
+        np.zeros((layers, width, actions)), np.zeros((2, width)), np.zeros((actions + 1, width)),
+        np.zeros((actions + 1, width)), np.zeros((width, actions)), np.zeros(width),
         np.zeros(width), np.zeros(shape), np.zeros(shape),
     )  # fmt: skip
 
@@ -93,14 +100,13 @@ def look_at(net: Any, group: int, start: Any, start_size: Any, point: Any, work:
         size[0, i] = absolute
     for t in range(1, layers):
         for i in range(net.widths[t]):
-            total = net.biases[t - 1, i]
-            absolute = abs(total)
-            for h in range(net.widths[t - 1]):
-                weight = net.weights[t - 1, i, h]
-                total += weight * max(value[t - 1, h], 0.0)
-                absolute += abs(weight) * size[t - 1, h]
-            value[t, i] = total
-            size[t, i] = absolute
+            value[t, i] = net.biases[t - 1, i]
+            size[t, i] = abs(net.biases[t - 1, i])
+        for h in range(net.widths[t - 1]):
+            on, large = max(value[t - 1, h], 0.0), size[t - 1, h]
+            for i in range(net.widths[t]):
+                value[t, i] += (net.rises[t - 1, h, i] + net.falls[t - 1, h, i]) * on
+                size[t, i] += (net.rises[t - 1, h, i] - net.falls[t - 1, h, i]) * large
 
 
 @numba.njit(cache=True, error_model="numpy", no_cpython_wrapper=True)
@@ -234,6 +240,61 @@ def _highest(plane: Any, const: float, low: Any, high: Any) -> float:
     return total
 
 
+@numba.njit(cache=True, error_model="numpy", no_cpython_wrapper=True)
+def _ranges(net: Any, work: Any, t: int) -> None:
+    """What a layer's outputs can be, and their sizes, by the ranges of its inputs alone."""
+    width = net.widths[t]
+    low, high, size = work.low[t], work.high[t], work.size[t]
+    for i in range(width):
+        low[i] = high[i] = net.biases[t - 1, i]
+        size[i] = abs(net.biases[t - 1, i])
+    for h in range(net.widths[t - 1]):
+        least, most, large = max(work.low[t - 1, h], 0.0), max(work.high[t - 1, h], 0.0), work.size[t - 1, h]
+        rises, falls = net.rises[t - 1, h], net.falls[t - 1, h]
+        for i in range(width):
+            low[i] += rises[i] * least + falls[i] * most
+            high[i] += rises[i] * most + falls[i] * least
+            size[i] += (rises[i] - falls[i]) * large
+
+
+@numba.njit(cache=True, error_model="numpy", no_cpython_wrapper=True)
+def _second_layer(net: Any, group: int, start: Any, low: Any, high: Any, work: Any) -> None:
+    """Planes above and below all outputs of the second layer at once, and what these leave of the ranges."""
+    width, actions = net.widths[1], low.shape[0]
+    tops, bottoms = work.tops, work.bottoms
+    for j in range(actions + 1):
+        clear(tops[j], width)
+        clear(bottoms[j], width)
+    for h in range(net.widths[0]):
+        slope, lift, floor = work.slope[0, h], work.lift[0, h], work.floor[0, h]
+        if slope == 0.0:
+            continue
+        rises, falls = net.rises[0, h], net.falls[0, h]
+        up, down = slope * start[h] + lift, floor * start[h]
+        for i in range(width):
+            tops[actions, i] += rises[i] * up + falls[i] * down
+            bottoms[actions, i] += rises[i] * down + falls[i] * up
+        for j in range(actions):
+            up, down = slope * net.first[group, h, j], floor * net.first[group, h, j]
+            top, bottom = tops[j], bottoms[j]
+            for i in range(width):
+                top[i] += rises[i] * up + falls[i] * down
+                bottom[i] += rises[i] * down + falls[i] * up
+    for i in range(width):
+        least = most = net.biases[0, i]
+        least += bottoms[actions, i]
+        most += tops[actions, i]
+        for j in range(actions):
+            top, bottom = tops[j, i], bottoms[j, i]
+            most += top * (high[j] if top > 0.0 else low[j])
+            least += bottom * (low[j] if bottom > 0.0 else high[j])
+            work.reach[1, i, j] = abs(top)
+        least, most = max(least, work.low[1, i]), min(most, work.high[1, i])
+        if least > most:
+            least = most = 0.5 * (least + most)
+        work.low[1, i], work.high[1, i] = least, most
+
+
 @numba.njit(cache=True, error_model="numpy", no_cpython_wrapper=True, inline="always")
 def raise_planes(
     net: Any, group: int, start: Any, start_size: Any, low: Any, high: Any, members: Any, work: Any, spare: Any
@@ -257,23 +318,14 @@ def raise_planes(
         work.low[0, i], work.high[0, i], work.size[0, i] = least, most, absolute
     for t in range(1, layers):
         _lines(work, t - 1, net.widths[t - 1])
-        for i in range(net.widths[t]):
-            absolute = abs(net.biases[t - 1, i])
-            for h in range(net.widths[t - 1]):
-                absolute += abs(net.weights[t - 1, i, h]) * work.size[t - 1, h]
-            work.size[t, i] = absolute
+        _ranges(net, work, t)
         if t == last:
             break
+        if t == 1:
+            _second_layer(net, group, start, low, high, work)
+            continue
         for i in range(net.widths[t]):
-            least = most = net.biases[t - 1, i]
-            for h in range(net.widths[t - 1]):
-                weight = net.weights[t - 1, i, h]
-                if weight > 0.0:
-                    least += weight * max(work.low[t - 1, h], 0.0)
-                    most += weight * max(work.high[t - 1, h], 0.0)
-                else:
-                    least += weight * max(work.high[t - 1, h], 0.0)
-                    most += weight * max(work.low[t - 1, h], 0.0)
+            least, most = work.low[t, i], work.high[t, i]
             if most > 0.0:
                 const = _plane(net, group, start, t, i, 1.0, work, spare)
                 most = min(most, _highest(spare, const, low, high))

@@ -319,7 +319,9 @@ def look_into(
                 other[j] = min(max(other[j], low[j]), high[j])
         agreed = keep(net, world, roots, prices, r, other, sure, work, best)
         here = point if turn == 0 else other
-        look_at(net, group, roots.start[r], roots.start_size[r], here, work)
+        if not agreed or turn == 0:
+            # What is not allowed was not looked at, and of whole numbers the rounded point was.
+            look_at(net, group, roots.start[r], roots.start_size[r], here, work)
         i = 0
         for m in members:
             if m < 0:

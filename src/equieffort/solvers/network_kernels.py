@@ -31,6 +31,8 @@ DONE, NODES, TIME = 0, 1, 2
 """Why the search ended: nothing is left, a limit of nodes or of time; or ENDLESS: actions have no end and nothing was
 found."""
 MOST_DOUBLINGS = 12
+FAR, FAR_NODES = 5, 10_000
+"""From this budget on, more than a hundred times what slopes promised, only so many boxes are spent in all."""
 
 
 @numba.njit(cache=True, error_model="numpy", no_cpython_wrapper=True, inline="always")
@@ -118,7 +120,7 @@ def search(
                 local_search(net, world, roots, prices, r, low, high, sure, work, table, room, best)
 
     nodes, found, proven, ended = 0, best.root[0] >= 0, 0.0, DONE
-    size = 256
+    size, far = 256, most_nodes
     keys, turns, ids = np.zeros(size), np.zeros(size, dtype=np.int64), np.zeros(size, dtype=np.int64)
     owner, cut_at, spare = np.zeros_like(ids), np.zeros_like(ids), np.zeros_like(ids)
     where, lows, highs = np.zeros(size), np.zeros((size, k)), np.zeros((size, k))
@@ -127,6 +129,8 @@ def search(
             best.cost[0] = budget
         best.cost[1] = best.cost[2] = np.inf
         best.root[1] = -1
+        if doubling == FAR and not np.isfinite(dearest):
+            far = nodes + FAR_NODES
         count, spares, used = 0, 0, 0
         queue = 0
         node, child = -1, 0
@@ -150,8 +154,8 @@ def search(
                     if keys[0] >= best.cost[0] - (gap if found else 0.0):
                         best.cost[1] = min(best.cost[1], keys[0])
                         break
-                    if nodes >= most_nodes or stop[0] != 0:
-                        ended = NODES if nodes >= most_nodes else TIME
+                    if nodes >= most_nodes or stop[0] != 0 or (nodes >= far and not found):
+                        ended = NODES if nodes >= most_nodes else TIME if stop[0] != 0 else ENDLESS
                         best.cost[1] = min(best.cost[1], keys[0])
                         break
                     count = heap_pop(keys, turns, ids, count)

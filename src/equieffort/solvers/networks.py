@@ -137,7 +137,9 @@ def _prepared(problem: RecourseProblem) -> Prepared:
         biases[t, : len(layer.bias)] = layer.bias
     first = np.array([weights @ pattern.effect for pattern in samples])
     size = np.array([np.abs(weights) @ np.abs(pattern.effect) for pattern in samples])
-    net = Net(widths, first, size, rest, biases, float(view.relative_error))
+    turned = np.ascontiguousarray(rest.transpose(0, 2, 1))
+    rises, falls = np.maximum(turned, 0.0), np.minimum(turned, 0.0)
+    net = Net(widths, first, size, rest, rises, falls, biases, float(view.relative_error))
 
     shared = [[row.effect for row in pattern.rows if len(row.movers) > 1] for pattern in samples]
     counts = np.array([len(rows) for rows in shared], dtype=np.int64)
