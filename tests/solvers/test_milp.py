@@ -139,8 +139,10 @@ def test_linear_worlds_agree_with_brute_force(family):
 @pytest.mark.verify
 @pytest.mark.parametrize("block", range(20))
 @pytest.mark.parametrize("family", oracles.FAMILIES)
-def test_many_linear_worlds_agree_with_brute_force(family, block):
-    faults, _ = linear_faults(family, range(50_000 + 10 * block, 50_010 + 10 * block))
+def test_many_linear_worlds_agree_with_brute_force(family, block, record_property):
+    faults, counts = linear_faults(family, range(50_000 + 10 * block, 50_010 + 10 * block))
+    total = {"cases": 10, "people": sum(counts.values()), "disagreements": len(faults)}
+    record_property("verify", {"family": f"programs, {family}", **counts, **total})
     assert not faults, "\n".join(faults)
 
 

@@ -11,7 +11,7 @@ import warnings
 import numba
 import numpy as np
 import pytest
-from tests import oracles_trees
+from tests import oracles_networks, oracles_trees
 from tests.oracles import Tally
 
 import equieffort as ee
@@ -74,6 +74,23 @@ def trees(family, seeds, people=4):
     return tally
 
 
+def networks(family, seeds, people=3):
+    tally = Tally()
+    for seed in seeds:
+        rng = np.random.default_rng([41, oracles_networks.FAMILIES.index(family), seed])
+        made = oracles_networks.random_network(rng, family)
+        seen = made.case.people[list(made.classifier.feature_names_in_)]
+        refused = np.flatnonzero(~oracles_networks.Wanted(made).predict(seen))[:people]
+        if len(refused) == 0:
+            continue
+        # Groups are compared, so one of each is needed.
+        groups = made.case.people[made.case.sensitive]
+        others = np.flatnonzero(groups != groups.iloc[refused[0]])[:1]
+        rows = made.case.people.iloc[np.unique([*refused, *others])]
+        tally += compared(oracles_networks.problem_of(made), rows, f"{family} seed {seed}")
+    return tally
+
+
 def test_contradictions_are_noticed():
     def row(status, cost=np.nan, bound=0.0):
         return type("Row", (), {"status": status, "cost": cost, "bound": bound})
@@ -101,6 +118,13 @@ def test_both_agree_on_trees(family):
     assert tally.optimal + tally.infeasible > 0.5 * tally.people
 
 
+@pytest.mark.parametrize("family", oracles_networks.FAMILIES)
+def test_both_agree_on_networks(family):
+    tally = networks(family, range(3))
+    assert not tally.disagreements, "\n".join(tally.disagreements)
+    assert tally.optimal + tally.infeasible > 0
+
+
 def test_an_instance_on_which_presolving_loses_the_optimum():
     """HiGHS 1.12 with presolve calls 3.1675 optimal here; changing the category alone does, for 2.46."""
     case = oracles_trees.random_case(oracles_trees.rng_of("category", 423), "category")
@@ -117,4 +141,14 @@ def test_both_agree_on_many_trees(family, block, record_property):
     start = 200_000 + BLOCK * block
     tally = trees(family, range(start, start + BLOCK))
     record_property("verify", {"family": f"both, {family}", **tally.counts})
+    assert not tally.disagreements, "\n".join(tally.disagreements)
+
+
+@pytest.mark.verify
+@pytest.mark.parametrize("block", range(1000 // BLOCK))
+@pytest.mark.parametrize("family", oracles_networks.FAMILIES)
+def test_both_agree_on_many_networks(family, block, record_property):
+    start = 200_000 + BLOCK * block
+    tally = networks(family, range(start, start + BLOCK))
+    record_property("verify", {"family": f"both, {family} network", **tally.counts})
     assert not tally.disagreements, "\n".join(tally.disagreements)
