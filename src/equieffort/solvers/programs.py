@@ -16,6 +16,8 @@ from equieffort.solvers.separable import Curve, least_cost
 
 Segment = tuple[float, float]
 """Width and price a unit."""
+STATUS = {0: "optimal", 2: "infeasible", 3: "unbounded"}
+"""What scipy's numbers mean; all else is "other", which proves nothing."""
 SECONDS = 30.0
 """A program that takes longer is given up: its person is unknown, not infeasible."""
 
@@ -258,18 +260,23 @@ class Program:
             link_high.append(np.zeros(1))
         # The solver's absolute gap is 1e-6: a large objective makes it small beside the cost.
         blow = 1e4 / max(np.abs(price).max(initial=0.0), 1e-300)
-        result = milp(
-            price * blow,
-            integrality=np.concatenate([np.zeros(count), np.ones(extra + len(wholes)), np.zeros(tops)]),
-            bounds=Bounds(lower, upper),
-            constraints=LinearConstraint(np.vstack(links), np.concatenate(link_low), np.concatenate(link_high)),
-            options={"mip_rel_gap": 0.0, "time_limit": SECONDS},
-        )
-        status = {0: "optimal", 2: "infeasible", 3: "unbounded"}.get(result.status, "other")
-        if result.x is None:
+        # Presolving has lost optima and so have searches without it; only what both say is believed.
+        answers = [
+            milp(
+                price * blow,
+                integrality=np.concatenate([np.zeros(count), np.ones(extra + len(wholes)), np.zeros(tops)]),
+                bounds=Bounds(lower, upper),
+                constraints=LinearConstraint(np.vstack(links), np.concatenate(link_low), np.concatenate(link_high)),
+                options={"mip_rel_gap": 0.0, "time_limit": SECONDS, "presolve": presolve},
+            )
+            for presolve in (False, True)
+        ]
+        status = STATUS.get(answers[0].status, "other") if answers[0].status == answers[1].status else "other"
+        if any(answer.x is None for answer in answers):
             return status, 0.0, None
-        bound = result.mip_dual_bound if result.mip_dual_bound is not None else result.fun
-        return status, float(bound) / blow, np.asarray(result.x[:count], dtype=np.float64)
+        best = min(answers, key=lambda answer: float(answer.fun))
+        bounds = [answer.fun if answer.mip_dual_bound is None else answer.mip_dual_bound for answer in answers]
+        return status, float(min(bounds)) / blow, np.asarray(best.x[:count], dtype=np.float64)
 
     def _breaks(self, widths: Floats) -> list[tuple[int, int]]:
         found, start = [], 0
@@ -296,7 +303,7 @@ def _linprog(
         method="highs-ds",
         options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
     )
-    status = {0: "optimal", 2: "infeasible", 3: "unbounded"}.get(result.status, "other")
+    status = STATUS.get(result.status, "other")
     if result.x is None:
         return status, 0.0, None
     return status, float(result.fun), np.asarray(result.x[:count], dtype=np.float64)

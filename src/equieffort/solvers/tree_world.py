@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import time
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -155,23 +157,21 @@ class TreeWorld:
         clock = np.array([time.monotonic(), 0.0])
         threads = max(1, numba.get_num_threads())
         size = max(1, min(BLOCK, -(-n // (4 * threads))))
-        with ThreadPoolExecutor(threads) as pool:
-            jobs = [
-                pool.submit(
-                    search_people, self.forest, self.world, people, options, clock, k, min(k + size, n), answers
-                )
-                for k in range(0, n, size)
-            ]
-            try:
-                waiting = set(jobs)
-                while waiting:
-                    waiting = wait(waiting, timeout=TICK).not_done
-                    clock[0] = time.monotonic()
-            except BaseException:
-                clock[1] = 1.0
-                for job in jobs:
-                    job.cancel()
-                raise
+        pool = _pool(os.getpid(), threads)
+        jobs = [
+            pool.submit(search_people, self.forest, self.world, people, options, clock, k, min(k + size, n), answers)
+            for k in range(0, n, size)
+        ]
+        try:
+            waiting = set(jobs)
+            while waiting:
+                waiting = wait(waiting, timeout=TICK).not_done
+                clock[0] = time.monotonic()
+        except BaseException:
+            clock[1] = 1.0
+            for job in jobs:
+                job.cancel()
+            raise
         asked = [job.result() for job in jobs]
         return Found(
             answers.cost, answers.bound, answers.root, answers.change, answers.ended, answers.looked,
@@ -277,6 +277,12 @@ def _world(
         clause_start=np.array(atoms.start, dtype=np.int32),
         atom_track=np.array(atoms.track, dtype=np.int32),
     )
+
+
+@cache
+def _pool(process: int, threads: int) -> ThreadPoolExecutor:
+    """Threads kept from search to search, since starting them takes as long as solving a person; one set a process."""
+    return ThreadPoolExecutor(threads, thread_name_prefix=f"equieffort-{process}")
 
 
 def tree_world(problem: RecourseProblem) -> TreeWorld:
