@@ -1,0 +1,100 @@
+"""Who is compared and what may change: the schema that a spec declares."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from equieffort.errors import SchemaError, many
+from equieffort.rules import Forbidden, Link, Monotone, Sum, read_link
+from equieffort.schema import Feature, Schema
+from equieffort.spec.given import Given, placed
+from equieffort.spec.nodes import Items
+
+BACK_QUOTES = " A column name with spaces or other marks stands in back-quotes: `years at job` < 2."
+LIMITS_WORDS = "no direction, limits or plausible range, which only numbers have"
+FORBID = (
+    "Remove them. To forbid changes of a category, write rules: [{feature: degree, forbidden: [[master, none]]}], "
+    "where each pair is [from, to] and null is any value."
+)
+
+
+def read_schema(given: Given) -> Schema:
+    """Groups, outcome, features and the rules between them."""
+    sensitive = given["sensitive"]
+    columns = [sensitive["column"]] if isinstance(sensitive["column"], str) else sensitive["column"]
+    also = given["also_protected"] or []
+    features = {name: _feature(given, name, columns, also) for name in given["features"]}
+    if all(feature.role != "actionable" for feature in features.values()):
+        raise given.refuse(
+            "features",
+            code="PROBLEM_NOTHING_ACTIONABLE",
+            what="holds nothing with the role 'actionable'.",
+            fix="Give that role to what a person can change.",
+        )
+    return Schema(
+        sensitive=columns[0] if len(columns) == 1 else tuple(columns),
+        protected=_protected(given, len(columns)),
+        reference=None
+        if sensitive["reference"] is None
+        else _group(given, "reference", sensitive["reference"], len(columns)),
+        favourable=given["outcome"]["favourable"],
+        threshold=given["outcome"]["threshold"],
+        also_protected=tuple(also),
+        features=features,
+        rules=_rules(given),
+    )
+
+
+def _feature(given: Given, name: str, columns: list[str], also: list[str]) -> Feature:
+    said = given["features"][name]
+    said = {"role": said} if isinstance(said, str) else dict(said)
+    said |= {key: tuple(said[key]) for key in ("plausible", "weight") if isinstance(said.get(key), list)}
+    with placed(given.find("features", name), f"features.{name}"):
+        feature = Feature(**said)
+        if feature.kind in ("categorical", "binary") and (feature.has_limits or feature.plausible):
+            raise SchemaError("SCHEMA_KIND", f"a {feature.kind} feature has {LIMITS_WORDS}.", fix=FORBID)
+        # Alone with its protected columns, so that the error is about this feature and no other.
+        Schema(sensitive=columns, protected=None, favourable=None, also_protected=also, features={name: feature})
+    return feature
+
+
+def _rules(given: Given) -> list[Link]:
+    """The rules between features, each read where it stands."""
+    found: list[Link] = []
+    places = given.find("rules")
+    nodes = places.items if isinstance(places, Items) else ()
+    for k, (rule, node) in enumerate(zip(given["rules"] or [], nodes, strict=True)):
+        with placed(node, f"rules[{k}]", "RULE_SYNTAX", BACK_QUOTES):
+            found.append(read_link(rule) if isinstance(rule, str) else _table_rule(rule))
+    return found
+
+
+def _table_rule(rule: dict[str, Any]) -> Link:
+    """A rule given as a table; exactly one kind is named."""
+    if rule["sum"] is not None:
+        return Sum(rule["sum"], lower=rule["lower"], upper=rule["upper"])
+    if rule["feature"] is not None:
+        return Forbidden(rule["feature"], rule["forbidden"] or [])
+    return Monotone(rule["cause"], rule["effect"] or "", rule["per_unit"])
+
+
+def _protected(given: Given, width: int) -> Any:
+    declared = given["sensitive"]["protected"]
+    several = isinstance(declared, list) and (width == 1 or all(isinstance(one, list) for one in declared))
+    if several:
+        return [_group(given, "protected", one, width) for one in declared]
+    return _group(given, "protected", declared, width)
+
+
+def _group(given: Given, key: str, declared: Any, width: int) -> Any:
+    """One group: a value, or as many of them as there are sensitive columns."""
+    parts = declared if isinstance(declared, list) else [declared]
+    if len(parts) != width or any(isinstance(part, list) for part in parts):
+        raise given.refuse(
+            "sensitive",
+            key,
+            what=f"names a group by {many(len(parts), 'value', 'values')} for "
+            f"{many(width, 'sensitive column', 'sensitive columns')}.",
+            fix="Give one value for each sensitive column, in their order; several groups as a list of such lists.",
+        )
+    return parts[0] if width == 1 else tuple(parts)
