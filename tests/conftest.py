@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import platform
 import sys
+import warnings
 from collections import Counter
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
+import numba
 import numpy
 import pytest
 import scipy
 from hypothesis import settings
+
+from equieffort.errors import EquieffortWarning
 
 # However pytest is started, `tests.oracles` is found.
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -19,6 +24,24 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 # Machines differ in speed and are shared; no test judges seconds.
 settings.register_profile("steady", deadline=None)
 settings.load_profile("steady")
+
+
+@pytest.fixture
+def one_thread() -> Iterator[None]:
+    """For tiny cases: test workers share the cores."""
+    threads = numba.get_num_threads()
+    numba.set_num_threads(1)
+    yield
+    numba.set_num_threads(threads)
+
+
+@pytest.fixture
+def odd_worlds(one_thread: None) -> Iterator[None]:
+    """For tiny random worlds: the package says that they are odd, which no test is about."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", EquieffortWarning)
+        yield
+
 
 COLUMNS = ("cases", "people", "optimal", "infeasible", "feasible", "disagreements")
 
@@ -37,7 +60,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     terminalreporter.section("exact solver against brute force")
     versions = f"Python {platform.python_version()}, numpy {numpy.__version__}, scipy {scipy.__version__}"
     write(f"{datetime.now(UTC):%Y-%m-%d}, {versions}")
-    write(f"{'family':14}" + "".join(f"{column:>15}" for column in COLUMNS))
+    write(f"{'family':30}" + "".join(f"{column:>15}" for column in COLUMNS))
     totals["all"] = sum(totals.values(), Counter())
     for family, counts in totals.items():
-        write(f"{family:14}" + "".join(f"{counts[column]:15,}" for column in COLUMNS))
+        write(f"{family:30}" + "".join(f"{counts[column]:15,}" for column in COLUMNS))

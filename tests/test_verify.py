@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import numba
 import pytest
 from tests import oracles_trees
 from tests.oracles import FAMILIES, run
@@ -32,17 +31,8 @@ def test_there_are_ten_thousand_cases_and_every_family_has_some():
     assert all(count % BLOCK == 0 for count in CASES.values())
 
 
-@pytest.fixture
-def _one_thread():
-    """The cases are tiny, and test workers share the cores."""
-    threads = numba.get_num_threads()
-    numba.set_num_threads(1)
-    yield
-    numba.set_num_threads(threads)
-
-
 @pytest.mark.verify
-@pytest.mark.usefixtures("_one_thread")
+@pytest.mark.usefixtures("one_thread")
 @pytest.mark.parametrize(
     ("family", "block"), [(family, block) for family, count in CASES.items() for block in range(count // BLOCK)]
 )
@@ -56,7 +46,7 @@ def test_the_solver_agrees_with_brute_force(
 
 
 @pytest.mark.verify
-@pytest.mark.usefixtures("_one_thread")
+@pytest.mark.usefixtures("one_thread")
 @pytest.mark.parametrize("family", oracles_trees.FAMILIES)
 @pytest.mark.parametrize("block", range(TREE_CASES // BLOCK))
 def test_branch_and_bound_agrees_with_trying_every_cell(

@@ -20,13 +20,7 @@ SOLVER = ee.BranchAndBound(time_limit=None)
 CASES, BLOCK = 50, 25
 
 
-@pytest.fixture(autouse=True)
-def _one_thread():
-    """The cases are tiny, and test workers share the cores."""
-    threads = numba.get_num_threads()
-    numba.set_num_threads(1)
-    yield
-    numba.set_num_threads(threads)
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 def lenders(n=300, seed=0):

@@ -36,7 +36,6 @@ from tests.oracles import (
 
 from equieffort.classifiers import LinearScore
 from equieffort.cost import Percentile, WeightedL1
-from equieffort.errors import EquieffortWarning
 from equieffort.problem import RecourseProblem
 from equieffort.recourse import solve
 from equieffort.scales import Own, Std
@@ -46,15 +45,7 @@ from equieffort.scm import Linear, StructuralCausalModel
 ACTS = ("optimal", "feasible")
 
 
-@pytest.fixture(autouse=True)
-def _quiet():
-    """Random worlds are odd, and the package says so; that is not the matter here. The cases are tiny: one thread."""
-    threads = numba.get_num_threads()
-    numba.set_num_threads(1)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", EquieffortWarning)
-        yield
-    numba.set_num_threads(threads)
+pytestmark = pytest.mark.usefixtures("odd_worlds")
 
 
 def cases_from(seed, count=4):

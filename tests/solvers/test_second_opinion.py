@@ -6,16 +6,12 @@ one and has an action for the other, and what both call optimal costs the same.
 
 from __future__ import annotations
 
-import warnings
-
-import numba
 import numpy as np
 import pytest
 from tests import oracles_networks, oracles_trees
 from tests.oracles import Tally
 
 import equieffort as ee
-from equieffort.errors import EquieffortWarning
 
 NEAR = 2e-6
 """The gaps that both certify."""
@@ -24,15 +20,7 @@ SEARCH = ee.BranchAndBound(time_limit=None)
 BLOCK = 20
 
 
-@pytest.fixture(autouse=True)
-def _one_thread():
-    """The cases are tiny and odd, and test workers share the cores."""
-    threads = numba.get_num_threads()
-    numba.set_num_threads(1)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", EquieffortWarning)
-        yield
-    numba.set_num_threads(threads)
+pytestmark = pytest.mark.usefixtures("odd_worlds")
 
 
 def contradiction(one, other):
@@ -120,7 +108,7 @@ def test_both_agree_on_trees(family):
 
 @pytest.mark.parametrize("family", oracles_networks.FAMILIES)
 def test_both_agree_on_networks(family):
-    tally = networks(family, range(3))
+    tally = networks(family, range(8))
     assert not tally.disagreements, "\n".join(tally.disagreements)
     assert tally.optimal + tally.infeasible > 0
 

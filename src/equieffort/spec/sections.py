@@ -1,4 +1,4 @@
-"""Tables of the spec: `Section` with known keys, `MapOf` with the user's own.
+"""Tables of the spec: `Section` with known keys, `ByKind` whose keys depend on its kind, `MapOf` with the user's own.
 
 >>> from equieffort.spec.kinds import Number
 >>> from equieffort.spec.nodes import read_nodes
@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from equieffort.errors import closest, listed
-from equieffort.spec.kinds import Kind
-from equieffort.spec.nodes import Node, Table
+from equieffort.spec.kinds import Kind, Text
+from equieffort.spec.nodes import Node, Scalar, Table
 
 REQUIRED = object()
 
@@ -40,6 +40,8 @@ class Key:
         """What holds if it is left out: its default, or those of the keys in it."""
         if isinstance(self.kind, Section) and not self.kind.one_of:
             return {name: key.otherwise for name, key in self.kind.keys.items()}
+        if isinstance(self.kind, ByKind) and isinstance(self.default, str):
+            return self.kind.alone(self.default)
         return self.default
 
 
@@ -136,3 +138,83 @@ class MapOf(Kind):
         """An object with any keys."""
         schema: dict[str, Any] = {"type": "object", "additionalProperties": self.item.schema()}
         return schema | ({"minProperties": self.least} if self.least else {})
+
+
+@dataclass(frozen=True)
+class ByKind(Kind):
+    """A table whose key `kind` says which others it may have; the kind alone, as a text, where it needs no others.
+
+    >>> from equieffort.spec.kinds import Number
+    >>> from equieffort.spec.nodes import read_nodes
+    >>> shape = ByKind({"line": Section({}), "curve": Section({"degree": Key(Number(low=1), "How bent.", 2)})}, "Which.")
+    >>> shape.read(read_nodes("curve"), "shape"), shape.read(read_nodes("{kind: curve, degree: 3}"), "shape")
+    ({'kind': 'curve', 'degree': 2}, {'kind': 'curve', 'degree': 3})
+    """
+
+    forms: Mapping[str, Section]
+    """The other keys of each kind."""
+    about: str
+    """What the kind decides."""
+
+    @property
+    def kind(self) -> Key:
+        """The key that all forms have."""
+        return Key(Text(tuple(self.forms)), self.about, REQUIRED, example=next(iter(self.forms)))
+
+    @property
+    def words(self) -> str:
+        """The kinds, and that there is more to say."""
+        return f"{Text(self._alone).words}, or a table with the key 'kind'"
+
+    @property
+    def _alone(self) -> tuple[str, ...]:
+        """The kinds that need no other keys."""
+        return tuple(name for name, form in self.forms.items() if not any(k.required for k in form.keys.values()))
+
+    def alone(self, name: str) -> dict[str, Any]:
+        """A kind with all its defaults."""
+        return {"kind": name} | {key: known.otherwise for key, known in self.forms[name].keys.items()}
+
+    def accepts(self, node: Node) -> bool:
+        """A text or a table."""
+        return isinstance(node, Scalar | Table)
+
+    def read(self, node: Node, where: str) -> dict[str, Any]:
+        """The kind and the values of its keys, with defaults for those left out."""
+        if isinstance(node, Scalar) and isinstance(node.value, str):
+            name = Text(tuple(self.forms)).read(node, where)
+            # An empty table in its place says which keys are needed.
+            return {"kind": name} | self.forms[name].read(Table(node.at, {}, {}), where)
+        if not isinstance(node, Table):
+            self.refuse(node, where)
+        if "kind" not in node.keys:
+            Section({"kind": self.kind} | self._others("kind")).read(node, where)
+        name = self.kind.kind.read(node.values["kind"], f"{where}.kind")
+        form = self.forms[name]
+        for key, place in node.keys.items():
+            belongs = [other for other, its in self.forms.items() if key in its.keys]
+            if key != "kind" and key not in form.keys and belongs:
+                *first, last = map(repr, belongs)
+                kinds = f"{', '.join(first)} and {last}" if first else last
+                raise place.error(
+                    "SPEC_KEY",
+                    f"{where}.{key} has no effect under kind {name!r}; it belongs to {kinds}.",
+                    f"Remove it, or choose another kind. {_keys_of(name, form)}",
+                )
+        return Section({"kind": self.kind} | dict(form.keys)).read(node, where)
+
+    def _others(self, *known: str) -> dict[str, Key]:
+        return {name: key for form in self.forms.values() for name, key in form.keys.items() if name not in known}
+
+    def schema(self) -> dict[str, Any]:
+        """One of the kinds as a string, or an object for each."""
+        forms: list[dict[str, Any]] = [{"type": "string", "enum": list(self._alone)}]
+        for name, form in self.forms.items():
+            made = Section({"kind": replace(self.kind, kind=Text((name,)))} | dict(form.keys)).schema()
+            forms.append(made)
+        return {"anyOf": forms}
+
+
+def _keys_of(name: str, form: Section) -> str:
+    keys = f"has the keys {listed(form.keys, 20)}" if form.keys else "has no other keys"
+    return f"The kind {name!r} {keys}."
