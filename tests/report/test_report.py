@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import re
 import warnings
+from dataclasses import replace
 from html.parser import HTMLParser
 from xml.etree import ElementTree
 
@@ -16,6 +17,7 @@ from tests.report.worlds import GROUPS, HOSTILE, hostile, world
 import equieffort as ee
 from equieffort.errors import ParameterError
 from equieffort.report import model_card, render
+from equieffort.report.background import reproduction
 from equieffort.report.blocks import Chart
 from equieffort.report.burdens import binding_limits
 from equieffort.report.material import Material
@@ -507,3 +509,16 @@ def test_pictures_of_many_groups_show_those_that_are_judged():
     assert len(cells(sections, "levels", "Everybody and subgroups")) == 1
     assert len(cells(sections, "levels", "Groups that are not judged")) == 10
     assert "The picture shows the groups that are judged" in Page(render(made)).text
+
+
+@pytest.mark.parametrize(
+    ("about", "words"),
+    [
+        ({"solver": "LinearExact()"}, "the solver draws nothing at random"),
+        ({"solver": "Search(budget=20000, random_state=7)"}, "that of the solver, see there"),
+        ({"solver": "LinearExact()", "random_state": 3}, "3"),
+    ],
+)
+def test_the_seed_is_told_wherever_it_is(audit, about, words):
+    pairs = dict(reproduction(Material.of(replace(audit, about=audit.about | about)), ""))
+    assert words in plain(pairs["Seed"])

@@ -284,7 +284,9 @@ def reproduction(material: Material, command: str) -> list[tuple[str, Cell]]:
         shown = HIDDEN if key == "rows" and few else count(value) if isinstance(value, int) else value
         pairs.append((f"Data, {DATA.get(key, key)}", (Name(shown),)))
     seed = about.get("random_state", about.get("seed"))
-    pairs.append(("Seed", "none recorded; the exact solver draws nothing" if seed is None else str(seed)))
+    drawn = "random_state" in str(about.get("solver"))
+    none = "that of the solver, see there" if drawn else "none recorded; the solver draws nothing at random"
+    pairs.append(("Seed", none if seed is None else str(seed)))
     pairs.append(("Classifier", (Name(about.get("classifier", "not recorded")),)))
     pairs.append(
         ("Solver", (Phrase(f"{about.get('solver', 'not recorded')}. {about.get('solver_reason', '')}".strip()),))
