@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -50,8 +50,8 @@ class Detail(ABC):
         """Who starts outside the declared limits, which are then widened to the fact."""
 
     @abstractmethod
-    def reason(self, table: RecourseTable, row: int) -> str:
-        """For a row without an action what stands in the way, or why nothing is known; otherwise empty."""
+    def reasons(self, table: RecourseTable, rows: Sequence[int]) -> list[str]:
+        """For rows without an action what stands in the way, or why nothing is known; otherwise empty."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,10 +150,11 @@ class RecourseTable:
 
     def reasons(self) -> list[str]:
         """What stands in the way, why nothing is known, or why the search for a cheaper action ended; else empty."""
-        return [
-            self.detail.reason(self, row) if status >= Status.FEASIBLE else ""
-            for row, status in enumerate(self.status.tolist())
-        ]
+        found = [""] * len(self)
+        rows = np.flatnonzero(self.status >= Status.FEASIBLE).tolist()
+        for row, text in zip(rows, self.detail.reasons(self, rows), strict=True):
+            found[row] = text
+        return found
 
     def frame(self) -> pd.DataFrame:
         """The table: group, status, cost, bound, do_* (value set), delta_* (change), outside_limits, reason.
@@ -206,6 +207,8 @@ class Live(Detail):
     problem: RecourseProblem
     solver: Solver
     data: pd.DataFrame
+    known: dict[int, str] = field(default_factory=dict)
+    """What the solver said of infeasible rows: it takes as long as solving them, and table, file and report ask."""
 
     @property
     def schema(self) -> Schema:  # type: ignore[override]
@@ -241,11 +244,13 @@ class Live(Detail):
         """Who starts outside the declared limits."""
         return self.problem.outside(self.facts(slice(None)))
 
-    def reason(self, table: RecourseTable, row: int) -> str:
-        """Asked of the solver for infeasible rows; noted when solving for unknown ones."""
-        if table.status[row] == Status.INFEASIBLE:
-            return self.solver.why_infeasible(self.problem, self.facts([row]))
-        return table.notes.get(row, "")
+    def reasons(self, table: RecourseTable, rows: Sequence[int]) -> list[str]:
+        """Asked of the solver, once, for infeasible rows; noted when solving for others."""
+        stuck = {row for row in rows if table.status[row] == Status.INFEASIBLE}
+        new = sorted(stuck - self.known.keys())
+        if new:
+            self.known.update(zip(new, self.solver.reasons(self.problem, self.facts(new)), strict=True))
+        return [self.known[row] if row in stuck else table.notes.get(row, "") for row in rows]
 
     def _settings(self, table: RecourseTable, rows: Rows, facts: Floats) -> tuple[Bools, Floats]:
         return settings(self.problem, facts, table.chosen[rows], table.delta[rows], table.level[rows])
@@ -283,9 +288,9 @@ class Saved(Detail):
         """Who starts outside the declared limits."""
         return self.arrays["outside"]
 
-    def reason(self, table: RecourseTable, row: int) -> str:
-        """As it was when saved."""
-        return self.texts.get(row, "")
+    def reasons(self, table: RecourseTable, rows: Sequence[int]) -> list[str]:
+        """As they were when saved."""
+        return [self.texts.get(row, "") for row in rows]
 
 
 def starts_outside(schema: Schema, encoding: Encoding, facts: Floats) -> list[tuple[str, str, Bools]]:

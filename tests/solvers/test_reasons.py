@@ -290,3 +290,18 @@ def test_integers_reach_what_they_can():
     said = reason({"x": 5, "y": 1.0}, features, UP, 1000.0, equations={"y": Linear({"x": 0.5})}, **CHAIN)
     assert "x stops at 11 (plausible range of 'y')" in said  # 3.2 / 0.5 = 6.4, so six steps
     assert np.floor(3.2 / 0.5) == 6
+
+
+def test_the_solver_is_asked_once_for_everybody(monkeypatch):
+    frame = pd.DataFrame({"x": [0.0, 1.0, 2.0, 9.0], "sex": ["f", "m", "f", "m"]})
+    schema = Schema(sensitive="sex", protected="f", favourable=True, features=limited(upper=3))
+    scm = StructuralCausalModel([], nodes=["x", "sex"])
+    table = solve(RecourseProblem.of(LinearScore(UP, threshold=5.0), frame, schema=schema, scm=scm), frame)
+    asked = []
+    monkeypatch.setattr(
+        type(table.detail.solver), "why_infeasible", lambda self, problem, person: asked.append(person[0, 0]) or "no"
+    )
+    for _ in range(2):
+        assert table.reasons() == ["no", "no", "no", ""]
+        assert table.frame()["reason"].tolist() == ["no", "no", "no", ""]
+    assert asked == [0.0, 1.0, 2.0]

@@ -97,3 +97,7 @@ class Solver(ABC):
     @abstractmethod
     def why_infeasible(self, problem: RecourseProblem, person: Floats) -> str:
         """What stands in the way of one encoded person (a matrix of one row) who has no recourse."""
+
+    def reasons(self, problem: RecourseProblem, people: Floats) -> list[str]:
+        """What stands in the way of each of many; a solver that can ask for all at once does."""
+        return [self.why_infeasible(problem, people[row : row + 1]) for row in range(len(people))]
