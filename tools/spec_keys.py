@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from equieffort.spec import json_schema
-from equieffort.spec.keys import rows
+from equieffort.spec.rows import rows
 
 DOCS = Path(__file__).parents[1] / "docs"
 PAGE, SCHEMA = DOCS / "spec.md", DOCS / "spec.schema.json"
@@ -15,7 +15,7 @@ START, END = "<!-- keys: written by tools/spec_keys.py -->\n", "<!-- end of keys
 
 def keys() -> str:
     """The table of keys."""
-    lines = [f"| `{row.path}` | {row.kind} | {row.default} | {row.key.about} |" for row in rows()]
+    lines = [f"| `{row.path}` | {row.kind} | {row.default} | {row.about} |" for row in rows()]
     return "\n".join(["| key | value | if left out | what it decides |", "| --- | --- | --- | --- |", *lines]) + "\n"
 
 

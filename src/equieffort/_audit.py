@@ -55,7 +55,8 @@ class Audit:
     neighbourhood: Neighbourhood
     warnings: tuple[EquieffortWarning, ...] = ()
     about: dict[str, Any] = field(default_factory=dict)
-    """Versions, the causal graph and equations, their fit, the cost's numbers and the solver with its reason."""
+    """Versions, the causal graph and equations, their fit and what learned them, the cost's numbers, the solver with
+    its reason; and what to do about people who are not solved to the end, if that is not a call in Python."""
     _distances: dict[Distance, BoundDistance] = field(default_factory=dict, repr=False)
 
     # -- three levels -----------------------------------------------------------------------------------------------
@@ -220,7 +221,7 @@ class Audit:
         people = list(zip(left["group"], left.index, strict=True))
         verdict = decide(
             compared, self.criteria, individual=row is not None, surrogate=surrogate, unsettled=people,
-            provable=self.about.get("certifies", True),
+            provable=self.about.get("certifies", True), further=self.about.get("further", ""),
         )  # fmt: skip
         return Assessment(level, about, by_group(groups, stats, compared), compared, verdict)
 
@@ -380,6 +381,7 @@ def audit(
         "solver_reason": choice.reason,
         "graph": fitted.graph.to_dict(),
         "equations": fitted.equations(),
+        "learned_by": fitted.learned_by(),
         "fit": fitted.diagnostics_.to_dict("records"),
         "cost": {"kind": type(cost).__name__ if cost is not None else "WeightedL1", **problem.cost.to_dict()},
         "margin": margin,

@@ -164,7 +164,9 @@ class GraphError(EquieffortError):
 
 
 class CausalModelError(EquieffortError):
-    """A structural equation is missing or cannot be used."""
+    """A structural equation is missing or cannot be used; `node` says whose, if that is known."""
+
+    node: str | None = None
 
 
 class ModelError(EquieffortError):

@@ -76,11 +76,7 @@ def solve(
     groups = Groups.of(frame, problem.schema)
     chosen = Auto() if solver is None else solver
     engine = chosen.select(problem).solver if isinstance(chosen, Auto) else chosen
-    obstacle = engine.supports(problem)
-    if obstacle:
-        raise ParameterError(
-            "MODEL_NOT_LINEAR", f"{type(engine).__name__} cannot solve this. {obstacle}", fix="Use solver=Auto()."
-        )
+    require_support(engine, problem)
     n = len(frame)
     table = RecourseTable.blank(Live(problem, engine, frame), groups)
     outside = np.zeros(len(groups.labels), dtype=np.int64)
@@ -98,6 +94,14 @@ def solve(
     if not engine.certifies:
         _warn_heuristic(table, engine)
     return table
+
+
+def require_support(solver: Solver, problem: RecourseProblem) -> None:
+    """Refuse a solver that does not fit the problem, with its reason."""
+    if obstacle := solver.supports(problem):
+        raise ParameterError(
+            "MODEL_NOT_LINEAR", f"{type(solver).__name__} cannot solve this. {obstacle}", fix="Use solver=Auto()."
+        )
 
 
 def solve_further(table: RecourseTable, rows: npt.NDArray[np.intp], *, solver: Solver | None = None) -> RecourseTable:

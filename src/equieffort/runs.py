@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -19,14 +20,17 @@ from equieffort.groups import Groups
 from equieffort.inputs import read_table, warn_similar_labels
 from equieffort.models import Surrogate, load_model, train_surrogate
 from equieffort.problem import RecourseProblem
-from equieffort.recourse import Progress
+from equieffort.recourse import Progress, require_support
 from equieffort.scm import StructuralCausalModel
-from equieffort.solvers import Auto
+from equieffort.solvers import Auto, Choice
 from equieffort.spec import Spec
-from equieffort.spec.against import check_table, placed
-from equieffort.spec.words import reworded, spec_words
-from equieffort.table import RecourseTable
+from equieffort.spec.against import check_table, placed, placed_equations, said
+from equieffort.spec.causes import with_levels
+from equieffort.spec.solving import further
+from equieffort.spec.words import in_yaml, reworded, spec_words
+from equieffort.table import Live, RecourseTable
 
+CHOSEN = "Chosen in the spec."
 FILL_IN = "FILL_IN"
 """What `equieffort init` writes where only a person can know the answer."""
 
@@ -62,6 +66,8 @@ class Estimate:
     reason: str
     stand_in: verdict.Surrogate | None = None
     """The stand-in, if one was trained, and how often it agrees in the groups that are compared."""
+    equations: tuple[str, ...] = ()
+    """The structural equations."""
 
     def __str__(self) -> str:
         people = sum(self.unfavourable.values())
@@ -73,6 +79,7 @@ class Estimate:
                 f"{many(people * self.patterns, 'small problem', 'small problems')} in all."
             )
         lines.append(f"{self.solver}: {self.reason}")
+        lines += ["Structural equations:", *(f"  {equation}" for equation in self.equations)] if self.equations else []
         if self.stand_in is not None:
             lines.append(str(self.stand_in))
         return "\n".join(lines)
@@ -107,10 +114,19 @@ def prepare(spec: Spec, *, progress: Progress = silent, unsafe_load_pickle: bool
             classifier = load_model(
                 spec.model.file, unsafe_load_pickle=unsafe_load_pickle, trusted=list(spec.model.trusted)
             )
-        categorical = [name for name, kind in spec.schema.kinds.items() if kind == "categorical"]
-        scm = StructuralCausalModel(spec.edges, nodes=spec.nodes, categorical=categorical)
-        scm = scm.fit(_complete(people, scm.graph.nodes) if spec.data.missing != "error" else people)
+        scm = causal_model(spec, people)
     return Prepared(spec, people, classifier, scm, surrogate, source, tuple(kept))
+
+
+def causal_model(spec: Spec, people: pd.DataFrame) -> StructuralCausalModel:
+    """The causal model of the spec, its equations learned from these people as far as they are not given."""
+    categorical = [name for name, kind in spec.schema.kinds.items() if kind == "categorical"]
+    mechanisms = with_levels(spec.mechanisms, people)
+    with spec_words(), placed_equations(spec):
+        scm = StructuralCausalModel(
+            spec.edges, nodes=spec.nodes, mechanisms=mechanisms, default=spec.default, categorical=categorical
+        )
+        return scm.fit(_complete(people, scm.graph.nodes) if spec.data.missing != "error" else people)
 
 
 def _decided(spec: Spec, table: pd.DataFrame) -> pd.DataFrame:
@@ -138,7 +154,8 @@ def estimate(prepared: Prepared) -> Estimate:
             prepared.classifier, solved, schema=spec.schema, scm=prepared.scm, cost=spec.cost,
             model_features=spec.model.features or None, missing=spec.data.missing,
         )  # fmt: skip
-        choice = Auto().select(problem)
+        with _placed_solver(spec):
+            choice = _choice(spec, problem)
         asked = people if spec.data.missing == "model" else _complete(people, problem.names)
         groups = Groups.of(asked, spec.schema)
         refused = ~problem.decision.is_favourable(asked)
@@ -151,10 +168,31 @@ def estimate(prepared: Prepared) -> Estimate:
         len(people),
         dict(zip(groups.labels, counts, strict=True)),
         choice.solver.patterns(problem),
-        type(choice.solver).__name__,
+        repr(choice.solver),
         choice.reason,
         stand_in,
+        tuple(prepared.scm.equations()),
     )
+
+
+def _choice(spec: Spec, problem: RecourseProblem) -> Choice:
+    if isinstance(spec.solver, Auto):
+        return spec.solver.select(problem)
+    require_support(spec.solver, problem)
+    return Choice(spec.solver, CHOSEN)
+
+
+@contextmanager
+def _placed_solver(spec: Spec) -> Iterator[None]:
+    """A solver that does not fit is refused where the spec names it."""
+    if isinstance(spec.solver, Auto) or not said(spec, "solver"):
+        yield
+        return
+    with (
+        placed(spec, "solver", code="MODEL_NOT_LINEAR", fix="Write solver: auto, or leave it out."),
+        placed(spec, "solver", code="PROBLEM_TOO_MANY_PATTERNS"),
+    ):
+        yield
 
 
 def run_spec(spec: Spec, *, progress: Progress = silent, unsafe_load_pickle: bool = False, command: str = "") -> Audit:
@@ -171,11 +209,11 @@ def run_spec(spec: Spec, *, progress: Progress = silent, unsafe_load_pickle: boo
 def run_prepared(prepared: Prepared, *, progress: Progress = silent, command: str = "") -> Audit:
     """Solve what was prepared."""
     spec = prepared.spec
-    with spec_words():
+    with spec_words(), _placed_solver(spec):
         done = audit(
             prepared.classifier, prepared.people, schema=spec.schema, scm=prepared.scm, cost=spec.cost,
-            model_features=spec.model.features or None, neighbourhood=spec.neighbourhood, criteria=spec.criteria,
-            subgroups=spec.subgroups, missing=spec.data.missing, progress=progress,
+            model_features=spec.model.features or None, solver=spec.solver, neighbourhood=spec.neighbourhood,
+            criteria=spec.criteria, subgroups=spec.subgroups, missing=spec.data.missing, progress=progress,
         )  # fmt: skip
     if file_hash(spec.data.path) != prepared.source["sha256"]:
         raise DataError(
@@ -190,14 +228,25 @@ def run_prepared(prepared: Prepared, *, progress: Progress = silent, command: st
         "suppress_below": spec.suppress_below,
         "random_state": spec.random_state,
         "command": command,
+        "further": _further(done.recourse),
     }
+    if not isinstance(spec.solver, Auto):
+        about["solver_reason"] = CHOSEN
     if prepared.surrogate is not None:
         about["surrogate"] = _about_surrogate(prepared, prepared.surrogate)
         found = prepared.surrogate.recorded(done.recourse, spec.schema.favourable)
         if found is not None:
             about["recorded"] = _about_record(done.recourse, found)
     told = [reworded(warning) for warning in (*prepared.warnings, *done.warnings)]
-    return replace(done, about=about, warnings=tuple({(w.code, w.what): w for w in told}.values()))
+    table = replace(done.recourse, notes={row: in_yaml(note) for row, note in done.recourse.notes.items()})
+    return replace(done, recourse=table, about=about, warnings=tuple({(w.code, w.what): w for w in told}.values()))
+
+
+def _further(table: RecourseTable) -> str:
+    """What a spec can say for people who are not solved to the end."""
+    assert isinstance(table.detail, Live)
+    open_rows = np.flatnonzero(table.is_unsettled).tolist()
+    return further(table.detail.solver, [table.notes.get(row, "") for row in open_rows])
 
 
 def _about_surrogate(prepared: Prepared, surrogate: Surrogate) -> dict[str, Any]:

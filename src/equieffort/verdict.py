@@ -235,21 +235,26 @@ def judge(
     min_people: int | None = None,
     unsettled: Sequence[tuple[str, Any]] = (),
     provable: bool = True,
+    further: str = "",
 ) -> Finding:
     """Judge one comparison; `unsettled` names people, with their group, who are not solved to the end."""
     finding = _judge(comparison, criteria, min_people)
     if "UNCERTIFIED" not in finding.codes:
         return finding
     people = [person for group, person in unsettled if group in (comparison.group, comparison.against)]
-    return replace(finding, sentence=f"{finding.sentence} {_further_words(people, provable)}") if people else finding
+    return (
+        replace(finding, sentence=f"{finding.sentence} {_further_words(people, provable, further)}")
+        if people
+        else finding
+    )
 
 
-def _further_words(people: Sequence[Any], provable: bool) -> str:
+def _further_words(people: Sequence[Any], provable: bool, further: str) -> str:
     first = ", ".join(map(label, people[:5]))
     some = f"first {first}" if len(people) > 5 else first
     who = f"Person {first} is" if len(people) == 1 else f"{len(people):,} people are"
     which = "" if len(people) == 1 else f" ({some})"
-    how = (
+    how = further or (
         "solve further with audit.solve_further()."
         if provable
         else "a search proves nothing, however long it goes on; Criteria(certified=False) judges the estimate."
@@ -387,18 +392,21 @@ def decide(
     surrogate: Surrogate | None = None,
     unsettled: Sequence[tuple[str, Any]] = (),
     provable: bool = True,
+    further: str = "",
 ) -> Verdict:
     """The verdict over comparisons: unequal if any protected group's is, equal if all are.
 
     Of a surrogate that repeats too few decisions nothing is concluded. `unsettled` names people, with their
     group, who are not solved to the end, for a verdict that they could overturn; `provable` says whether the solver
-    could ever settle them.
+    could ever settle them, `further` what to do about them if that is not a call in Python.
     """
     counted = [c for c in compared if c.role != "other" or individual]
     if surrogate is not None:
         surrogate = surrogate.among(label for c in counted for label in (c.group, c.against))
     findings = tuple(
-        judge(c, criteria, min_people=1 if individual else None, unsettled=unsettled, provable=provable)
+        judge(
+            c, criteria, min_people=1 if individual else None, unsettled=unsettled, provable=provable, further=further
+        )
         for c in counted
     )
     outcomes = [finding.outcome for finding in findings]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import runpy
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +14,14 @@ import pytest
 
 import equieffort as ee
 from equieffort.spec import SpecError, json_schema, parse_spec
-from equieffort.spec.keys import SPEC, Row, rows
-from equieffort.spec.kinds import Either, Flag, Number, Text, Value
-from equieffort.spec.sections import MapOf, Section
+from equieffort.spec.keys import SPEC
+from equieffort.spec.kinds import Either, Flag, Number, OrNone, Text, Value
+from equieffort.spec.rows import Row, rows
+from equieffort.spec.sections import ByKind, MapOf, Section
 
 ROOT = Path(__file__).parents[2]
-ROWS = {row.path: row for row in rows()}
+ROWS = {f"{row.path} [{row.forms[0]}]" if row.forms else row.path: row for row in rows()}
+"""By path; a key that only some kinds have, with the first of them."""
 BASE: dict[str, Any] = {
     "data": {"path": "people.csv"},
     "model": {"train": "logistic"},
@@ -29,17 +32,38 @@ BASE: dict[str, Any] = {
 }
 
 
+NEEDED: dict[str, dict[str, Any]] = {
+    "terms": {"terms": [{"coef": 1, "powers": {"income": 2}}]},
+    "cumulative_logit": {"coef": {"income": 1}, "cuts": [1]},
+}
+"""What a kind does not go without."""
+
+
+def named(path: str) -> str:
+    """The path of a key in the base: `*` is the income, of equations the debt, which has a cause."""
+    return path.split(" [")[0].replace("equations.*", "equations.debt").replace("*", "income")
+
+
 def changed(path: str, value: object, base: dict[str, Any] = BASE) -> dict[str, Any]:
-    """The base with one key set; `*` is the income."""
+    """The base with one key set."""
     spec = copy.deepcopy(base)
-    *above, last = path.replace("*", "income").split(".")
+    *above, last = named(path).split(".")
+    if path.startswith(("graph.default", "graph.equations")):
+        spec["graph"] = {"edges": [["income", "debt"]]}
     inner = spec
     for key in above:
         if not isinstance(inner.get(key), dict):
             inner[key] = {}
         inner = inner[key]
+    if " [" in path:
+        kind = path.split(" [")[1].rstrip("]")
+        inner |= {"kind": kind} | NEEDED.get(kind, {})
     inner[last] = value
     return spec
+
+
+def debt(spec):
+    return spec.mechanisms["debt"]
 
 
 def read(spec: dict[str, Any]) -> ee.spec.Spec:
@@ -87,6 +111,30 @@ VALID: dict[str, list[tuple[Any, Any, Any]]] = {
     "graph.edges": [([["a", "b"], ["b", "c"]], "edges", [("a", "b"), ("b", "c")])],
     "graph.file": [],
     "graph.nodes": [],
+    "graph.default": [("spline", "default", ee.Spline()), ({"kind": "linear"}, "default", ee.LeastSquares())],
+    "graph.equations": [({}, "mechanisms", {}), ({"debt": "spline"}, "mechanisms", {"debt": ee.Spline()})],
+    "graph.equations.*.kind": [("polynomial", debt, ee.Polynomial()), ("ordinal", debt, ee.Ordinal())],
+    "graph.equations.*.coef [linear]": [({"income": 2}, debt, ee.Linear({"income": 2}))],
+    "graph.equations.*.intercept [linear]": [(False, debt, ee.LeastSquares(False)), (True, debt, ee.LeastSquares())],
+    "graph.equations.*.degree [polynomial]": [(3, debt, ee.Polynomial(3)), (9.0, debt, ee.Polynomial(9))],
+    "graph.equations.*.interactions [polynomial]": [(True, debt, ee.Polynomial(interactions=True))],
+    "graph.equations.*.knots [spline]": [(2, debt, ee.Spline(2))],
+    "graph.equations.*.degree [spline]": [(1, debt, ee.Spline(degree=1))],
+    "graph.equations.*.beyond [spline]": [("constant", debt, ee.Spline(beyond="constant"))],
+    "graph.equations.*.max_depth [tree]": [(4, lambda spec: debt(spec).estimator.max_depth, 4)],
+    "graph.equations.*.min_samples_leaf [tree]": [(4, lambda spec: debt(spec).estimator.min_samples_leaf, 4)],
+    "graph.equations.*.n_estimators [forest]": [(4, lambda spec: debt(spec).estimator.n_estimators, 4)],
+    "graph.equations.*.learning_rate [boosted]": [(0.4, lambda spec: debt(spec).estimator.learning_rate, 0.4)],
+    "graph.equations.*.max_depth [boosted]": [(4, lambda spec: debt(spec).estimator.max_depth, 4)],
+    "graph.equations.*.max_iter [hist_boosted]": [(4, lambda spec: debt(spec).estimator.max_iter, 4)],
+    "graph.equations.*.min_samples_leaf [hist_boosted]": [(4, lambda spec: debt(spec).estimator.min_samples_leaf, 4)],
+    "graph.equations.*.terms [terms]": [([{"coef": 2}], debt, ee.Terms([(2, {})]))],
+    "graph.equations.*.intercept [terms]": [(2, debt, ee.Terms([(1, {"income": 2})], 2))],
+    "graph.equations.*.about [terms]": [({"income": 5}, debt, ee.Terms([(1, {"income": 2})], about={"income": 5}))],
+    "graph.equations.*.order [ordinal]": [([0, 5, 9], debt, ee.Ordinal([0, 5, 9]))],
+    "graph.equations.*.penalty [ordinal]": [(2, debt, ee.Ordinal(penalty=2))],
+    "graph.equations.*.coef [cumulative_logit]": [({"income": 3}, debt, ee.CumulativeLogit({"income": 3}, [1]))],
+    "graph.equations.*.cuts [cumulative_logit]": [([1, 2], debt, ee.CumulativeLogit({"income": 1}, [1, 2]))],
     "features": [({"income": "actionable"}, "features", ["income"])],
     "features.*.role": [("actionable", lambda spec: income(spec).role, "actionable")],
     "features.*.kind": [("integer", lambda spec: income(spec).kind, "integer")],
@@ -145,6 +193,22 @@ VALID: dict[str, list[tuple[Any, Any, Any]]] = {
     "criteria.certified": [(False, "criteria", ee.Criteria(certified=False))],
     "surrogate": [({}, "min_agreement", 0.9)],
     "surrogate.min_agreement": [(0.75, "min_agreement", 0.75)],
+    # tests/spec/test_solver.py tries the limits of every kind.
+    "solver": [("auto", "solver", ee.Auto(random_state=0)), ({"kind": "milp"}, "solver", ee.Milp())],
+    "solver.kind": [("curved", "solver", ee.Curved())],
+    "solver.gap [auto]": [(0.5, "solver", ee.Auto(gap=0.5, random_state=0))],
+    "solver.time_limit [auto]": [(5, "solver", ee.Auto(time_limit=5.0, random_state=0))],
+    "solver.node_limit [auto]": [(5, "solver", ee.Auto(node_limit=5, random_state=0))],
+    "solver.budget [auto]": [(5, "solver", ee.Auto(budget=5, random_state=0))],
+    "solver.gap [linear_exact]": [(0, "solver", ee.LinearExact(0.0))],
+    "solver.gap [branch_and_bound]": [(0, "solver", ee.BranchAndBound(0.0))],
+    "solver.time_limit [branch_and_bound]": [(None, "solver", ee.BranchAndBound(time_limit=None))],
+    "solver.node_limit [branch_and_bound]": [(None, "solver", ee.BranchAndBound(node_limit=None))],
+    "solver.gap [milp]": [(1e-3, "solver", ee.Milp(1e-3))],
+    "solver.time_limit [milp]": [(9, "solver", ee.Milp(time_limit=9.0))],
+    "solver.gap [curved]": [(1e-3, "solver", ee.Curved(1e-3))],
+    "solver.node_limit [curved]": [(9, "solver", ee.Curved(node_limit=9))],
+    "solver.budget [search]": [(9, "solver", ee.Search(9))],
     "report": [({}, "suppress_below", 0)],
     "report.suppress_below": [(10, "suppress_below", 10)],
     "random_state": [(7, "random_state", 7), (2**32 - 1, "random_state", 2**32 - 1)],
@@ -199,6 +263,10 @@ def test_valid_values_arrive(spec, where, expected):
 def wrong(row: Row) -> list[Any]:
     """Values of a kind that does not fit."""
     kind = row.key.kind
+    if isinstance(kind, OrNone):
+        return [value for value in wrong(replace(row, key=replace(row.key, kind=kind.inner))) if value is not None]
+    if isinstance(kind, ByKind):
+        return [5, True, ["x"], None, "zzz", "", {"zzz": 1}, {"kind": "zzz"}, {"kind": None}]
     if isinstance(kind, Either):
         kind = kind.forms[0]
         if isinstance(kind, Text):
@@ -213,7 +281,7 @@ def wrong(row: Row) -> list[Any]:
         return ["x", 1, 0, [True], None, "true"]
     if isinstance(kind, Value):
         return [None, ["x"], {"a": 1}]
-    return ["x", 5, None, True, {"zzz": 1}] if not isinstance(kind, MapOf) else ["x", 5, None, ["x"], {"a": 5}]
+    return ["x", 5, None, True, {"zzz": 1}] if not isinstance(kind, MapOf) else ["x", 5, None, ["x"], {"a": [5]}]
 
 
 @pytest.mark.parametrize(("path", "value"), [(path, value) for path, row in ROWS.items() for value in wrong(row)])
@@ -224,7 +292,7 @@ def test_wrong_values_are_refused_with_their_place(path, value):
     error = caught.value
     assert error.code in ("SPEC_VALUE", "SPEC_KEY", "SPEC_YAML")
     assert error.what.startswith("line 1, column ")
-    assert path.replace("*", "income") in error.what or error.code == "SPEC_KEY"
+    assert named(path) in error.what or error.code == "SPEC_KEY"
     assert error.what.endswith((".", "?"))
     assert error.fix.endswith((".", '."', "`."))
 
@@ -244,9 +312,8 @@ def test_unknown_keys_are_refused_in_every_section(path):
 
 @pytest.mark.parametrize("path", [path for path, row in ROWS.items() if row.key.required])
 def test_required_keys_are_asked_for_with_an_example(path):
-    spec = copy.deepcopy(BASE)
-    *above, last = path.replace("*", "income").split(".")
-    inner = spec
+    *above, last = named(path).split(".")
+    spec = inner = changed(path, "x")
     for key in above:
         inner = inner[key]
     del inner[last]
@@ -274,7 +341,7 @@ TOOL = runpy.run_path(str(ROOT / "tools" / "spec_keys.py"))
 def test_the_page_lists_the_keys_as_they_are():
     text = (ROOT / "docs" / "spec.md").read_text(encoding="utf-8")
     assert TOOL["page"](text) == text
-    assert all(f"| `{path}` |" in text for path in ROWS)
+    assert all(f"| `{row.path}` | {row.kind} | {row.default} |" in text for row in ROWS.values())
 
 
 def test_the_schema_file_is_current():

@@ -14,7 +14,8 @@ from equieffort.spec.words import WORDS, in_yaml, reworded, spec_words
 
 SOURCE = Path(ee.__file__).parent
 PYTHON = re.compile(
-    r"Schema\(|StructuralCausalModel|sensitive_features|missing=|model_features=|\bX\b|Manhattan|position="
+    r"Schema\(|StructuralCausalModel|sensitive_features|missing=|model_features=|\bX\b|Manhattan|position=|Ordinal\(|"
+    r"Linear\(|CumulativeLogit|mechanism|Auto\(|solve_further|Criteria\(|recourse\.frame|order="
 )
 
 
@@ -45,6 +46,16 @@ def test_every_pattern_is_something_the_package_says():
         "X has columns that neither the model, the graph nor the schema uses: 'a'.",
         "The model uses a feature, but X has no column 'a'.",
         "The first labels are 'a'; use position= for a position.",
+        "If its levels have an order, give Ordinal(order=[...]); else declare it immutable in the schema.",
+        "Hold it in `do`; if its levels have an order, give mechanisms={'job': Ordinal(order=[...])}.",
+        "Give the order, Ordinal(order=[lowest, ..., highest]), declare it immutable in the schema.",
+        "Fit on more people, merge rare levels, or give the equation: mechanisms={...: Linear({...})}.",
+        "Fit on people who have it, or give the equation: CumulativeLogit(...).",
+        "Give one cut less than there are levels, and the levels as order=[...].",
+        "Reconsider its causes or use another mechanism; read effects through it with care.",
+        "Use solver=Auto().",
+        "Read `reason` in recourse.frame(); rho and Phi are given as intervals.",
+        "Or see with audit.solve_further() whether more search; Criteria(certified=False) judges the estimate.",
     ],
 )
 def test_no_python_is_left(said):

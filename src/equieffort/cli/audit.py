@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from equieffort._audit import Audit
 
 ALWAYS = (".audit", ".html", ".json", ".csv", ".md")
+MOST_EQUATIONS = 20
 SHOWN = ["group", "role", "n", "n_unfavourable", "n_infeasible", "phi", "rho", "against", "acr", "rd"]
 
 
@@ -101,7 +102,19 @@ def text(made: Audit) -> str:
         parts.append("Refused in the record and by the stand-in:\n" + _record(record["by_group"]))
     for name, rule in made.about.get("subgroups", {}).items():
         parts.append(f"{name}: {made.subgroup(rule)}")
-    return "\n\n".join(parts)
+    parts.append(_basis(made.about))
+    return "\n\n".join(part for part in parts if part)
+
+
+def _basis(about: dict[str, Any]) -> str:
+    """Which solver was used with which limits, and which equations."""
+    lines = [f"{about['solver']}: {about.get('solver_reason', '')}"] if about.get("solver") else []
+    equations = about.get("equations") or []
+    if equations:
+        lines += ["Structural equations:", *(f"  {equation}" for equation in equations[:MOST_EQUATIONS])]
+    if len(equations) > MOST_EQUATIONS:
+        lines.append(f"  and {len(equations) - MOST_EQUATIONS:,} more, in the report")
+    return "\n".join(lines)
 
 
 def _record(by_group: dict[str, dict[str, int]]) -> str:

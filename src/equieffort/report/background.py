@@ -103,13 +103,16 @@ def _weak(material: Material) -> list[Block]:
 def _equations(material: Material) -> Table:
     about = material.audit.about
     fit = {str(row["node"]): row for row in about.get("fit") or []}
+    learned = about.get("learned_by") or {}
     rows: list[list[Cell]] = []
     for equation in about.get("equations") or []:
         node = next((name for name in fit if equation.startswith(f"{name} = ")), None)
         known = None if node is None else fit[node].get("r2")
         r2 = float("nan") if known is None else float(known)
-        weak = "weak: explains almost nothing" if r2 < POOR_R2 else ""
-        rows.append([material.told(equation), "given" if node is None else share(r2), weak])
+        remark = f"learned by {learned[node]}" if node in learned else ""
+        if r2 < POOR_R2:
+            remark = f"weak: explains almost nothing{'; ' if remark else ''}{remark}"
+        rows.append([material.told(equation), "given" if node is None else share(r2), (Phrase(remark),)])
     if not rows:
         rows.append(["none: no feature follows another", "", ""])
     return Table("Structural equations", ("equation", "R2: variance explained", "remark"), rows, frozenset({2}))

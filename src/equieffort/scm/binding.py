@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 
+from equieffort.errors import CausalModelError
 from equieffort.frames import Encoding
 from equieffort.graph import CausalGraph
 from equieffort.scm.base import DiscreteMechanism, Mechanism
 from equieffort.scm.equations import Additive, Discrete
 
 Given = Mechanism | DiscreteMechanism
+
+
+@contextmanager
+def naming(node: str) -> Iterator[None]:
+    """Errors raised inside say whose equation they are about."""
+    try:
+        yield
+    except CausalModelError as error:
+        error.node = node
+        raise
 
 
 def subset(encoding: Encoding, names: tuple[str, ...]) -> Encoding:
@@ -30,8 +42,9 @@ def bound_equations(
     bound: dict[str, Additive | Discrete] = {}
     for node, mechanism in mechanisms.items():
         causes = subset(encoding, graph.parents(node))
-        if isinstance(mechanism, DiscreteMechanism):
-            bound[node] = mechanism.bind(node, causes, encoding[node])
-        elif mechanism is not None:
-            bound[node] = additive(mechanism, node, causes)
+        with naming(node):
+            if isinstance(mechanism, DiscreteMechanism):
+                bound[node] = mechanism.bind(node, causes, encoding[node])
+            elif mechanism is not None:
+                bound[node] = additive(mechanism, node, causes)
     return bound

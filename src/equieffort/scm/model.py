@@ -13,7 +13,7 @@ from equieffort.errors import CausalModelError, EquieffortWarning, ParameterErro
 from equieffort.frames import Bools, Encoding, Floats, read_frame, screen
 from equieffort.graph import CausalGraph
 from equieffort.scm.base import DiscreteLearner, DiscreteMechanism, Learner, Mechanism
-from equieffort.scm.binding import Given, additive, bound_equations, subset
+from equieffort.scm.binding import Given, additive, bound_equations, naming, subset
 from equieffort.scm.design import check_rows, indicators
 from equieffort.scm.diagnostics import examine
 from equieffort.scm.discrete import ordered_column
@@ -116,7 +116,8 @@ class StructuralCausalModel:
         with collecting() as kept:
             for node in self.graph.nodes:
                 if self.graph.parents(node):
-                    mechanisms[node] = self._learn(node, encoding, matrix, rows)
+                    with naming(node):
+                        mechanisms[node] = self._learn(node, encoding, matrix, rows)
         # Bound before anything is kept, so that an equation that does not fit leaves no model that looks fitted.
         self._bound = bound_equations(self.graph, encoding, mechanisms)
         self.mechanisms_, self.encoding_, self.warnings_ = mechanisms, encoding, tuple(kept)
@@ -130,7 +131,8 @@ class StructuralCausalModel:
         columns = {column.name: column for column in encoding.columns}
         for node, given in self.mechanisms.items():
             if isinstance(given, DiscreteMechanism | DiscreteLearner):
-                columns[node] = ordered_column(node, columns[node], frame[node], given)
+                with naming(node):
+                    columns[node] = ordered_column(node, columns[node], frame[node], given)
         return Encoding(tuple(columns.values()))
 
     def _learn(self, node: str, encoding: Encoding, matrix: Floats, rows: list[dict[str, Any]]) -> Given | None:
@@ -192,6 +194,16 @@ class StructuralCausalModel:
     def equations(self) -> list[str]:
         """The structural equations in words."""
         return [m.equation(node) if m else f"{node}: no equation" for node, m in self.mechanisms_.items()]
+
+    def learned_by(self) -> dict[str, str]:
+        """What learned each equation, with its settings; equations that were given are left out."""
+        used = {node: self.mechanisms.get(node, self.default) for node, m in self.mechanisms_.items() if m is not None}
+        learners = {
+            node: one.estimator if isinstance(one, Regressor) else one
+            for node, one in used.items()
+            if not isinstance(one, Given)
+        }
+        return {node: " ".join(repr(one).split()) for node, one in learners.items()}
 
     def abduct(self, X: Any) -> pd.DataFrame:
         """Each person's noise: x - f(causes); for levels see their mechanism; for a root, its value."""

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from equieffort.errors import EquieffortError, closest, label, listed, many, warn
+from equieffort.errors import CausalModelError, EquieffortError, closest, label, listed, many, warn
 from equieffort.frames import infer_kind
 from equieffort.groups import Groups
 from equieffort.neighbours import Nearest, NearestK
@@ -62,14 +62,35 @@ def has_commas(column: pd.Series) -> bool:
 
 
 @contextmanager
-def placed(spec: Spec, *path: str, code: str) -> Iterator[None]:
-    """An error with this code gets the place of a key in the spec."""
+def placed(spec: Spec, *path: str, code: str, fix: str = "") -> Iterator[None]:
+    """An error with this code gets the place of a key in the spec, and perhaps another way out."""
     try:
         yield
     except EquieffortError as error:
         if error.code != code:
             raise
-        raise _error(spec, find(spec, *path), code, f"{'.'.join(path)}: {error.what}", error.fix) from error
+        raise _error(spec, find(spec, *path), code, f"{'.'.join(path)}: {error.what}", fix or error.fix) from error
+
+
+@contextmanager
+def placed_equations(spec: Spec) -> Iterator[None]:
+    """An error about an equation gets the place where the spec says of what kind it is, if it says so."""
+    try:
+        yield
+    except CausalModelError as error:
+        path = ("graph", "equations", error.node) if error.node in spec.mechanisms else ("graph", "default")
+        if error.node is None or not said(spec, *path[:2]):
+            raise
+        from equieffort.spec.words import in_yaml
+
+        what, fix = f"{'.'.join(map(str, path))}: {in_yaml(error.what)}", in_yaml(error.fix)
+        raise _error(spec, find(spec, *map(str, path)), error.code, what, fix) from error
+
+
+def said(spec: Spec, *path: str) -> bool:
+    """Whether the text of the spec has a key; its default holds otherwise."""
+    above = read_nodes(spec.text).find(*path[:-1]) if spec.text.strip() else None
+    return isinstance(above, Table) and path[-1] in above.keys
 
 
 def find(spec: Spec, *path: str) -> Place | None:

@@ -13,7 +13,7 @@ from equieffort.graph import CausalGraph
 from equieffort.scm import CumulativeLogit, Learner, LeastSquares, Linear, Ordinal, Polynomial, Regressor, Spline, Terms
 from equieffort.spec.forms import DEFAULT
 from equieffort.spec.given import Given, placed
-from equieffort.spec.nodes import Items, Node, SpecError, Table
+from equieffort.spec.nodes import Items, Node, Place, Table, plain
 
 ESTIMATORS = {
     "tree": ("tree", "DecisionTreeRegressor"),
@@ -63,14 +63,14 @@ def _equation(given: Given, graph: CausalGraph, name: str, said: dict[str, Any])
     node = given.find("graph", "equations", name)
     for key, cause, at in _causes_named(node):
         if cause not in graph.parents(name):
-            raise at.at.error(
+            raise at.error(
                 "SCM_MECHANISM",
                 f"{where}.{key} names {cause!r}, which the graph does not name among its causes. "
                 f"{closest(cause, graph.parents(name))}".rstrip(),
                 f"Its causes are {listed(graph.parents(name))}; add the edge to the graph or remove this.",
             )
     with placed(node, where):
-        return _mechanism(given, name, said)
+        return _given(given, where, said) or _learner(given, said)
 
 
 def _check_caused(given: Given, graph: CausalGraph, name: str) -> None:
@@ -88,22 +88,96 @@ def _check_caused(given: Given, graph: CausalGraph, name: str) -> None:
     )
 
 
-@dataclass(frozen=True)
-class _At:
-    at: Any
-
-
-def _causes_named(node: Node) -> Iterator[tuple[str, str, _At]]:
+def _causes_named(node: Node) -> Iterator[tuple[str, str, Place]]:
     """The causes that an equation names: under which key, and where."""
     if not isinstance(node, Table):
         return
     for key in ("coef", "about"):
         inner = node.values.get(key)
         if isinstance(inner, Table):
-            yield from ((key, cause, _At(at)) for cause, at in inner.keys.items())
+            yield from ((key, cause, at) for cause, at in inner.keys.items())
     terms = node.values.get("terms")
     for term in terms.items if isinstance(terms, Items) else ():
         for key in ("powers", "levels"):
             inner = term.find(key)
             if isinstance(inner, Table) and inner is not term:
-                yield from (("terms", cause, _At(at)) for cause, at in inner.keys.items())
+                yield from (("terms", cause, at) for cause, at in inner.keys.items())
+
+
+def _given(given: Given, where: str, said: dict[str, Any]) -> Any:
+    """An equation that is written down, or learned for levels alone; None for what learns equations of numbers."""
+    kind = said["kind"]
+    if kind == "terms":
+        terms = [(term["coef"], term["powers"] or {}, term["levels"] or {}) for term in said["terms"]]
+        return Terms(terms, said["intercept"], said["about"] or {})
+    if kind == "ordinal":
+        return Ordinal(said["order"], said["penalty"])
+    if kind == "cumulative_logit":
+        return CumulativeLogit(said["coef"], said["cuts"], said["order"])
+    if kind == "linear":
+        _check_intercept(given, where, said)
+        return None if said["coef"] is None else Linear(said["coef"], said["intercept"] or 0.0)
+    return None
+
+
+def _check_intercept(given: Given, where: str, said: dict[str, Any]) -> None:
+    learned, intercept = said["coef"] is None, said["intercept"]
+    if intercept is None or learned == isinstance(intercept, bool):
+        return
+    what, fix = (
+        ("is a number, but the equation is learned.", "Write intercept: false for none, or give the equation by coef.")
+        if learned
+        else ("is true or false, but the equation is given.", "Write the number, or leave it out for 0.")
+    )
+    raise given.find(*where.split(".", 2), "intercept").at.error("SPEC_VALUE", f"{where}.intercept {what}", fix)
+
+
+def _learner(given: Given, said: dict[str, Any]) -> Learner:
+    """What learns an equation of numbers."""
+    rest = {key: value for key, value in said.items() if key not in ("kind", "coef") and value is not None}
+    if said["kind"] == "linear":
+        return LeastSquares(**rest)
+    if said["kind"] in ("polynomial", "spline"):
+        return Polynomial(**rest) if said["kind"] == "polynomial" else Spline(**rest)
+    from importlib import import_module
+
+    module, name = ESTIMATORS[said["kind"]]
+    estimator = getattr(import_module(f"sklearn.{module}"), name)
+    return Regressor(estimator(**rest, random_state=given["random_state"]))
+
+
+def with_levels(mechanisms: Mapping[str, Any], table: pd.DataFrame) -> dict[str, Any]:
+    """The equations with the levels of categories as they stand in the table: a key of YAML is always a text.
+
+    >>> known = with_levels({"income": Linear({"region": {"1": 2.0}})}, pd.DataFrame({"region": [0, 1]}))
+    >>> known["income"]
+    Linear(coef={'region': {1: 2.0}}, intercept=0.0)
+    """
+    return {name: _with_levels(one, table) for name, one in mechanisms.items()}
+
+
+def _with_levels(mechanism: Any, table: pd.DataFrame) -> Any:
+    if not isinstance(mechanism, Linear | CumulativeLogit):
+        return mechanism
+    coef = {
+        cause: {_level(level, table[cause]): value for level, value in numbers.items()}
+        if isinstance(numbers, Mapping) and cause in table.columns
+        else numbers
+        for cause, numbers in mechanism.coef.items()
+    }
+    return replace(mechanism, coef=coef)
+
+
+def _level(written: str, column: pd.Series) -> Any:
+    """The value of a column that is written so; the text itself if there is none."""
+    values = [value.item() if hasattr(value, "item") else value for value in column.dropna().unique()]
+    if written in values:
+        return written
+    for value in values:
+        if isinstance(value, bool):
+            same = str(value).lower() == written.lower()
+        else:
+            same = isinstance(value, int | float) and value == plain(written)[0]
+        if same:
+            return value
+    return written

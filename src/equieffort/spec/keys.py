@@ -1,17 +1,16 @@
 """The table of all keys. Reading, `docs/spec.md` and the JSON schema are made from it and from nothing else.
 
->>> [row.path for row in rows() if row.path.startswith("sensitive")]
-['sensitive', 'sensitive.column', 'sensitive.protected', 'sensitive.reference']
+>>> list(SPEC.keys["sensitive"].kind.keys)
+['column', 'protected', 'reference']
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from equieffort.frames import KINDS
-from equieffort.spec.kinds import Either, Flag, Kind, ListOf, Number, OrNone, Text, Value
+from equieffort.spec.forms import DEFAULT, EQUATION, SOLVER
+from equieffort.spec.kinds import Either, Flag, ListOf, Number, OrNone, Text, Value
 from equieffort.spec.sections import REQUIRED, Key, MapOf, Section
 
 COLUMN = Text(named="the name of a column")
@@ -95,6 +94,16 @@ GRAPH = Section(
         "edges": Key(EDGES, "Pairs [cause, effect]."),
         "file": Key(FILE, "A graph in GML or DOT."),
         "nodes": Key(COLUMNS, "Features that neither cause nor follow others, to say that this is meant."),
+        "default": Key(
+            DEFAULT,
+            "How the equations of numbers are learned that `graph.equations` does not name: `linear`, `polynomial`, "
+            "`spline`, `tree`, `forest`, `extra_trees`, `boosted` or `hist_boosted`, with the keys they have there.",
+            "linear",
+        ),
+        "equations": Key(
+            MapOf(EQUATION, "a table of equations, one for each column"),
+            "The structural equations of columns with causes that are learned otherwise, or given.",
+        ),
     },
     one_of=("edges", "file"),
 )
@@ -244,66 +253,13 @@ SPEC = Section(
         ),
         "criteria": Key(CRITERIA, "What counts as equal."),
         "surrogate": Key(SURROGATE, "What a stand-in must reach."),
+        "solver": Key(SOLVER, "Who looks for the cheapest actions, and how long.", "auto"),
         "report": Key(REPORT, "What a report shows."),
         "random_state": Key(
             Number(low=0, high=2**32 - 1, whole=True), "Where chance starts, so that a run can be repeated.", 0
         ),
     }
 )
-
-
-@dataclass(frozen=True)
-class Row:
-    """A key as the documentation shows it."""
-
-    path: str
-    key: Key
-
-    @property
-    def kind(self) -> str:
-        """In words."""
-        kind = self.key.kind
-        if isinstance(kind, Section):
-            return "a table"
-        if isinstance(kind, Either):
-            return " or ".join("a table" if isinstance(form, Section) else form.words for form in kind.forms)
-        return kind.words
-
-    @property
-    def default(self) -> str:
-        """In words."""
-        if self.key.required:
-            return "required"
-        default: Any = self.key.default
-        if default is None:
-            return ""
-        return (
-            f"`{str(default).lower()}`"
-            if isinstance(default, bool)
-            else f'`"{default}"`'
-            if isinstance(default, str)
-            else f"`{default}`"
-        )
-
-
-def rows(section: Section = SPEC, above: str = "") -> Iterator[Row]:
-    """Every key with its path, sections before what is in them."""
-    for name, key in section.keys.items():
-        path = f"{above}{name}"
-        yield Row(path, key)
-        inner, star = _section(key.kind)
-        if inner is not None:
-            yield from rows(inner, f"{path}.{star}")
-
-
-def _section(kind: Kind) -> tuple[Section | None, str]:
-    if isinstance(kind, Section):
-        return kind, ""
-    if isinstance(kind, MapOf):
-        return _section(kind.item)[0], "*."
-    if isinstance(kind, Either):
-        return next((form for form in kind.forms if isinstance(form, Section)), None), ""
-    return None, ""
 
 
 def json_schema() -> dict[str, Any]:

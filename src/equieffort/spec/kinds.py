@@ -158,7 +158,7 @@ class Flag(Kind):
 
     def accepts(self, node: Node) -> bool:
         """true or false."""
-        return isinstance(node, Scalar)
+        return isinstance(node, Scalar) and isinstance(node.value, bool)
 
     def read(self, node: Node, where: str) -> bool:
         """The truth value."""

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from equieffort.cost import Cost
 from equieffort.frames import Missing
 from equieffort.neighbours import Neighbourhood
 from equieffort.schema import Schema
+from equieffort.scm import Learner, LeastSquares
+from equieffort.solvers import Auto, Solver
 from equieffort.verdict import Criteria
 
 
@@ -55,6 +58,11 @@ class Spec:
     neighbourhood: Neighbourhood
     criteria: Criteria
     subgroups: dict[str, str]
+    mechanisms: dict[str, Any] = field(default_factory=dict)
+    """The equations that are declared, as `StructuralCausalModel` takes them."""
+    default: Learner = field(default_factory=LeastSquares)
+    """What learns the other equations."""
+    solver: Solver | Auto = field(default_factory=Auto)
     random_state: int = 0
     min_agreement: float = 0.9
     title: str = ""

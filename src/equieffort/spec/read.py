@@ -25,13 +25,14 @@ from equieffort.neighbours import Everyone, Nearest, NearestK, Neighbourhood
 from equieffort.rules import parse_rule
 from equieffort.scales import MAD, Own, Range, Scale, Std
 from equieffort.schema import Schema
-from equieffort.spec.causes import read_graph
+from equieffort.spec.causes import read_causes
 from equieffort.spec.given import Given, again, placed
 from equieffort.spec.keys import SPEC
 from equieffort.spec.names import check_name
 from equieffort.spec.nodes import SpecError, Table, read_nodes
 from equieffort.spec.parts import DataSource, ModelSource, Spec
 from equieffort.spec.people import BACK_QUOTES, read_schema
+from equieffort.spec.solving import read_solver
 from equieffort.verdict import Criteria, Literal, TwoSided
 
 
@@ -78,9 +79,9 @@ def parse_spec(text: str, *, folder: str | PathLike[str] = Path(), path: Path | 
 
 def _build(given: Given, text: str, path: Path | None) -> Spec:
     schema = read_schema(given)
-    edges, nodes = read_graph(given)
+    causes = read_causes(given)
     data, model = _data(given), _model(given)
-    _check_columns(given, schema, data.id, nodes + [name for edge in edges for name in edge])
+    _check_columns(given, schema, data.id, causes.nodes + [name for edge in causes.edges for name in edge])
     criteria = given["criteria"] | {"rule": TwoSided() if given["criteria"]["rule"] == "two-sided" else Literal()}
     return Spec(
         data=data,
@@ -88,8 +89,11 @@ def _build(given: Given, text: str, path: Path | None) -> Spec:
         label=given["outcome"]["column"],
         schema=schema,
         features=_features(given, schema),
-        edges=edges,
-        nodes=nodes,
+        edges=causes.edges,
+        nodes=causes.nodes,
+        mechanisms=causes.mechanisms,
+        default=causes.default,
+        solver=read_solver(given),
         cost=_cost(given),
         neighbourhood=_neighbourhood(given),
         criteria=Criteria(**criteria),

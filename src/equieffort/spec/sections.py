@@ -146,7 +146,8 @@ class ByKind(Kind):
 
     >>> from equieffort.spec.kinds import Number
     >>> from equieffort.spec.nodes import read_nodes
-    >>> shape = ByKind({"line": Section({}), "curve": Section({"degree": Key(Number(low=1), "How bent.", 2)})}, "Which.")
+    >>> degree = Key(Number(low=1), "How bent.", 2)
+    >>> shape = ByKind({"line": Section({}), "curve": Section({"degree": degree})}, "Which.")
     >>> shape.read(read_nodes("curve"), "shape"), shape.read(read_nodes("{kind: curve, degree: 3}"), "shape")
     ({'kind': 'curve', 'degree': 2}, {'kind': 'curve', 'degree': 3})
     """
@@ -155,6 +156,8 @@ class ByKind(Kind):
     """The other keys of each kind."""
     about: str
     """What the kind decides."""
+    told_at: str = ""
+    """The path at which the page explains these keys already."""
 
     @property
     def kind(self) -> Key:

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from equieffort.errors import EquieffortError, EquieffortWarning
 from equieffort.spec.nodes import SpecError
 
+ORDINAL = "{kind: ordinal, order: [lowest, ..., highest]}"
 WORDS: tuple[tuple[str, str], ...] = (
     # columns and rows
     (r", but X (has no column)", ", but the table has no column"),
@@ -66,10 +67,37 @@ WORDS: tuple[tuple[str, str], ...] = (
         r"declare the column in StructuralCausalModel\(\.\.\., categorical=\[\.\.\.\]\)",
         "declare kind: categorical for it under features",
     ),
-    (r"[Gg]ive (?:mechanisms=\{.*?: )?Ordinal\(order=\[[^]]*\]\)\}?", "give them as numbers in the table"),
-    (r"Give the order, Ordinal\(order=\[lowest, \.\.\., highest\]\)", "Give the levels as numbers in the table"),
+    (
+        r"give mechanisms=\{('[^']*'): Ordinal\(order=\[\.\.\.\]\)\}",
+        rf"write graph: {{equations: {{\1: {ORDINAL}}}}} in the spec",
+    ),
+    (r"give Ordinal\(order=\[\.\.\.\]\)", f"write {ORDINAL} for it under graph.equations"),
+    (
+        r"Give the order, Ordinal\(order=\[lowest, \.\.\., highest\]\)",
+        f"Give the order under graph.equations: {ORDINAL}",
+    ),
+    (
+        r"give the equation: mechanisms=\{\.\.\.: Linear\(\{\.\.\.\}\)\}",
+        "give the equation under graph.equations: {kind: linear, coef: {...}}",
+    ),
+    (
+        r"give the equation: CumulativeLogit\(\.\.\.\)",
+        "give the equation under graph.equations: {kind: cumulative_logit, coef: {...}, cuts: [...]}",
+    ),
+    (r"use another mechanism", "choose another kind under graph.equations"),
+    (r"levels go into a term's third part", "levels of categories stand under levels: {...}"),
+    (r"order=\[\.\.\.\]", "order: [...]"),
     (r"name other features: Manhattan\(features=\[\.\.\.\]\)", "name other ones: neighbourhood: {features: [...]}"),
     (r"the schema\b", "the spec"),
+    # solvers
+    (r"Use solver=Auto\(\)\.", "Write solver: auto, or leave it out."),
+    (r"raise (node_limit|time_limit)\.", r"raise \1 under solver in the spec."),
+    (r"Read `reason` in recourse\.frame\(\)", "Read the column `reason` of the CSV file"),
+    (
+        r"see with audit\.solve_further\(\) whether more search",
+        "see with a larger solver: {kind: search, budget: ...} whether more search",
+    ),
+    (r"Criteria\(certified=False\) judges", "criteria: {certified: false} judges"),
     # models
     (r"pass trusted=(\[.*?\]) to load_model", r"write model: {trusted: \1} in the spec"),
     (r"; use position= for a position", ""),

@@ -1,0 +1,50 @@
+"""Which solver a spec names and how long it may work; and what its limits are called there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from equieffort.solvers import Auto, Search, Solver
+from equieffort.spec.forms import SOLVERS
+from equieffort.spec.given import Given, placed
+
+LIMITS = ("node_limit", "time_limit")
+
+
+def read_solver(given: Given) -> Solver | Auto:
+    """The solver with its limits."""
+    said = dict(given["solver"])
+    kind = SOLVERS[said.pop("kind")]
+    # Seconds and gaps may be written as whole numbers.
+    said |= {key: float(said[key]) for key in ("gap", "time_limit") if said.get(key) is not None}
+    if kind in (Auto, Search):
+        said["random_state"] = given["random_state"]
+    with placed(given.find("solver"), "solver"):
+        return kind(**said)
+
+
+def further(solver: Solver, reasons: Iterable[str]) -> str:
+    """What to change in a spec for people who are not solved to the end, as the end of a sentence.
+
+    `reasons` say of each of them what stopped the solver.
+
+    >>> from equieffort.solvers import Curved
+    >>> further(Curved(node_limit=500), ["500 boxes looked at, the limit; ...; raise node_limit."])
+    'raise node_limit (it was 500) under solver in the spec and audit again (the column `reason` of the CSV file says
+    why, person by person).'
+    """
+    if not solver.certifies:
+        return (
+            "a search proves nothing, however long it goes on; criteria: {certified: false} in the spec judges the "
+            "estimate."
+        )
+    reasons = list(reasons)
+    reached = [name for name in LIMITS if any(f"raise {name}" in reason for reason in reasons)]
+    ways = []
+    if reached:
+        keys = " and ".join(f"{name} (it was {getattr(solver, name):,.10g})" for name in reached)
+        ways.append(f"raise {keys} under solver in the spec and audit again")
+    if any("have no limits" in reason for reason in reasons):
+        ways.append("say under features how far actions may go (lower, upper, max_increase, max_decrease)")
+    where = "the column `reason` of the CSV file says why, person by person"
+    return f"{'; '.join(ways)} ({where})." if ways else f"{where}."

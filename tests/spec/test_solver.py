@@ -1,0 +1,263 @@
+"""The solver that a spec names: the same answers as in Python, its limits, and what is told when it does not fit."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+import skops.io
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.neighbors import KNeighborsClassifier
+
+import equieffort as ee
+from equieffort.errors import EquieffortError, EquieffortWarning, ParameterError
+from equieffort.runs import estimate, prepare, run_spec
+from equieffort.spec import Spec, parse_spec, read_spec
+
+SPEC = """\
+data: {path: town.csv, id: who}
+model: {file: model.skops}
+outcome: {favourable: granted}
+sensitive: {column: sex, protected: female, reference: male}
+graph: [[income, savings]]
+features:
+  income: {role: actionable, direction: up, max_increase: 30}
+  savings: mutable
+  debt: {role: actionable, direction: down, max_decrease: 20}
+criteria: {min_people: 3}
+solver: auto
+random_state: 5
+"""
+SEEN = ["income", "savings", "debt"]
+
+
+def town(n: int = 60) -> pd.DataFrame:
+    rng = np.random.default_rng(6)
+    sex = np.array(["female", "male"])[np.arange(n) % 2]
+    income = (40 + rng.normal(0, 8, n) - 6 * (sex == "female")).round(1)
+    savings, debt = (0.5 * income + rng.normal(0, 5, n)).round(1), rng.uniform(0, 30, n).round(1)
+    table = pd.DataFrame({"who": [f"p{k}" for k in range(n)], "sex": sex, "income": income, "savings": savings})
+    return table.assign(debt=debt)
+
+
+def decided(table: pd.DataFrame) -> pd.Series:
+    return pd.Series(np.where(table["income"] + table["savings"] - table["debt"] > 50, "granted", "denied"))
+
+
+@pytest.fixture(scope="module")
+def forest():
+    return RandomForestClassifier(5, max_depth=3, random_state=0).fit(town()[SEEN], decided(town()))
+
+
+@pytest.fixture
+def made(tmp_path, forest):
+    """The spec with another solver."""
+
+    def make(solver: str, model=forest) -> Spec:
+        town().to_csv(tmp_path / "town.csv", index=False)
+        skops.io.dump(model, tmp_path / "model.skops")
+        trusted = skops.io.get_untrusted_types(file=tmp_path / "model.skops")
+        text = SPEC.replace("model.skops", f"model.skops, trusted: [{', '.join(trusted)}]")
+        (tmp_path / "town.yaml").write_text(text.replace("solver: auto", solver), encoding="utf-8")
+        return read_spec(tmp_path / "town.yaml")
+
+    return make
+
+
+@pytest.fixture(autouse=True)
+def _quiet():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", EquieffortWarning)
+        yield
+
+
+def by_hand(solver, model) -> ee.Audit:
+    people = town().set_index("who")
+    features = {
+        "income": ee.Feature("actionable", direction="up", max_increase=30), "savings": "mutable",
+        "debt": ee.Feature("actionable", direction="down", max_decrease=20),
+    }  # fmt: skip
+    schema = ee.Schema(sensitive="sex", protected="female", reference="male", favourable="granted", features=features)
+    scm = ee.StructuralCausalModel([("income", "savings")]).fit(people)
+    return ee.audit(model, people, schema=schema, scm=scm, solver=solver, criteria=ee.Criteria(min_people=3))
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("title: nothing", ee.Auto(random_state=5)),
+        ("solver: auto", ee.Auto(random_state=5)),
+        ("solver: {kind: auto, gap: 0.01}", ee.Auto(gap=0.01, random_state=5)),
+        (
+            "solver: {kind: auto, time_limit: 5, node_limit: 1000, budget: 30}",
+            ee.Auto(time_limit=5.0, node_limit=1000, budget=30, random_state=5),
+        ),
+        ("solver: linear_exact", ee.LinearExact()),
+        ("solver: {kind: linear_exact, gap: 1e-6}", ee.LinearExact(1e-6)),
+        ("solver: branch_and_bound", ee.BranchAndBound()),
+        (
+            "solver: {kind: branch_and_bound, gap: 0, node_limit: 7, time_limit: null}",
+            ee.BranchAndBound(0.0, None, 7),
+        ),
+        ("solver: {kind: branch_and_bound, node_limit: null}", ee.BranchAndBound(node_limit=None)),
+        ("solver: milp", ee.Milp()),
+        ("solver: {kind: milp, gap: 1e-4, time_limit: 3}", ee.Milp(1e-4, 3.0)),
+        ("solver: curved", ee.Curved()),
+        ("solver: {kind: curved, gap: 0.001, node_limit: 50}", ee.Curved(0.001, 50)),
+        ("solver: search", ee.Search(random_state=5)),
+        ("solver: {kind: search, budget: 100}", ee.Search(100, random_state=5)),
+    ],
+)
+def test_the_solver_is_that_of_python(line, expected):
+    found = parse_spec(SPEC.replace("solver: auto", line)).solver
+    assert found == expected
+    # A whole number of seconds would make compiled code anew.
+    assert not any(isinstance(getattr(found, name, None), int) for name in ("gap", "time_limit"))
+
+
+@pytest.mark.parametrize(
+    ("line", "solver"),
+    [
+        ("solver: auto", ee.BranchAndBound()),
+        ("solver: {kind: auto, node_limit: 4}", ee.BranchAndBound(node_limit=4)),
+        ("solver: {kind: branch_and_bound, node_limit: 4}", ee.BranchAndBound(node_limit=4)),
+        ("solver: {kind: milp, gap: 0.001}", ee.Milp(gap=0.001)),
+        ("solver: {kind: curved, gap: 0.01}", ee.Curved(gap=0.01)),
+        ("solver: {kind: search, budget: 60}", ee.Search(60, random_state=5)),
+    ],
+)
+def test_an_audit_by_the_declared_solver_is_that_of_python(made, forest, line, solver):
+    found, expected = run_spec(made(line)), by_hand(solver, forest)
+    ours, theirs = (audit.recourse.frame().drop(columns="reason") for audit in (found, expected))
+    pd.testing.assert_frame_equal(ours, theirs)
+    assert found.about["solver"] == expected.about["solver"] == repr(solver)
+    assert found.verdict.outcome == expected.verdict.outcome
+    reason = "Chosen in the spec." if "auto" not in line else "a sum of 5 trees"
+    assert reason in found.about["solver_reason"]
+
+
+@pytest.mark.parametrize(
+    ("line", "raises"),
+    [
+        ("solver: {kind: auto, node_limit: 2}", "raise node_limit (it was 2) under solver in the spec and audit again"),
+        (
+            "solver: {kind: branch_and_bound, node_limit: 2, time_limit: null}",
+            "raise node_limit (it was 2) under solver in the spec and audit again",
+        ),
+        ("solver: {kind: curved, node_limit: 2}", "raise node_limit (it was 2) under solver"),
+    ],
+)
+def test_people_who_are_not_settled_are_told_by_the_key_to_raise(made, line, raises, tmp_path):
+    audit = run_spec(made(line))
+    assert audit.recourse.is_unsettled.any()
+    assert audit.verdict.outcome == "inconclusive"
+    assert raises in str(audit.verdict)
+    assert "solve_further" not in str(audit.verdict)
+    reasons = audit.unsettled["reason"]
+    assert reasons.str.contains("raise node_limit under solver in the spec.", regex=False).any()
+    for warning in audit.warnings:
+        assert "recourse.frame()" not in warning.fix
+    audit.save(tmp_path / "a.audit")
+    assert str(ee.load(tmp_path / "a.audit").verdict) == str(audit.verdict)
+
+
+def test_in_python_the_advice_stays_a_call(forest):
+    verdict = str(by_hand(ee.BranchAndBound(node_limit=2), forest).verdict)
+    assert "audit.solve_further()" in verdict
+    assert "spec" not in verdict
+
+
+def test_a_search_is_told_by_the_key_that_judges_it(made):
+    audit = run_spec(made("solver: {kind: search, budget: 40}"))
+    assert "criteria: {certified: false} in the spec judges the estimate" in str(audit.verdict)
+    (heuristic,) = [warning for warning in audit.warnings if warning.code == "SOLVER_HEURISTIC"]
+    assert "solver: {kind: search, budget: ...}" in heuristic.fix
+    assert "Criteria(" not in heuristic.fix
+
+
+def test_the_estimate_shows_the_solver_with_its_limits_and_the_equations(made):
+    work = estimate(prepare(made("solver: {kind: auto, node_limit: 9}")))
+    assert work.solver == repr(ee.BranchAndBound(node_limit=9))
+    assert len(work.equations) == 1
+    assert work.equations[0].startswith("savings = ")
+    assert f"Structural equations:\n  {work.equations[0]}" in str(work)
+    work = estimate(prepare(made("solver: curved")))
+    assert (work.solver, work.reason) == (repr(ee.Curved()), "Chosen in the spec.")
+
+
+# -- what is refused ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("line", "code", "at", "says"),
+    [
+        ("solver: Auto", "SPEC_VALUE", (11, 9), "solver is 'Auto'. Did you mean 'auto'?"),
+        ("solver: 5", "SPEC_VALUE", (11, 9), "solver is the number 5, but must be"),
+        ("solver: {node_limit: 5}", "SPEC_KEY", (11, 9), "solver lacks the key 'kind'."),
+        ("solver: {kind: branch_and_bond}", "SPEC_VALUE", (11, 16), "Did you mean 'branch_and_bound'?"),
+        ("solver: {kind: milp, node_limit: 5}", "SPEC_KEY", (11, 22), "solver.node_limit has no effect under kind"),
+        ("solver: {kind: curved, time_limit: 5}", "SPEC_KEY", (11, 24), "it belongs to 'auto', 'branch_and_bound' and"),
+        ("solver: {kind: curved, nodelimit: 5}", "SPEC_KEY", (11, 24), "Did you mean 'node_limit'?"),
+        ("solver: {kind: curved, gap: 0}", "SPEC_VALUE", (11, 29), "must be a number above 0."),
+        ("solver: {kind: milp, gap: 0}", "SPEC_VALUE", (11, 27), "must be a number above 0."),
+        ("solver: {kind: milp, time_limit: null}", "SPEC_VALUE", (11, 34), "solver.time_limit is empty"),
+        ("solver: {kind: branch_and_bound, gap: -1}", "SPEC_VALUE", (11, 39), "must be a number, 0 or more."),
+        ("solver: {kind: branch_and_bound, node_limit: 0}", "SPEC_VALUE", (11, 46), "a whole number, 1 or more"),
+        ("solver: {kind: branch_and_bound, node_limit: many}", "SPEC_VALUE", (11, 46), "the text 'many'"),
+        ("solver: {kind: search, budget: 1.5}", "SPEC_VALUE", (11, 32), "a whole number, 1 or more."),
+        ("solvr: milp", "SPEC_KEY", (11, 1), "Did you mean 'solver'?"),
+    ],
+)
+def test_wrong_solvers_have_a_place(made, line, code, at, says):
+    with pytest.raises(EquieffortError) as caught:
+        made(line)
+    assert caught.value.code == code
+    assert caught.value.what.startswith(f"town.yaml, line {at[0]}, column {at[1]}: "), caught.value.what
+    assert says in caught.value.what
+
+
+@pytest.mark.parametrize("how", [lambda spec: estimate(prepare(spec)), run_spec], ids=["dry run", "audit"])
+@pytest.mark.parametrize(
+    ("solver", "model", "says"),
+    [
+        ("linear_exact", None, "LinearExact cannot solve this. The classifier's decision is no single linear score."),
+        ("milp", KNeighborsClassifier(3), "Milp cannot solve this. The classifier cannot be written as a program"),
+        ("curved", KNeighborsClassifier(3), "Curved cannot solve this. The classifier cannot be read"),
+    ],
+)
+def test_a_solver_that_does_not_fit_is_refused_where_it_is_named(made, how, solver, model, says):
+    spec = made(f"solver: {solver}") if model is None else made(
+        f"solver: {solver}", model.fit(town()[SEEN], decided(town()))
+    )  # fmt: skip
+    with pytest.raises(EquieffortError) as caught:
+        how(spec)
+    error = caught.value
+    assert error.code == "MODEL_NOT_LINEAR"
+    assert error.what.startswith(f"town.yaml, line 11, column 9: solver: {says}"), error.what
+    assert error.fix == "Write solver: auto, or leave it out."
+
+
+# -- limits for whichever solver is chosen -----------------------------------------------------------------------------
+
+
+def test_limits_go_to_the_solver_that_is_chosen(forest):
+    problem = by_hand(ee.BranchAndBound(), forest).recourse.detail.problem
+    choice = ee.Auto(gap=0.01, time_limit=3.0, node_limit=50).select(problem)
+    assert choice.solver == ee.BranchAndBound(0.01, 3.0, 50)
+    assert choice.reason == ee.Auto().select(problem).reason
+    choice = ee.Auto(budget=9, node_limit=50).select(problem)
+    assert choice.solver == ee.BranchAndBound(node_limit=50)
+    assert choice.reason.endswith("It has no budget, so that limits nothing.")
+    nearest = by_hand(ee.Search(), KNeighborsClassifier(3).fit(town()[SEEN], decided(town())))
+    choice = ee.Auto(gap=0.01, budget=9, random_state=4).select(nearest.recourse.detail.problem)
+    assert choice.solver == ee.Search(9, 4)
+    assert choice.reason.endswith("It has no gap, so that limits nothing.")
+
+
+@pytest.mark.parametrize("limit", [{"gap": 0.0}, {"time_limit": 0}, {"node_limit": 0}, {"budget": 0.5}])
+def test_limits_that_make_no_sense_are_refused_at_once(limit):
+    with pytest.raises(ParameterError) as caught:
+        ee.Auto(**limit)
+    assert next(iter(limit)) in caught.value.what
