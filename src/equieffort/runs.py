@@ -190,7 +190,9 @@ def _placed_solver(spec: Spec) -> Iterator[None]:
         return
     with (
         placed(spec, "solver", code="MODEL_NOT_LINEAR", fix="Write solver: auto, or leave it out."),
-        placed(spec, "solver", code="PROBLEM_TOO_MANY_PATTERNS"),
+        placed(
+            spec, "solver", code="PROBLEM_TOO_MANY_PATTERNS", fix="Write solver: auto, or make some of them mutable."
+        ),
     ):
         yield
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import warnings
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
 import pytest
 import skops.io
 from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
 
 import equieffort as ee
@@ -164,9 +166,13 @@ def test_people_who_are_not_settled_are_told_by_the_key_to_raise(made, line, rai
 
 
 def test_in_python_the_advice_stays_a_call(forest):
-    verdict = str(by_hand(ee.BranchAndBound(node_limit=2), forest).verdict)
-    assert "audit.solve_further()" in verdict
-    assert "spec" not in verdict
+    audit = by_hand(ee.BranchAndBound(node_limit=2), forest)
+    assert "audit.solve_further()" in str(audit.verdict)
+    assert "spec" not in str(audit.verdict)
+    # The call must be worth its advice.
+    assert len(audit.solve_further().unsettled) < len(audit.unsettled)
+    assert ee.BranchAndBound(0.5, None, 30).harder() == ee.BranchAndBound(0.5, None, 300)
+    assert ee.BranchAndBound(0.5, 3.0, None).harder() == ee.BranchAndBound(0.5, 30.0, None)
 
 
 def test_a_search_is_told_by_the_key_that_judges_it(made):
@@ -237,6 +243,27 @@ def test_a_solver_that_does_not_fit_is_refused_where_it_is_named(made, how, solv
     assert error.code == "MODEL_NOT_LINEAR"
     assert error.what.startswith(f"town.yaml, line 11, column 9: solver: {says}"), error.what
     assert error.fix == "Write solver: auto, or leave it out."
+
+
+def test_too_many_ways_to_act_for_the_declared_solver(tmp_path):
+    names = [f"a{k}" for k in range(14)]
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"sex": ["female", "male"] * 30, **{name: rng.normal(size=60) for name in names}})
+    model = LogisticRegression().fit(table[names], np.where(table[names].sum(axis=1) > 2, "granted", "denied"))
+    skops.io.dump(model, tmp_path / "model.skops")
+    table.to_csv(tmp_path / "town.csv", index=False)
+    head, _ = SPEC.replace(", id: who", "").split("graph: ")
+    edges = ", ".join(f"[{cause}, {effect}]" for cause, effect in pairwise(names))
+    features = "".join(f"  {name}: actionable\n" for name in names)
+    text = f"{head}graph: [{edges}]\nfeatures:\n{features}solver: linear_exact\n"
+    for how in (lambda spec: estimate(prepare(spec)), run_spec):
+        with pytest.raises(EquieffortError) as caught:
+            how(parse_spec(text, folder=tmp_path))
+        assert caught.value.code == "PROBLEM_TOO_MANY_PATTERNS"
+        assert caught.value.what.startswith("line 21, column 9: solver: There are 8,192 ways")
+        assert "solver: auto" in caught.value.fix
+    auto = parse_spec(text.replace("solver: linear_exact", "solver: {kind: auto, time_limit: 7}"), folder=tmp_path)
+    assert estimate(prepare(auto)).solver == repr(ee.Milp(time_limit=7.0))
 
 
 # -- limits for whichever solver is chosen -----------------------------------------------------------------------------

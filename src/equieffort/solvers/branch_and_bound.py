@@ -8,7 +8,7 @@ decision boundary that only the model's own rounding decides are put to the mode
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -79,6 +79,11 @@ class BranchAndBound(Solver):
         except NotLinear as reason:
             return f"It is not linear: {reason.reason}."
         return ""
+
+    def harder(self) -> BranchAndBound:
+        """Ten times the seconds and the nodes."""
+        seconds = None if self.time_limit is None else 10 * self.time_limit
+        return replace(self, time_limit=seconds, node_limit=None if self.node_limit is None else 10 * self.node_limit)
 
     def propose(
         self, problem: RecourseProblem, matrix: Floats, *, attempt: int = 0, only: int | None = None
