@@ -395,6 +395,53 @@ def test_with_the_true_equations_every_recourse_is_valid_in_the_true_world(name)
     assert (classifier.predict(after) == 1).all()
 
 
+# --- learned equations: savings follow income along a bend, S = -4 + 1.5 max(I, 0) + noise
+
+
+def saving_up(learner, margin: float = 0.0):
+    """People of the loan world who need savings of 6 and can only change their income, under learned equations."""
+    world = karimi_loan()
+    people, _ = world.sample(3000, random_state=12)
+    asked, _ = world.sample(150, random_state=13)
+    scm = ee.StructuralCausalModel([("I", "S")], default=learner).fit(people)
+    features = {"I": ee.Feature("actionable", lower=-8, upper=people["I"].max()), "S": "mutable"}
+    schema = ee.Schema(sensitive="G", protected=0, favourable=True, features=features)
+    rule = ee.LinearScore({"S": 1.0}, threshold=6.0)
+    X = asked[["G", "I", "S"]]
+    table = ee.solve(ee.RecourseProblem.of(rule, X, schema=schema, scm=scm, margin=margin), X)
+    after = world.counterfactual(world.noise(asked), {"I": table.frame()["do_I"]})
+    acting = table.has_action
+    assert acting.sum() > 40
+    return people, asked[acting], after[acting], scm
+
+
+def test_a_line_through_a_bend_asks_those_with_income_for_too_much_and_misleads_those_without():
+    people, asked, after, _ = saving_up(ee.LeastSquares())
+    slope = np.polyfit(people["I"], people["S"], 1)[0]
+    assert slope < 1.2
+    income, raised = asked["I"].to_numpy(), (after["I"] - asked["I"]).to_numpy()
+    assert raised == pytest.approx((6 - asked["S"].to_numpy()) / slope)
+    # With an income every unit truly brings 1.5: the action is valid, and longer than needed by 1.5 / slope.
+    assert (income > 0).sum() > 20
+    assert after["S"][income > 0].to_numpy() == pytest.approx((asked["S"] + 1.5 * raised)[income > 0].to_numpy())
+    assert (after["S"][income > 0] > 6).all()
+    # Without one the first part of the way brings nothing, and for some that decides.
+    assert (after["S"][income < 0] < 6).any()
+
+
+@pytest.mark.parametrize("learner", [ee.Spline(), ee.Spline(degree=1), ee.Polynomial(3)], ids=repr)
+def test_a_margin_as_wide_as_the_errors_of_the_curve_makes_every_action_valid(learner):
+    people, _, after, scm = saving_up(learner)
+    assert (after["S"] < 6).any()
+    grid = np.linspace(-8, people["I"].max(), 20_001)
+    error = scm.equation("S")(grid[:, None]) - (-4 + 1.5 * np.maximum(grid, 0))
+    # What an action does is a difference of two values of the curve, so it cannot fall short by more.
+    largest = float(np.ptp(error))
+    assert (6 - after["S"]).max() <= largest + 1e-3
+    _, _, safe, _ = saving_up(learner, margin=largest + 1e-3)
+    assert (safe["S"] >= 6).all()
+
+
 # --- bad input
 
 
