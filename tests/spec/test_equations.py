@@ -24,6 +24,7 @@ from equieffort.inputs import read_table
 from equieffort.models import train_surrogate
 from equieffort.runs import causal_model, run_spec
 from equieffort.spec import Spec, parse_spec, read_spec
+from equieffort.spec.causes import with_levels
 
 EDGES = [("age", "income"), ("region", "income"), ("income", "savings"), ("income", "housing")]
 SPEC = """\
@@ -242,6 +243,25 @@ def test_levels_are_named_as_they_stand_in_the_table(made, levels, key, tmp_path
     assert type(next(iter(scm.mechanisms_["income"].coef["region"]))) is type(levels[1])
 
 
+def test_levels_that_are_truth_values_are_found_too():
+    known = with_levels({"income": ee.Linear({"works": {"true": 2.0}})}, pd.DataFrame({"works": [True, False]}))
+    assert known["income"].coef == {"works": {True: 2.0}}
+    assert type(next(iter(known["income"].coef["works"]))) is bool
+
+
+def test_equations_of_a_graph_in_a_file(tmp_path):
+    nodes = "".join(f'node [ id {k} label "{name}" ] ' for k, name in enumerate(["income", "savings", "debt"]))
+    edges = "edge [ source 0 target 1 ] edge [ source 1 target 2 ]"
+    (tmp_path / "town.gml").write_text(f"graph [ directed 1 {nodes}{edges} ]", encoding="utf-8")
+    start, end = SPEC.index("  edges:"), SPEC.index("features:")
+    lines = "  file: town.gml\n  default: spline\n  equations: {debt: &b {kind: polynomial, degree: 3}, savings: *b}\n"
+    spec = parse_spec(SPEC[:start] + lines + SPEC[end:], folder=tmp_path)
+    assert spec.default == ee.Spline()
+    assert spec.mechanisms == {"debt": ee.Polynomial(3), "savings": ee.Polynomial(3)}
+    with pytest.raises(EquieffortError, match="'income', which has no causes in the graph"):
+        parse_spec(SPEC[:start] + lines.replace("debt: &", "income: &") + SPEC[end:], folder=tmp_path)
+
+
 # -- what is refused ---------------------------------------------------------------------------------------------------
 
 
@@ -276,6 +296,7 @@ def test_levels_are_named_as_they_stand_in_the_table(made, levels, key, tmp_path
             "equations: {savings: {kind: linear, coef: {income: x}}}", "SPEC_VALUE", (7, 54),
             "graph.equations.savings.coef.income is the text 'x'",
         ),
+        ("equations: {savings: {kind: linear, intercept: yes}}", "SPEC_YAML", (7, 50), "a bare 'yes' as true"),
         (
             "equations: {savings: {kind: linear, intercept: 3}}", "SPEC_VALUE", (7, 50),
             "graph.equations.savings.intercept is a number, but the equation is learned",
