@@ -1,8 +1,8 @@
 """An oracle for networks: every choice of active ReLUs makes the network linear, so each gets a linear program.
 
 The random worlds are those of `tests.oracles`; a random network takes the place of the linear score. Whole numbers and
-levels are tried all, and so are the pieces of a cost that bends. Nothing here comes from the package but the model
-objects that are handed to it.
+levels are tried all, and so are the pieces of a cost that bends and the ways to keep rules between features. Nothing
+here comes from the package but the objects that are handed to it.
 """
 
 from __future__ import annotations
@@ -41,9 +41,10 @@ from equieffort.classifiers import ReLUNetwork
 from equieffort.errors import EquieffortWarning
 from equieffort.problem import RecourseProblem
 from equieffort.recourse import solve
+from equieffort.rules import Forbidden, Implies, Link, Monotone, Sum
 
-FAMILIES = ("continuous", "integer", "categorical", "mixed", "piecewise", "classes", "linear classes")
-WORLDS = {"classes": "continuous", "linear classes": "mixed"}
+FAMILIES = ("continuous", "integer", "categorical", "mixed", "piecewise", "classes", "linear classes", "rules")
+WORLDS = {"classes": ("continuous",), "linear classes": ("mixed",), "rules": ("continuous", "integer", "mixed")}
 NEAR = 1e-7
 """How far, besides the gap, a cost may lie from the oracle's."""
 
@@ -61,6 +62,10 @@ class NetCase:
     labels: tuple[Any, ...]
     wanted: tuple[int, ...]
     """Positions of the wanted labels."""
+    rules: tuple[tuple[Any, ...], ...] = ()
+    """("sum", weights, low, high); ("implies", a, range, b, range): if a is outside the first, b is inside the second;
+    ("level", category, levels, a, range): for these levels a is inside the range; ("monotone", cause, effect, per
+    unit); ("forbidden", category, from, to). One end of the ranges of implications is open."""
 
     def rows_of(self, people: list[dict[str, Any]]) -> np.ndarray:
         return np.array(
@@ -75,15 +80,19 @@ class NetCase:
 
 def random_network(rng: np.random.Generator, family: str) -> NetCase:
     """A random world whose people are decided by a random network."""
-    case = random_case(rng, WORLDS.get(family, family))
+    worlds = WORLDS.get(family, (family,))
+    world = worlds[int(rng.integers(len(worlds)))] if len(worlds) > 1 else worlds[0]
+    case = random_case(rng, world)
     case = replace(case, score={}, threshold=0.0, margin=0.0)
-    case = _with_fewer(case, 2 if family in ("piecewise", "mixed", "integer") else 3)
+    if family == "rules":
+        case = _with_room(rng, case)
+    case = _with_fewer(case, 2 if world in ("piecewise", "mixed", "integer") else 3)
     columns = [name for name in case.causes if name != "s"]
     inputs: list[tuple[str, Any]] = [(name, None) for name in columns if not is_text(case.people[name])]
     texts = [name for name in columns if is_text(case.people[name])]
     inputs += [(name, level) for name in texts for level in sorted(set(case.people[name]))]
     several = family in ("classes", "linear classes")
-    widths = [] if family == "linear classes" else _widths(rng, family)
+    widths = [] if family == "linear classes" else _widths(rng, world)
     outputs = int(rng.integers(3, 5)) if several else 1
     spread = np.array([case.spreads.get(name, 1.0) if level is None else 1.0 for name, level in inputs])
     layers, before = [], len(inputs)
@@ -102,6 +111,8 @@ def random_network(rng: np.random.Generator, family: str) -> NetCase:
     shift = np.quantile(lead, rng.uniform(0.3, 0.95)) + rng.uniform(0.001, 0.3) * (np.std(lead) + 1e-3)
     last = layers[-1][1] - (shift * np.isin(np.arange(outputs), wanted) if several else shift)
     made = replace(made, layers=(*layers[:-1], (layers[-1][0], last)))
+    if family == "rules":
+        made = replace(made, rules=_random_rules(rng, case))
     return _with_model(rng, made, texts)
 
 
@@ -116,6 +127,51 @@ def _with_fewer(case: Case, most: int) -> Case:
         scales={name: case.scales[name] for name in keep},
         factors={name: factor for name, factor in case.factors.items() if name in keep},
     )
+
+
+def _with_room(rng: np.random.Generator, case: Case) -> Case:
+    """Fewer limits, so that it is the rules that stop people; whole numbers keep theirs, since all are tried."""
+    loose = {name for name in case.limits if name not in case.wholes and rng.random() < 0.6}
+    roles = {n: "mutable" if role == "immutable" and rng.random() < 0.7 else role for n, role in case.roles.items()}
+    return replace(case, limits={k: v for k, v in case.limits.items() if k not in loose}, roles=roles)
+
+
+def _random_rules(rng: np.random.Generator, case: Case) -> tuple[tuple[Any, ...], ...]:
+    """Rules that bind: their ends lie near some person's own values, so that others break them already."""
+    numbers = [name for name in case.causes if name not in case.levels and name != "s"]
+    # Rules about what an action moves say more than others.
+    acting = [name for name in numbers if name in case.numbers] or numbers
+    size, rules = case.spreads, []
+
+    def around(values: np.ndarray, person: int) -> Any:
+        room = rng.choice([0.03, 0.3, 1.0]) * rng.random(2) * np.std(values)
+        return float(values[person] - room[0]), float(values[person] + room[1])
+
+    def ahead(name: str, person: int) -> Any:
+        low, high = around(case.people[name].to_numpy(dtype=float), person)
+        return (-INF, high) if rng.random() < 0.5 else (low, INF)
+
+    for _ in range(int(rng.integers(1, 4))):
+        who, a = int(rng.integers(len(case.people))), str(rng.choice(acting))
+        b = str(rng.choice([name for name in numbers if name != a]))
+        kind = str(rng.choice(["sum", "implies", "monotone", *(["level"] if case.levels else [])]))
+        if kind == "sum":
+            weights = {a: 1.0, b: float(rng.choice([-2.0, -1.0, 0.5, 1.0])) * size[a] / size[b]}
+            low, high = around(sum(w * case.people[name].to_numpy(dtype=float) for name, w in weights.items()), who)
+            side = int(rng.integers(3))
+            rules.append(("sum", weights, -INF if side == 0 else low, INF if side == 1 else high))
+        elif kind == "implies":
+            rules.append(("implies", a, ahead(a, who), b, ahead(b, who)))
+        elif kind == "level":
+            name = str(rng.choice([name for name in case.levels if name != "s"] or ["s"]))
+            some = tuple(case.levels[name][: int(rng.integers(1, len(case.levels[name])))])
+            rules.append(("level", name, some, a, ahead(a, who)))
+        else:
+            rules.append(("monotone", a, b, float(rng.choice([0.0, 0.5])) * size[b] / size[a]))
+    for name in case.categories:
+        if rng.random() < 0.6:
+            rules.append(("forbidden", name, case.levels[name][0], case.levels[name][1]))
+    return tuple(rules)
 
 
 def _widths(rng: np.random.Generator, family: str) -> list[int]:
@@ -169,6 +225,8 @@ def network_oracle(made: NetCase, person: dict[str, Any]) -> float:
     for picked in itertools.product(*(case.levels[name] for name in case.categories)):
         levels = dict(zip(case.categories, picked, strict=True))
         price = sum(case.weights[name][0] for name, level in levels.items() if level != person[name])
+        if any(r[0] == "forbidden" and (person[r[1]], levels[r[1]]) == (r[2], r[3]) for r in made.rules):
+            continue
         for size in range(len(case.numbers) + 1):
             for chosen in itertools.combinations(case.numbers, size):
                 if price < best:
@@ -195,15 +253,95 @@ def _least(
         if level is None and name in found:
             slopes[i], start[i] = found[name][0], start[i] + found[name][1]
     choices = [list(_pieces(case, name, person[name], c)) for name, c in zip(chosen, curves, strict=True)]
-    for pieces in itertools.product(*choices):
+    kept = list(_ways_to_keep(made, person, levels, found, len(chosen)))
+    for kept_by, pieces in itertools.product(kept, itertools.product(*choices)):
         low, high = np.array([p[0] for p in pieces]), np.array([p[1] for p in pieces])
         heights = np.array([p[2] for p in pieces])
         if heights.sum() >= best:
             continue
         slope = np.array([p[3] for p in pieces]).reshape(len(pieces), 2)
-        for answer in _regions(made, start, slopes, way, low, high, heights, slope):
+        for answer in _regions(made, start, slopes, [way, kept_by], low, high, heights, slope):
             best = min(best, answer)
     return best if best < cap else INF
+
+
+def asked_of(
+    made: NetCase, person: dict[str, Any]
+) -> list[list[tuple[dict[str, float], float, float] | tuple[Any, Any]]]:
+    """What the rules ask of a person: of each list one must hold, a weighted sum in a range or a category's levels."""
+    found: list[list[tuple[Any, ...]]] = []
+    for kind, *parts in made.rules:
+        if kind == "sum":
+            weights, low, high = parts
+            own = sum(w * person[name] for name, w in weights.items())
+            # Who is beyond an end already may stay there, or come nearer.
+            found.append([(weights, min(low, own), max(high, own))])
+        elif kind == "implies":
+            a, given, b, then = parts
+            if given[0] <= person[a] <= given[1] or then[0] <= person[b] <= then[1]:
+                found.append([({a: 1.0}, *given), ({b: 1.0}, *then)])
+        elif kind == "level":
+            name, some, a, then = parts
+            if person[name] not in some or then[0] <= person[a] <= then[1]:
+                found.append([(name, [x for x in made.case.levels[name] if x not in some]), ({a: 1.0}, *then)])
+        elif kind == "monotone":
+            cause, effect, rate = parts
+            gap = person[effect] - rate * person[cause]
+            found.append([({cause: 1.0}, -INF, person[cause]), ({effect: 1.0, cause: -rate}, gap, INF)])
+    return found
+
+
+def _ways_to_keep(
+    made: NetCase, person: dict[str, Any], levels: dict[str, Any], found: dict[str, Any], count: int
+) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    """Each choice of what keeps every rule, as rows over the changes."""
+    for choice in itertools.product(*asked_of(made, person)):
+        rows, possible = [], True
+        for part in choice:
+            if len(part) == 2:
+                possible &= levels.get(part[0], person[part[0]]) in part[1]
+                continue
+            weights, low, high = part
+            slope, value, size = np.zeros(count), 0.0, 0.0
+            for name, w in weights.items():
+                own, shift = found.get(name, (np.zeros(count), 0.0))
+                slope, value = slope + w * own, value + w * (person[name] + shift)
+                size += np.abs(w * own).sum()
+            give = 1e-9 * (1 + abs(value))
+            if np.abs(slope).sum() <= 1e-12 * size or size == 0:
+                possible &= low - give <= value <= high + give
+            else:
+                rows.append((slope, low - value, high - value))
+        if possible:
+            matrix = np.array([row[0] for row in rows]).reshape(len(rows), count)
+            yield matrix, np.array([row[1] for row in rows]), np.array([row[2] for row in rows])
+
+
+def rule_fault(made: NetCase, person: dict[str, Any], told: pd.Series) -> str:
+    """Empty if the told action keeps every rule that is asked of the person."""
+    case = made.case
+    if told.status not in ("optimal", "feasible"):
+        return ""
+    done = {name: told[f"do_{name}"] for name in case.actionable if not pd.isna(told[f"do_{name}"])}
+    chosen = tuple(name for name in case.numbers if name in done)
+    found = moves(case, person, chosen, {name: done[name] for name in case.categories if name in done})
+    change = np.array([done[name] - person[name] for name in chosen])
+    after = person | {name: person[name] + slope @ change + shift for name, (slope, shift) in found.items()} | done
+    for kind, *parts in made.rules:
+        if kind == "forbidden" and (person[parts[0]], after[parts[0]]) == (parts[1], parts[2]):
+            return f"{parts[0]} must not change from {parts[1]!r} to {parts[2]!r}"
+    for clause in asked_of(made, person):
+        holds = False
+        for part in clause:
+            if len(part) == 2:
+                holds |= after[part[0]] in part[1]
+            else:
+                value = sum(w * after[name] for name, w in part[0].items())
+                give = 2e-9 * (1 + abs(value))
+                holds |= part[1] - give <= value <= part[2] + give
+        if not holds:
+            return f"none of {clause} holds"
+    return ""
 
 
 Slopes = tuple[float, float]
@@ -232,11 +370,9 @@ def _pieces(case: Case, name: str, fact: float, curve: Any) -> Iterator[tuple[fl
 
 
 def _regions(
-    made: NetCase, start: np.ndarray, slopes: np.ndarray, way: Any, low: Any, high: Any, heights: Any, slope: Any
+    made: NetCase, start: np.ndarray, slopes: np.ndarray, everything: Any, low: Any, high: Any, heights: Any, slope: Any
 ) -> Iterator[float]:
     """The least cost for each choice of active ReLUs and each wanted class."""
-    matrix, row_low, row_high = way
-    everything = [(matrix, row_low, row_high)]
     stack = [(0, *_through(made.layers[0], slopes, start), everything)]
     while stack:
         t, forms, consts, rows = stack.pop()
@@ -329,10 +465,27 @@ def favourable_of(made: NetCase) -> Any:
 
 def problem_of(made: NetCase) -> RecourseProblem:
     case = replace(made.case, classifier=made.classifier, favourable=favourable_of(made))
+    schema = replace(schema_of(case), rules=[_link(made, rule) for rule in made.rules])
     return RecourseProblem.of(
-        made.classifier, case.people, schema=schema_of(case), scm=scm_of(case), cost=cost_of(case),
-        reference=case.reference,
+        made.classifier, case.people, schema=schema, scm=scm_of(case), cost=cost_of(case), reference=case.reference,
     )  # fmt: skip
+
+
+def _link(made: NetCase, rule: tuple[Any, ...]) -> Link:
+    kind, *parts = rule
+    if kind == "sum":
+        return Sum(parts[0], lower=parts[1] if parts[1] > -INF else None, upper=parts[2] if parts[2] < INF else None)
+    if kind in ("implies", "level"):
+        name, some, a, (low, high) = parts
+        if kind == "level":
+            words = (str(x).lower() if isinstance(x, bool | np.bool_) else repr(x) for x in some)
+            given = " or ".join(f"{name} = {word}" for word in words)
+        else:
+            given = f"{name} > {some[1]}" if some[1] < INF else f"{name} < {some[0]}"
+        return Implies(given, f"{a} <= {high}" if high < INF else f"{a} >= {low}")
+    if kind == "monotone":
+        return Monotone(*parts)
+    return Forbidden(parts[0], [(parts[1], parts[2])])
 
 
 def judge(told: pd.Series, truth: float, gap: float) -> str:
@@ -368,7 +521,7 @@ def compare(made: NetCase, solver: Any, label: str, most: int = 4) -> Tally:
     for told, row in zip((table.iloc[i] for i in range(len(rows))), rows, strict=True):
         tally.people += 1
         fault = judge(told, network_oracle(made, everyone[row]), solver.gap)
-        fault = fault or replay_fault(checked, scm, everyone[row], told)
+        fault = fault or replay_fault(checked, scm, everyone[row], told) or rule_fault(made, everyone[row], told)
         if told.status in ("optimal", "feasible", "infeasible"):
             setattr(tally, told.status, getattr(tally, told.status) + 1)
         if fault:

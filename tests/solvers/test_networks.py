@@ -5,22 +5,26 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.compose import make_column_transformer
 from sklearn.linear_model import LogisticRegression
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from tests.oracles_networks import FAMILIES, run
 
 from equieffort import (
     Auto,
     BranchAndBound,
     Feature,
+    Forbidden,
     Linear,
+    Monotone,
     Percentile,
     RecourseProblem,
     ReLUNetwork,
     Schema,
     StructuralCausalModel,
+    Sum,
     solve,
 )
 from equieffort.errors import EquieffortWarning, ParameterError
@@ -115,6 +119,88 @@ def test_what_cannot_matter_is_proven_without_limits():
         [[[1, 0], [0, 1]], [[-1, -1]]], [[0, 0], [-1.0]], classes=["no", "yes"], feature_names=["x", "y"]
     )
     assert told(network, PEOPLE, FREE)[0].status == "infeasible"
+
+
+LIMITED = {name: Feature("actionable", lower=-30, upper=30) for name in ("x", "y")}
+
+
+@pytest.mark.parametrize(
+    ("rule", "cost"),
+    [
+        # Each unit costs .1. Without rules x rises 5 from -4 and y falls 3 from 3; what a sum allows is bought with y.
+        (Sum({"x": 1, "y": 1}, upper=-1), 0.5 + 0.5),
+        # The own sum, -1, is beyond the end already: it may stay.
+        (Sum({"x": 1, "y": 1}, upper=-2), 0.5 + 0.5),
+        (Sum({"x": 1, "y": 1}, lower=4, upper=9), 0.8),
+        # The own sum is 2 and must stay: 1.5 (2 - x) < 1 from x = 4/3 on, and y is then 1/3.
+        (Sum({"x": 1, "y": 2}, lower=2, upper=2), 16 / 30 + 8 / 30),
+        # x must be above 1, and so y at most -3; or not.
+        ("if x > 0 then y <= -3", 0.5 + 0.6),
+        ("if x > 4 then y <= -3", 0.8),
+        # Broken by x = -4 and y = 3 already, so not asked.
+        ("if x < 0 then y <= -3", 0.8),
+        ("x <= 0 or x >= 3 or y <= -2", 0.5 + 0.5),
+        ("x != 1.5 and (y > 2.5 or y < -1)", 0.5 + 0.4),
+        (Monotone("x", "y"), np.inf),
+        (Monotone("y", "x", per_unit=2), 0.8),
+        ("x <= 0.9", np.inf),
+        ("x <= 0.9 or y <= -29", 0.5 + 3.2),
+        ("x <= 0.9 or y <= -31", np.inf),
+    ],
+    ids=str,
+)
+def test_rules_between_features_by_hand(rule, cost):
+    row, problem = told(ridge(1.0), PEOPLE, LIMITED, rules=[rule])
+    assert isinstance(Auto().select(problem).solver, BranchAndBound)
+    if cost == np.inf:
+        assert row.status == "infeasible"
+    else:
+        assert (row.status, row.cost) == ("optimal", pytest.approx(cost, abs=2e-6))
+
+
+def test_rules_bind_whole_numbers_and_what_follows():
+    """y = x / 2 follows, and the network wants x + 2 y = 2 x above 5: 3 is the first whole number, x + y then 4.5."""
+    features = {"x": Feature("actionable", lower=0, upper=20), "y": "mutable"}
+    network = ReLUNetwork([[[1, 2]], [[1]]], [[0], [-5.0]], classes=["no", "yes"], feature_names=["x", "y"])
+    world = {"edges": [("x", "y")], "equations": {"y": Linear({"x": 0.5})}}
+    people = {"x": [0, 10], "y": [0.0, 1.0]}
+    row, _ = told(network, people, features, rules=[Sum({"x": 1, "y": 1}, upper=4.5)], **world)
+    assert (row.status, row.do_x, row.cost) == ("optimal", 3, pytest.approx(0.3))
+    row, _ = told(network, people, features, rules=[Sum({"x": 1, "y": 1}, upper=4.4)], **world)
+    assert row.status == "infeasible"
+    row, _ = told(network, people, features, rules=["x in (0, 2, 5, 8)"], **world)
+    assert (row.status, row.do_x) == ("optimal", 5)
+
+
+@pytest.mark.filterwarnings("ignore::equieffort.errors.EquieffortWarning")
+def test_levels_in_rules_and_forbidden_changes():
+    """The score is 2 for job b, 4 for c, plus x, and must pass 3; x costs .1 a unit and a change of job 1."""
+    frame = pd.DataFrame({"job": list("abcabc"), "x": [0.0, 10.0, 1.0, 2.0, 3.0, 4.0], "s": ["f", "m"] * 3})
+    encode = make_column_transformer((OneHotEncoder(), ["job"]), remainder="passthrough")
+    model = MLPClassifier([1], activation="relu", max_iter=1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        pipe = make_pipeline(encode, model).fit(frame[["job", "x"]], ["no", "yes"] * 3)
+    model.coefs_ = [np.array([[0.0], [2.0], [4.0], [1.0]]), np.array([[1.0]])]
+    model.intercepts_ = [np.zeros(1), np.array([-3.0])]
+
+    def cost(*rules, weight=0.05):
+        features = {"job": Feature("actionable", weight=weight), "x": Feature("actionable", lower=0, upper=20)}
+        schema = Schema(sensitive="s", protected="f", favourable="yes", features=features, rules=rules)
+        scm = StructuralCausalModel([], nodes=["job", "x"]).fit(frame)
+        problem = RecourseProblem.of(pipe, frame, schema=schema, scm=scm)
+        row = solve(problem, frame, solver=SOLVER).frame().iloc[0]
+        return row.cost if row.status == "optimal" else row.status
+
+    near = {"abs": 2e-6}
+    assert cost() == pytest.approx(0.05, **near)
+    assert cost(Forbidden("job", [("a", "c")])) == pytest.approx(0.05 + 0.1, **near)
+    assert cost(Forbidden("job", [("a", None)])) == pytest.approx(0.3, **near)
+    assert cost("if job = 'c' then x >= 2.5") == pytest.approx(0.05 + 0.1, **near)
+    assert cost("if job = 'c' then x >= 0.5") == pytest.approx(0.05 + 0.05, **near)
+    assert cost("job = 'a'", "x <= 2.9") == "infeasible"
+    # Broken by a already: not asked.
+    assert cost("job = 'b'") == pytest.approx(0.05, **near)
 
 
 def test_followers_are_part_of_the_first_layer():

@@ -34,7 +34,7 @@ class Auto:
     | --- | --- | --- |
     | linear score | linear | `LinearExact`; with rules between features, or too many ways to act, `Milp` |
     | sum of trees, ReLU network, linear scores of several classes | linear | `BranchAndBound` |
-    | any that can be read | any that can be enclosed, or rules between features | `Curved` |
+    | any that can be read | any that can be enclosed | `Curved` |
     | anything else | anything else | `Search`, which proves nothing |
 
     Limits that are given (`gap`, `time_limit`, `node_limit`, `budget`, `random_state`) go to the solver that is chosen

@@ -11,16 +11,27 @@ from typing import Any, NamedTuple
 import numba
 import numpy as np
 
-from equieffort.solvers.network_bounds_kernels import blame, copy, gradient_at, look_at, raise_planes
+from equieffort.solvers.network_bounds_kernels import blame, raise_planes
+from equieffort.solvers.network_limit_kernels import (
+    broken_clause,
+    choose_atom,
+    cut_to,
+    fit_rows,
+    is_allowed,
+    nearest_atom,
+    round_inwards,
+    settle_clauses,
+    tighten,
+)
 from equieffort.solvers.network_program_kernels import (
     IMPOSSIBLE,
     cheapest,
-    farthest,
     most_underpaid,
     nearest_knot,
     price_of,
     total_price,
 )
+from equieffort.solvers.network_value_kernels import copy, gradient_at, look_at
 
 CLOSED, OPEN, THIN, ENDLESS = 0, 1, 2, 3
 """Nothing cheaper is in a box; it is to be cut; nothing is left to cut, and rounding decides; it has no end."""
@@ -29,35 +40,6 @@ WORTHWHILE = 0.5
 """A box that its rows cut to less than this share gets new planes."""
 EDGE = 0.3
 """A box is cut at its cheapest point, but not nearer to an end than this share."""
-
-
-class World(NamedTuple):
-    """What is the same for everybody."""
-
-    rows: Any
-    """(group, row, action): columns that follow and must stay in a range."""
-    row_counts: Any
-    whole: Any
-    """(group, action): which changes are whole numbers."""
-    members: Any
-    """(goal, margin): the margins of each goal, filled up with -1."""
-    need: Any
-    """What each margin must reach."""
-
-
-class Roots(NamedTuple):
-    """One person's ways to act."""
-
-    group: Any
-    goal: Any
-    start: Any
-    """(root, output): the first layer before any number changes."""
-    start_size: Any
-    low: Any
-    high: Any
-    price: Any
-    row_low: Any
-    row_high: Any
 
 
 class Best(NamedTuple):
@@ -71,18 +53,6 @@ class Best(NamedTuple):
     thin: Any
 
 
-class Room(NamedTuple):
-    """Room to work in."""
-
-    rows: Any
-    row_low: Any
-    row_high: Any
-    point: Any
-    other: Any
-    score: Any
-    short: Any
-
-
 @numba.njit(cache=True, error_model="numpy", no_cpython_wrapper=True)
 def _agrees(net: Any, world: Any, roots: Any, r: int, point: Any, sure: float, work: Any) -> bool:
     """Whether the network's margins at a point reach what is needed with `sure` times its rounding to spare."""
@@ -94,114 +64,18 @@ def _agrees(net: Any, world: Any, roots: Any, r: int, point: Any, sure: float, w
     return True
 
 
-@numba.njit(cache=True, error_model="numpy", no_cpython_wrapper=True, inline="always")
-def _allowed(world: Any, roots: Any, r: int, point: Any) -> bool:
-    """Whether whole numbers are whole and the columns that follow stay where they must."""
-    group = roots.group[r]
-    for j in range(point.shape[0]):
-        if world.whole[group, j] and point[j] != np.rint(point[j]):
-            return False
-    for i in range(world.row_counts[group]):
-        total, size = 0.0, 0.0
-        for j in range(point.shape[0]):
-            total += world.rows[group, i, j] * point[j]
-            size += abs(world.rows[group, i, j] * point[j])
-        give = 1e-11 * (1.0 + size)
-        if total < roots.row_low[r, i] - give or total > roots.row_high[r, i] + give:
-            return False
-    return True
-
-
 @numba.njit(cache=True, error_model="numpy", no_cpython_wrapper=True)
-def keep(net: Any, world: Any, roots: Any, prices: Any, r: int, point: Any, sure: float, work: Any, best: Any) -> bool:
+def keep(
+    net: Any, world: Any, roots: Any, prices: Any, r: int, point: Any, sure: float, work: Any, room: Any, best: Any
+) -> bool:  # fmt: skip
     """Keep a point if it is an action, and the cheapest so far; whether it is one."""
-    if not _allowed(world, roots, r, point) or not _agrees(net, world, roots, r, point, sure, work):
+    if not is_allowed(world, roots, r, point, room) or not _agrees(net, world, roots, r, point, sure, work):
         return False
     cost = roots.price[r] + total_price(prices, point)
     if cost < best.cost[0]:
         best.cost[0] = cost
         copy(point, best.change)
         best.root[0] = r
-    return True
-
-
-@numba.njit(cache=True, error_model="numpy", no_cpython_wrapper=True)
-def _fit_rows(world: Any, roots: Any, r: int, room: Any, first: int) -> int:
-    """The columns that must stay in a range, as rows after the margins'."""
-    group = roots.group[r]
-    for i in range(world.row_counts[group]):
-        copy(world.rows[group, i], room.rows[first + i])
-        room.row_low[first + i] = roots.row_low[r, i]
-        room.row_high[first + i] = roots.row_high[r, i]
-    return first + world.row_counts[group]
-
-
-@numba.njit(cache=True, error_model="numpy", no_cpython_wrapper=True)
-def round_inwards(low: Any, high: Any, whole: Any) -> bool:
-    """Ends of whole numbers become whole; False if nothing is left."""
-    for j in range(low.shape[0]):
-        if whole[j]:
-            low[j] = np.ceil(low[j] - 1e-9 * (1.0 + abs(low[j])))
-            high[j] = np.floor(high[j] + 1e-9 * (1.0 + abs(high[j])))
-        if low[j] > high[j]:
-            if low[j] - high[j] > 1e-12 * (1.0 + abs(low[j])):
-                return False
-            low[j] = high[j]
-    return True
-
-
-@numba.njit(cache=True, error_model="numpy", no_cpython_wrapper=True)
-def cut_to(prices: Any, budget: float, low: Any, high: Any) -> bool:
-    """Cut a box to what a budget can pay for; False if nothing is left."""
-    spent = 0.0
-    for j in range(low.shape[0]):
-        near = max(low[j], 0.0) + min(high[j], 0.0)
-        if near != 0.0:
-            spent += price_of(prices, j, near)
-    left = budget - spent
-    if left < -1e-12 * (1.0 + budget):
-        return False
-    left = max(left, 0.0)
-    for j in range(low.shape[0]):
-        near = max(low[j], 0.0) + min(high[j], 0.0)
-        own = price_of(prices, j, near) if near != 0.0 else 0.0
-        if high[j] > 0.0:
-            high[j] = max(min(high[j], farthest(prices, j, 1, own + left)), low[j])
-        if low[j] < 0.0:
-            low[j] = min(max(low[j], farthest(prices, j, -1, own + left)), high[j])
-    return True
-
-
-@numba.njit(cache=True, error_model="numpy", no_cpython_wrapper=True, inline="always")
-def _tighten(rows: Any, row_low: Any, row_high: Any, count: int, low: Any, high: Any) -> bool:
-    """Drop the ends of a box where a row cannot be met; False if it can be met nowhere."""
-    for i in range(count):
-        least, most = 0.0, 0.0
-        for j in range(low.shape[0]):
-            a = rows[i, j]
-            least += a * (low[j] if a > 0.0 else high[j])
-            most += a * (high[j] if a > 0.0 else low[j])
-        give = 1e-11 * (1.0 + abs(least) + abs(most))
-        if most < row_low[i] - give or least > row_high[i] + give:
-            return False
-        for j in range(low.shape[0]):
-            a = rows[i, j]
-            if a == 0.0 or high[j] == low[j]:
-                continue
-            near, far = (low[j], high[j]) if a > 0.0 else (high[j], low[j])
-            # a * x >= row_low - (most - a * far), and a * x <= row_high - (least - a * near).
-            up, down = (row_low[i] - give - (most - a * far)) / a, (row_high[i] + give - (least - a * near)) / a
-            if a > 0.0:
-                low[j] = min(max(low[j], up), high[j])
-                high[j] = max(min(high[j], down), low[j])
-            else:
-                high[j] = max(min(high[j], up), low[j])
-                low[j] = min(max(low[j], down), high[j])
-            least, most = 0.0, 0.0
-            for g in range(low.shape[0]):
-                b = rows[i, g]
-                least += b * (low[g] if b > 0.0 else high[g])
-                most += b * (high[g] if b > 0.0 else low[g])
     return True
 
 
@@ -216,7 +90,7 @@ def local_search(
     for j in range(low.shape[0]):
         point[j] = min(max(0.0, low[j]), high[j])
     ahead = 0.0
-    for turn in range(12):
+    for turn in range(12 + world.clause_start.shape[0]):
         look_at(net, group, roots.start[r], roots.start_size[r], point, work)
         count = 0
         for m in world.members[roots.goal[r]]:
@@ -231,7 +105,7 @@ def local_search(
                     ahead = max(ahead, 1e-4 * abs(lack))
                 room.row_low[count], room.row_high[count] = lack + ahead + here, np.inf
                 count += 1
-        count = _fit_rows(world, roots, r, room, count)
+        count = fit_rows(world, roots, r, low, high, room, count)
         state, _ = cheapest(prices, low, high, room.rows, room.row_low, room.row_high, count, table, other)
         if state == IMPOSSIBLE:
             # Nothing near by: go where the first margin rises, as far as the box goes.
@@ -242,11 +116,17 @@ def local_search(
             if world.whole[group, j]:
                 other[j] = np.ceil(other[j]) if room.rows[0, j] > 0.0 else np.floor(other[j])
                 other[j] = min(max(other[j], low[j]), high[j])
+        clause = broken_clause(world, roots, r, other, room)
+        if clause >= 0:
+            atom = nearest_atom(world, roots, prices, r, clause, other)
+            if atom < 0 or not choose_atom(world, roots, r, atom, room):
+                return
+            continue
         moved = False
         for j in range(low.shape[0]):
             moved |= other[j] != point[j]
             point[j] = other[j]
-        agreed = keep(net, world, roots, prices, r, point, sure, work, best)
+        agreed = keep(net, world, roots, prices, r, point, sure, work, room, best)
         if not moved or (agreed and turn >= 6):
             return
         if turn >= 3 and not agreed:
@@ -258,7 +138,10 @@ def look_into(
     net: Any, world: Any, roots: Any, prices: Any, r: int, low: Any, high: Any, sure: float, gap: float, found: bool,
     forgive: bool, work: Any, table: Any, room: Any, best: Any,
 ) -> tuple[int, float, int, float]:  # fmt: skip
-    """Bound a box and look for actions in it: (CLOSED, OPEN or THIN, bound, action to cut, where)."""
+    """Bound a box and look for actions in it: (CLOSED, OPEN or THIN, bound, action to cut, where).
+
+    Instead of an action, -1 - q stands for clause q: one box for each of its atoms.
+    """
     group, last = roots.group[r], net.widths.shape[0] - 1
     members, whole = world.members[roots.goal[r]], world.whole[group]
     k, price = low.shape[0], roots.price[r]
@@ -269,6 +152,8 @@ def look_into(
             return ENDLESS, price, -1, 0.0
     count = 0
     for _ in range(2):
+        if not settle_clauses(world, roots, r, low, high, room):
+            return CLOSED, 0.0, -1, 0.0
         for j in range(k):
             room.other[j] = high[j] - low[j]
         raise_planes(net, group, roots.start[r], roots.start_size[r], low, high, members, work, room.score)
@@ -279,8 +164,8 @@ def look_into(
                 room.row_low[count] = world.need[m] - work.blur[m] - work.const[m]
                 room.row_high[count] = np.inf
                 count += 1
-        count = _fit_rows(world, roots, r, room, count)
-        if not _tighten(room.rows, room.row_low, room.row_high, count, low, high):
+        count = fit_rows(world, roots, r, low, high, room, count)
+        if not tighten(room.rows, room.row_low, room.row_high, count, low, high):
             return CLOSED, 0.0, -1, 0.0
         if not round_inwards(low, high, whole):
             return CLOSED, 0.0, -1, 0.0
@@ -297,6 +182,9 @@ def look_into(
     if bound >= best.cost[0] - (gap if found else 0.0):
         best.cost[1] = min(best.cost[1], bound)
         return CLOSED, bound, -1, 0.0
+    clause = broken_clause(world, roots, r, room.point, room)
+    if clause >= 0:
+        return OPEN, bound, -1 - clause, 0.0
 
     # What an action that rounding cannot undo costs here at least.
     i = 0
@@ -317,7 +205,7 @@ def look_into(
             if whole[j] and other[j] != np.rint(other[j]):
                 other[j] = np.ceil(other[j]) if room.rows[0, j] > 0.0 else np.floor(other[j])
                 other[j] = min(max(other[j], low[j]), high[j])
-        agreed = keep(net, world, roots, prices, r, other, sure, work, best)
+        agreed = keep(net, world, roots, prices, r, other, sure, work, room, best)
         here = point if turn == 0 else other
         if not agreed or turn == 0:
             # What is not allowed was not looked at, and of whole numbers the rounded point was.

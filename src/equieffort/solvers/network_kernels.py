@@ -12,20 +12,10 @@ import numba
 import numpy as np
 
 from equieffort.solvers.heap_kernels import grown, grown_list, heap_pop, heap_push
-from equieffort.solvers.network_bounds_kernels import clear, copy, gradient_at, look_at, make_work, reaches
-from equieffort.solvers.network_box_kernels import (
-    ENDLESS,
-    OPEN,
-    THIN,
-    Best,
-    Room,
-    cut_to,
-    keep,
-    local_search,
-    look_into,
-    round_inwards,
-)
+from equieffort.solvers.network_box_kernels import ENDLESS, OPEN, THIN, Best, keep, local_search, look_into
+from equieffort.solvers.network_limit_kernels import Room, choose_atom, cut_to, is_allowed, open_root, round_inwards
 from equieffort.solvers.network_program_kernels import make_table, price_of, total_price
+from equieffort.solvers.network_value_kernels import clear, copy, gradient_at, look_at, make_work, reaches
 
 DONE, NODES, TIME = 0, 1, 2
 """Why the search ended: nothing is left, a limit of nodes or of time; or ENDLESS: actions have no end and nothing was
@@ -88,12 +78,13 @@ def search(
     `sure`: how many times its rounding a margin must pass its need; `forgive`: a point that only reaches its need up
     to rounding may be proposed where nothing surer is as cheap and its numbers cannot be moved a little.
     """
-    k, work = roots.low.shape[1], make_work(net)
-    many = world.members.shape[1] + world.rows.shape[1]
+    k, m, work = roots.low.shape[1], world.rows.shape[1], make_work(net)
+    many = world.members.shape[1] + m
     table = make_table(k, many)
     room = Room(
-        np.zeros((many, k)), np.zeros(many), np.zeros(many), np.zeros(k), np.zeros(k), np.zeros(k), np.zeros(many)
-    )
+        np.zeros((many, k)), np.zeros(many), np.zeros(many), np.zeros(k), np.zeros(k), np.zeros(k), np.zeros(many),
+        np.zeros(m), np.zeros(m),
+    )  # fmt: skip
     best = Best(np.full(3, np.inf), np.zeros(k), np.full(2, -1, dtype=np.int64), np.zeros(k))
     alive = np.zeros(roots.group.shape[0], dtype=np.bool_)
     some = False
@@ -113,8 +104,7 @@ def search(
     for r in range(alive.shape[0]):
         if alive[r] and tried < 64:
             tried += 1
-            copy(roots.low[r], low)
-            copy(roots.high[r], high)
+            open_root(roots, r, low, high, room)
             reach = min(best.cost[0], min(dearest, 1024.0 * budget)) - roots.price[r]
             if cut_to(prices, reach, low, high) and round_inwards(low, high, world.whole[roots.group[r]]):
                 local_search(net, world, roots, prices, r, low, high, sure, work, table, room, best)
@@ -124,6 +114,7 @@ def search(
     keys, turns, ids = np.zeros(size), np.zeros(size, dtype=np.int64), np.zeros(size, dtype=np.int64)
     owner, cut_at, spare = np.zeros_like(ids), np.zeros_like(ids), np.zeros_like(ids)
     where, lows, highs = np.zeros(size), np.zeros((size, k)), np.zeros((size, k))
+    floors, roofs = np.zeros((size, m)), np.zeros((size, m))
     for doubling in range(MOST_DOUBLINGS):
         if not found:
             best.cost[0] = budget
@@ -133,16 +124,15 @@ def search(
             far = nodes + FAR_NODES
         count, spares, used = 0, 0, 0
         queue = 0
-        node, child = -1, 0
+        node, child, children, j = -1, 0, 2, 0
         while True:
-            # First the roots, then the two halves of the best box.
+            # First the roots, then the parts of the best box: two halves, or one for each atom of a clause.
             if queue < alive.shape[0]:
                 r = queue
                 queue += 1
                 if not alive[r]:
                     continue
-                copy(roots.low[r], low)
-                copy(roots.high[r], high)
+                open_root(roots, r, low, high, room)
             else:
                 if child == 0:
                     if node >= 0:
@@ -160,17 +150,23 @@ def search(
                         break
                     count = heap_pop(keys, turns, ids, count)
                     node = ids[count]
-                r = owner[node]
+                    j = cut_at[node]
+                    children = 2 if j >= 0 else world.clause_start[-j] - world.clause_start[-1 - j]
+                r, at, part = owner[node], where[node], child
+                child = child + 1 if child + 1 < children else 0
                 copy(lows[node], low)
                 copy(highs[node], high)
-                j, at = cut_at[node], where[node]
-                if child == 0:
+                copy(floors[node], room.floor)
+                copy(roofs[node], room.roof)
+                if j < 0:
+                    if not choose_atom(world, roots, r, world.clause_start[-1 - j] + part, room):
+                        continue
+                elif part == 0:
                     high[j] = at
                 else:
                     low[j] = at + 1.0 if world.whole[roots.group[r], j] else at
-                child = 1 - child
             nodes += 1
-            state, bound, j, at = look_into(
+            state, bound, way, at = look_into(
                 net, world, roots, prices, r, low, high, sure, gap, found, forgive, work, table, room, best
             )
             found = best.root[0] >= 0
@@ -178,12 +174,12 @@ def search(
                 fixed = True
                 for g in range(k):
                     fixed &= low[g] == high[g] or world.whole[roots.group[r], g]
-                if forgive and fixed and keep(net, world, roots, prices, r, room.point, -1.0, work, best):
+                if forgive and fixed and keep(net, world, roots, prices, r, room.point, -1.0, work, room, best):
                     found = True
                 if bound < best.cost[2]:
                     best.cost[2] = bound
+                    best.root[1] = r if is_allowed(world, roots, r, room.point, room) else -1
                     copy(room.point, best.thin)
-                    best.root[1] = r
             elif state == ENDLESS:
                 best.cost[2] = min(best.cost[2], bound)
             elif state == OPEN:
@@ -197,9 +193,12 @@ def search(
                     keys, turns, ids = grown_list(keys), grown_list(turns), grown_list(ids)
                     owner, cut_at, spare = grown_list(owner), grown_list(cut_at), grown_list(spare)
                     where, lows, highs = grown_list(where), grown(lows), grown(highs)
-                owner[new], cut_at[new], where[new] = r, j, at
+                    floors, roofs = grown(floors), grown(roofs)
+                owner[new], cut_at[new], where[new] = r, way, at
                 copy(low, lows[new])
                 copy(high, highs[new])
+                copy(room.floor, floors[new])
+                copy(room.roof, roofs[new])
                 count = heap_push(keys, turns, ids, count, bound, nodes, new)
         left = min(best.cost[1], best.cost[2])
         if found or ended != DONE:
