@@ -19,7 +19,8 @@ from equieffort.errors import ParameterError
 from equieffort.frames import Bools, Floats, number
 from equieffort.problem import RecourseProblem
 from equieffort.solvers.base import FOUND, LIMIT, Proposal, Solver
-from equieffort.solvers.networks import propose_network, supports_network, why_network_infeasible
+from equieffort.solvers.left_out import ANY, NODES_EACH, why_infeasible
+from equieffort.solvers.networks import propose_network, supports_network
 from equieffort.solvers.patterns import NotLinear, Pattern
 from equieffort.solvers.tree_world import TreeWorld, tree_world
 
@@ -133,12 +134,12 @@ class BranchAndBound(Solver):
         return f"A part of the boundary is too thin for floating point to decide; {what}, and {least}."
 
     def why_infeasible(self, problem: RecourseProblem, person: Floats) -> str:
-        """What stands in the way: how far the margins can get, and which limit would have to go."""
-        if isinstance(problem.view, NetworkView):
-            return why_network_infeasible(problem)
-        from equieffort.solvers.tree_reasons import why_infeasible
+        """Which limit or rule would have to go so that there is an action."""
+        return self.reasons(problem, person)[0]
 
-        return why_infeasible(problem, person)
+    def reasons(self, problem: RecourseProblem, people: Floats) -> list[str]:
+        """Which limits or rules would have to go, for many people at once."""
+        return why_infeasible(problem, people, replace(self, gap=ANY, node_limit=NODES_EACH, time_limit=None))
 
 
 def _ask(

@@ -13,16 +13,19 @@ import numpy as np
 
 from equieffort.classifiers import BlackBox
 from equieffort.cost import LinearCost, PiecewiseCost
-from equieffort.errors import ParameterError, label, listed
+from equieffort.errors import ParameterError, label
 from equieffort.frames import Floats, number
 from equieffort.problem import RecourseProblem
 from equieffort.solvers.base import FOUND, LIMIT, NONE, Proposal, Solver
 from equieffort.solvers.curved_world import People, Refused, curved_world
+from equieffort.solvers.left_out import ANY, why_infeasible
 
 STRICTER = 1000
 """Boxes a person may take when an action's label did not turn and a surer one is looked for."""
 BLOCK = 128
 """People searched together; results do not depend on it."""
+BOXES_EACH = 200
+"""Boxes for each question about a limit that is left out."""
 
 
 @dataclass(frozen=True)
@@ -122,15 +125,9 @@ class Curved(Solver):
         return f"A part of the boundary is too thin for floating point to decide; {what}, and {least}."
 
     def why_infeasible(self, problem: RecourseProblem, person: Floats) -> str:
-        """What was proven of a person without recourse."""
-        world = curved_world(problem)
-        names = listed([problem.names[k] for k in problem.acts])
-        ways = len(world.ways)
-        how = "in the only way to act" if ways == 1 else f"in all {ways} ways to set, hold or leave them"
-        held = [
-            problem.names[step.column]
-            for step in {step.column: step for way in world.ways for step in way.steps}.values()
-            if problem.feature(step.column).plausible is not None or problem.feature(step.column).role == "immutable"
-        ]
-        kept = f" with {listed(held)} in range" if held else ""
-        return f"Proven: whatever is allowed for {names}, {how}, no favourable decision is reached{kept}."
+        """Which limit or rule would have to go so that there is an action."""
+        return self.reasons(problem, person)[0]
+
+    def reasons(self, problem: RecourseProblem, people: Floats) -> list[str]:
+        """Which limits or rules would have to go, for many people at once."""
+        return why_infeasible(problem, people, replace(self, gap=ANY, node_limit=BOXES_EACH))

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from equieffort.classifiers import NetworkView
-from equieffort.errors import listed
 from equieffort.frames import Floats, number
 from equieffort.problem import RecourseProblem
 from equieffort.solvers.base import FOUND, LIMIT, NONE, Proposal
@@ -80,14 +79,6 @@ def _each(one: Any, count: int) -> None:
         raise
     finally:
         pool.shutdown(cancel_futures=True)
-
-
-def why_network_infeasible(problem: RecourseProblem) -> str:
-    """What was proven of a person without recourse."""
-    names = listed([problem.names[k] for k in problem.acts])
-    ways = len(prepare(problem).patterns)
-    how = "in the only way to act" if ways == 1 else f"in all {ways} ways to set, hold or leave them"
-    return f"Proven: whatever is allowed for {names}, {how}, the network does not reach the favourable decision."
 
 
 def _solve(
