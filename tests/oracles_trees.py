@@ -3,7 +3,8 @@
 A tree is a nested tuple. The oracle tries every set of interventions, every combination of levels and every whole
 number, and for the rest every combination of intervals between thresholds: inside such a cell no tree changes its
 leaf, so one look at the model settles the label, and the least cost is the nearest point, or one linear program where
-columns follow. It shares no code with the package; only `problem_of` hands a case over.
+columns follow; where costs bend, one for each combination of straight parts. It shares no code with the package; only
+`problem_of` hands a case over.
 """
 
 from __future__ import annotations
@@ -11,17 +12,18 @@ from __future__ import annotations
 import itertools
 import math
 import warnings
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from scipy.optimize import linprog
-from tests.oracles import Tally
+from tests.oracles import Curve, Tally, _bent, _concave, _convex, curve_of
 
 from equieffort.classifiers import Goals, TreeView
+from equieffort.cost import Cost, Percentile, Separable
 from equieffort.errors import EquieffortWarning
 from equieffort.problem import RecourseProblem
 from equieffort.recourse import solve
@@ -37,7 +39,7 @@ ABOVE = 1e-7
 """How far above a threshold there must be room for a program to tell that it can be passed."""
 GIVE = 3 * ABOVE
 """How far the ends of rules between features are moved, relative to their size, to see past a threshold by rounding."""
-FAMILIES = ("alone", "whole", "category", "follow", "chain", "goals", "ties", "single", "wide", "rules")
+FAMILIES = ("alone", "whole", "category", "follow", "chain", "goals", "ties", "single", "wide", "rules", "piecewise")
 
 Tree = tuple[Any, ...]
 """(values,) at a leaf; (column, threshold or set of levels, left, right) at a split."""
@@ -93,6 +95,12 @@ class Case:
     rules: tuple[tuple[Any, ...], ...] = ()
     """("sum", weights, low, high), ("implies", a, at most, b, at most): if a is more than the first number, then b is
     at most the second, ("monotone", cause, effect, per unit), ("forbidden", category, from, to)."""
+    scales: dict[str, str] = field(default_factory=dict)
+    """"percentile" or "separable" for every number to act on; empty for weighted L1."""
+    functions: dict[str, Callable[[float, Any], Any]] = field(default_factory=dict)
+    knots: int = 0
+    factors: dict[str, float] = field(default_factory=dict)
+    reference: None = None
 
     @cached_property
     def levels(self) -> dict[str, list[str]]:
@@ -125,6 +133,15 @@ class Case:
         span = float(self.people[column].max() - self.people[column].min())
         up, down = self.weights[column]
         return up / span, down / span
+
+    @cached_property
+    def _curves(self) -> dict[tuple[str, float], Curve]:
+        return {}
+
+    def curve(self, column: str, fact: float) -> Curve:
+        if (column, fact) not in self._curves:
+            self._curves[column, fact] = curve_of(self, column, fact)
+        return self._curves[column, fact]
 
 
 def _splits(tree: Tree) -> Iterator[tuple[str, Any]]:
@@ -210,6 +227,8 @@ def _whole_values(column: str, low: float, high: float) -> list[float]:
 
 
 def _cost(case: Case, column: str, fact: float, value: float) -> float:
+    if case.scales:
+        return float(case.curve(column, fact)(value - fact))
     up, down = case.price(column)
     return up * (value - fact) if value > fact else down * (fact - value)
 
@@ -327,7 +346,9 @@ def _cells(
             after |= {c: _inner(*cell) for c, cell in zip((*rest, *moved), (*mine, *other), strict=True)}
             if not case.model.met(case.model.margins(after), case.margin):
                 continue
-            value = _program(case, person, linear, rest, mine, moved, other, rows) if moved or rows else floor
+            value = floor
+            if moved or rows:
+                value = _program(case, person, linear, rest, mine, moved, other, rows, best)
             if value < best:
                 best = found = value
     return found
@@ -339,8 +360,10 @@ def _inner(low: float, high: float) -> float:
     return low
 
 
-def _program(case: Case, person: Any, linear: Any, rest: Any, mine: Any, moved: Any, other: Any, rows: Any) -> float:
-    """Least cost with set values and followers in their closed intervals.
+def _program(
+    case: Case, person: Any, linear: Any, rest: Any, mine: Any, moved: Any, other: Any, rows: Any, cutoff: float
+) -> float:
+    """Least cost with set values and followers in their closed intervals; at least the cutoff if it is not below.
 
     A value that must be more than a threshold, but is pinned to it, lies within a program's tolerance and out of reach:
     the cell counts only if there is also a point a little above.
@@ -348,17 +371,55 @@ def _program(case: Case, person: Any, linear: Any, rest: Any, mine: Any, moved: 
     if not rest:
         return 0.0
     ends = [(c, *cell) for c, cell in zip((*rest, *moved), (*mine, *other), strict=True)]
-    value = _least(case, person, linear, rest, ends, rows)
     above = [
         (c, low + ABOVE if math.nextafter(low, -INF) in case.thresholds.get(c, ()) else low, high)
         for c, low, high in ends
     ]
-    return value if value < INF and _least(case, person, linear, rest, above, rows) < INF else INF
+    prices = [(1.0, 1.0) if case.scales else case.price(c) for c in rest]
+    value = _least(person, linear, rest, ends, rows, prices)
+    if value == INF or _least(person, linear, rest, above, rows, prices) == INF:
+        return INF
+    return _straight_parts(case, person, linear, rest, mine, ends, rows, cutoff) if case.scales else value
 
 
-def _least(case: Case, person: Any, linear: Any, rest: Any, ends: Any, rows: Any) -> float:
+def _straight_parts(
+    case: Case, person: Any, linear: Any, rest: Any, mine: Any, ends: Any, rows: Any, cutoff: float
+) -> float:
+    """The least over every combination of straight parts of the curves, the cheapest first."""
+    parts = [_parts(case, c, person[c], *cell) for c, cell in zip(rest, mine, strict=True)]
+    choices = sorted(itertools.product(*parts), key=lambda choice: sum(part[2] for part in choice))
+    best = cutoff
+    for choice in choices:
+        if sum(part[2] for part in choice) >= best:
+            break
+        inside = [(c, low, high) for c, (low, high, *_) in zip(rest, choice, strict=True)] + ends[len(rest) :]
+        slopes = [(part[3], part[3]) for part in choice]
+        value = _least(person, linear, rest, inside, rows, slopes)
+        for c, (low, high, least, slope) in zip(rest, choice, strict=True):
+            value += least - slope * min(abs(low - person[c]), abs(high - person[c]))
+        best = min(best, value)
+    return best
+
+
+def _parts(case: Case, column: str, fact: float, low: float, high: float) -> list[tuple[float, float, float, float]]:
+    """The straight parts of a curve in an interval: ends, cost at the end nearer to the fact, price of a unit."""
+    curve = case.curve(column, fact)
+    bends = sorted({fact, *(fact + curve.points).tolist()})
+    found = []
+    for a, b in itertools.pairwise([-INF, *bends, INF]):
+        if a > high or b < low:
+            continue
+        first, last = max(a, low), min(b, high)
+        near, far = (a, b) if a >= fact else (b, a)
+        slope = curve.up if far == INF else curve.down
+        if abs(far) < INF:
+            slope = abs(float(curve(far - fact) - curve(near - fact))) / abs(far - near)
+        found.append((first, last, _cost(case, column, fact, first if a >= fact else last), slope))
+    return found
+
+
+def _least(person: Any, linear: Any, rest: Any, ends: Any, rows: Any, prices: Any) -> float:
     n = len(rest)
-    prices = [case.price(c) for c in rest]
     objective = [p for p, _ in prices] + [q for _, q in prices]
     facts = np.array([person[c] for c in rest])
     a, b = [], []
@@ -444,7 +505,12 @@ def problem_of(case: Case) -> RecourseProblem:
     scm = StructuralCausalModel(edges, nodes=list(case.people), mechanisms=mechanisms).fit(case.people)
     links = [_link(rule) for rule in case.rules]
     schema = Schema(sensitive="sex", protected="f", favourable=True, features=features, rules=links)
-    problem = RecourseProblem.of(case.model, case.people, schema=schema, scm=scm, margin=case.margin)
+    cost: Cost | None = None
+    if "separable" in case.scales.values():
+        cost = Separable(case.functions, case.knots)
+    elif case.scales:
+        cost = Percentile()
+    problem = RecourseProblem.of(case.model, case.people, schema=schema, scm=scm, cost=cost, margin=case.margin)
     return replace(problem, view=view_of(case, problem.encoding))
 
 
@@ -504,9 +570,11 @@ def random_case(rng: np.random.Generator, family: str) -> Case:
     """A small world of one family; every family also varies limits, roles, weights and the number of trees."""
     n = 12
     people = pd.DataFrame({"sex": pd.Series(["f", "m"] * (n // 2), dtype=object)})
-    follows = family in ("follow", "chain", "goals", "ties") or rng.random() < (0.6 if family == "rules" else 0.2)
-    whole = family == "whole" or rng.random() < 0.15
-    with_category = family == "category" or rng.random() < 0.15
+    likely = {"rules": 0.6, "piecewise": 0.7}.get(family, 0.2)
+    follows = family in ("follow", "chain", "goals", "ties") or rng.random() < likely
+    some = 0.25 if family == "piecewise" else 0.15
+    whole = family == "whole" or rng.random() < some
+    with_category = family == "category" or rng.random() < some
     causes: dict[str, dict[str, Any]] = {}
     categories = ["c0"] if with_category else []
     if with_category:
@@ -519,17 +587,26 @@ def random_case(rng: np.random.Generator, family: str) -> Case:
         if people[name].min() == people[name].max():
             people.loc[0, name] += 1
         if follows and k > 0 and not is_whole:
-            likely = 0.9 if family == "chain" else 0.5
+            likely = {"chain": 0.9, "piecewise": 0.8}.get(family, 0.5)
             possible = names[max(0, k - 1) : k] if family == "chain" else names[:k]
             own = {c: float(rng.choice([-2.0, -1.0, -0.3, 0.4, 1.0, 1.7])) for c in possible if rng.random() < likely}
             if categories and rng.random() < 0.6:
                 own["c0"] = {level: float(np.round(rng.normal(), 1)) for level in "abc"}
             if own:
                 causes[name] = own
-    acting = rng.permutation(names)[: int(rng.integers(1, 3 if follows else 4))].tolist()
+    few, many = (2, 4) if family == "piecewise" else (1, 3 if follows else 4)
+    acting = rng.permutation(names)[: int(rng.integers(few, many))].tolist()
+    split_on, others = names, ["mutable", "mutable", "immutable"]
+    if family == "piecewise" and follows:
+        # Several actions move what the trees look at, so that one is traded for another.
+        others = ["mutable"] * 5 + ["immutable"]
+        if rng.random() < 0.7:
+            acting = names[: len(acting)]
+        if rng.random() < 0.6:
+            split_on = [name for name in names if name in causes and name not in acting] or names
     roles = {}
     for name in names:
-        roles[name] = "actionable" if name in acting else str(rng.choice(["mutable", "mutable", "immutable"]))
+        roles[name] = "actionable" if name in acting else str(rng.choice(others))
     if with_category:
         roles["c0"] = "actionable" if rng.random() < 0.8 else "immutable"
     limits: dict[str, dict[str, Any]] = {}
@@ -537,13 +614,35 @@ def random_case(rng: np.random.Generator, family: str) -> Case:
         limits[name] = _random_limits(rng, name in acting, people[name], family)
     # Where something must not move, a threshold at a fact is within a program's tolerance but out of anybody's reach.
     pinned = any(roles[column] == "immutable" for column in causes)
-    model = _random_model(rng, family, people, names, categories, not pinned)
+    model = _random_model(rng, family, people, names, categories, not pinned, split_on)
     weights = {name: tuple(np.round(rng.uniform(0.3, 3.0, 2), 2).tolist()) for name in (*names, *categories)}
     margin = 0.0
     if rng.random() < 0.15 and family not in ("ties",):
         margin = float(rng.choice([0.125, 0.5]))
     rules = _random_rules(rng, names, roles) if family == "rules" else ()
-    return Case(people, causes, model, roles, limits, weights, margin, rules)
+    costs: dict[str, Any] = {}
+    if family == "piecewise":
+        if rng.random() < 0.15:
+            rules = _random_rules(rng, names, roles)
+        shapes = (_concave, _convex, _bent, _free_at_first, _stairs, _own_size)
+        costs["scales"] = dict.fromkeys(acting, "percentile" if rng.random() < 0.3 else "separable")
+        costs["functions"] = {name: shapes[int(rng.integers(len(shapes)))] for name in acting}
+        costs["knots"] = int(rng.integers(2, 8))
+    return Case(people, causes, model, roles, limits, weights, margin, rules, **costs)
+
+
+def _free_at_first(fact: float, values: Any) -> Any:
+    return np.maximum(np.abs(values - fact) - 0.7, 0.0)
+
+
+def _stairs(fact: float, values: Any) -> Any:
+    """Steps upwards; downwards nothing costs anything."""
+    return np.maximum(np.ceil(values - fact), 0.0)
+
+
+def _own_size(fact: float, values: Any) -> Any:
+    change = (values - fact) / (0.2 + abs(fact))
+    return np.where(change > 0, np.minimum(change, 1.0 + 0.1 * change), 0.3 * change**2)
 
 
 def _random_rules(rng: np.random.Generator, names: list[str], roles: dict[str, str]) -> tuple[tuple[Any, ...], ...]:
@@ -590,6 +689,7 @@ def _random_model(
     names: list[str],
     categories: list[str],
     at_facts: bool,
+    split_on: list[str],
 ) -> Model:
     margins = int(rng.integers(2, 5)) if family == "goals" else 1
     coarse = family == "ties" or rng.random() < 0.3
@@ -615,7 +715,7 @@ def _random_model(
         if categories and rng.random() < 0.3:
             left = frozenset(level for level in "abc" if rng.random() < 0.5)
             return ("c0", left, grow(depth - 1), grow(depth - 1))
-        name = names[int(rng.integers(len(names)))]
+        name = split_on[int(rng.integers(len(split_on)))]
         return (name, float(rng.choice(grid[name])), grow(depth - 1), grow(depth - 1))
 
     count = 1 if family == "single" else int(rng.integers(2, 12))
@@ -625,7 +725,7 @@ def _random_model(
     random = {name: rng.normal(scale=2.0, size=40) for name in names}
     random |= {c: rng.choice(list("abc"), 40) for c in categories}
     seen = np.array([bare.margins({k: v[i] for k, v in random.items()}) for i in range(40)])
-    share = rng.uniform(0.4, 1.0) if margins == 1 else rng.uniform(0.3, 0.8)
+    share = rng.uniform(0.3, 0.8) if margins > 1 or family == "piecewise" else rng.uniform(0.4, 1.0)
     base = [-round(float(b) * 4) / 4 for b in np.quantile(seen, share, axis=0)]
     if margins > 1:
         cut = int(rng.integers(1, margins))

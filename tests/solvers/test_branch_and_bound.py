@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 
 import numba
 import numpy as np
@@ -13,6 +14,7 @@ from sklearn.tree import DecisionTreeClassifier
 from tests.oracles_trees import FAMILIES, compare, least_cost, problem_of, random_case, rng_of, run
 
 import equieffort as ee
+from equieffort.cost import BoundCost
 from equieffort.errors import EquieffortWarning, ParameterError
 from equieffort.solvers import tree_world
 
@@ -64,6 +66,71 @@ def test_a_tree_is_solved_by_hand():
     assert told.do_income == np.nextafter(needed, np.inf)
     span = frame["income"].max() - frame["income"].min()
     assert told.cost == pytest.approx((needed - 20.0) / span)
+
+
+def test_percentiles_are_counted_by_hand():
+    """Whoever earns 20 overtakes everybody up to the split."""
+    frame, problem = audited(
+        DecisionTreeClassifier(max_depth=4, random_state=0),
+        {"age": "immutable", "income": ee.Feature("actionable", direction="up"), "savings": "mutable"},
+        cost=ee.Percentile(),
+    )
+    assert isinstance(ee.Auto().select(problem).solver, ee.BranchAndBound)
+    splits = np.unique(problem.view.threshold[problem.view.feature == problem.encoding.position("income")])
+    needed = splits[splits > 29].min()
+    told = solved(problem, frame.iloc[:2].assign(age=40, income=20.0, savings=9.0)).iloc[0]
+    assert told.status == "optimal"
+    known = np.sort(frame["income"].unique())
+    shares = [(frame["income"] <= value).mean() for value in known]
+    assert told.cost == pytest.approx(np.interp(needed, known, shares) - np.interp(20.0, known, shares), abs=1e-9)
+    assert told.bound == pytest.approx(told.cost, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("price", "values", "cost"),
+    [
+        # The first unit is free, each further one costs ten: one of a, the rest of b.
+        (lambda fact, values: 10.0 * np.maximum(np.abs(values - fact) - 1.0, 0.0), (1.0, 2.0), 2.0),
+        # The first two cost two each, all further ones nothing: four in all, more than only b.
+        (lambda fact, values: np.minimum(2.0 * np.abs(values - fact), 4.0), (0.0, 3.0), 3.0),
+        # The first costs two, all further ones nothing: only a.
+        (lambda fact, values: np.minimum(2.0 * np.abs(values - fact), 2.0), (3.0, 0.0), 2.0),
+    ],
+    ids=["free at first", "dear at first", "free later"],
+)
+def test_costs_that_bend_are_traded_by_hand(price, values, cost):
+    """The sum follows a and b and must rise by 3; b costs 1 a unit, a what is given."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"sex": ["f", "m"] * 50, "a": np.repeat([0.0, 1.0, 2.0, 3.0, 4.0], 20), "b": 0.0})
+    frame["b"] = rng.permutation(frame["a"])
+    frame["sum"] = frame["a"] + frame["b"]
+    clf = DecisionTreeClassifier(max_depth=1).fit(frame[["sum"]], frame["sum"] > 3)
+    schema = ee.Schema(
+        sensitive="sex",
+        protected="f",
+        favourable=True,
+        features={"a": "actionable", "b": "actionable", "sum": "mutable"},
+    )
+    scm = ee.StructuralCausalModel(
+        [("a", "sum"), ("b", "sum")], nodes=list(frame), mechanisms={"sum": ee.Linear({"a": 1.0, "b": 1.0})}
+    ).fit(frame)
+    bends = ee.Separable({"a": price, "b": lambda fact, values: np.abs(values - fact)}, knots=5)
+    problem = ee.RecourseProblem.of(clf, frame, schema=schema, scm=scm, cost=bends)
+    # The split lies between 3 and 4, at 3.5.
+    told = solved(problem, frame.iloc[:2].assign(a=0.0, b=0.0, sum=0.5), SOLVER).iloc[0]
+    assert told.status == "optimal"
+    assert told.cost == pytest.approx(cost, abs=1e-6)
+    assert told[["do_a", "do_b"]].fillna(0.0).tolist() == pytest.approx(values, abs=1e-6)
+
+
+def test_many_curves_are_kept_batch_by_batch(monkeypatch):
+    features = {"age": "actionable", "income": "actionable", "savings": "actionable"}
+    frame, problem = audited(RandomForestClassifier(9, max_depth=4, random_state=1), features, cost=ee.Percentile())
+    whole = solved(problem, frame.iloc[:30], SOLVER)
+    assert (whole.status == "optimal").sum() > 5
+    monkeypatch.setattr(tree_world, "MOST_KNOTS", 1000)
+    assert 1 < tree_world.together(problem, problem.encoding.encode(frame.iloc[:30])) < 10
+    pd.testing.assert_frame_equal(whole, solved(problem, frame.iloc[:30], SOLVER), check_exact=True)
 
 
 @pytest.mark.parametrize(
@@ -177,10 +244,19 @@ def test_reasons_name_what_stands_in_the_way():
 def test_what_it_cannot_solve_is_said():
     frame, problem = audited(DecisionTreeClassifier(max_depth=3), {"income": "actionable", "savings": "mutable"})
     assert SOLVER.supports(problem) == ""
-    _, bent = audited(
-        DecisionTreeClassifier(max_depth=3), {"income": "actionable", "savings": "mutable"}, cost=ee.Percentile()
-    )
-    assert "not linear in each change" in SOLVER.supports(bent)
+
+    class Odd(BoundCost):
+        def parts(self, facts, values):
+            return np.abs(values - facts) ** 2
+
+        def to_dict(self):
+            return {}
+
+    assert "neither linear nor piecewise linear" in SOLVER.supports(replace(problem, cost=Odd()))
+    # Without an absolute value: nothing wrong at people whose value is the least, and less than nothing below it.
+    signed = ee.Separable({"income": lambda fact, values: values - fact})
+    _, odd = audited(DecisionTreeClassifier(max_depth=3), {"income": "actionable", "savings": "mutable"}, cost=signed)
+    assert "falls beyond its knots" in SOLVER.supports(odd)
     linear = ee.LinearScore({"income": 1.0}, threshold=30.0)
     schema = ee.Schema(sensitive="sex", protected="f", favourable=True, features={"income": "actionable"})
     scm = ee.StructuralCausalModel([], nodes=list(frame)).fit(frame)

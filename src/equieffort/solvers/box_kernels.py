@@ -11,12 +11,17 @@ from typing import Any, NamedTuple
 import numba
 import numpy as np
 
+from equieffort.solvers.curve_kernels import Curves, cost_at, cut_to, slope_below
 from equieffort.solvers.simplex_kernels import EMPTY, SOLVED, UNSURE, dual_simplex
 
 GIVE = 1e-10
 """How far rounding may carry a follower past a decree, relative to its size: a tenth of what replay forgives."""
 DELTA = 1e-9
 """An action counts only if moved followers may differ by this, relative to their size, without changing the label."""
+
+
+FREE = 1e-12
+"""What a whole column may cost and still be left free in a program: less than it proves anyway."""
 
 
 class Person(NamedTuple):
@@ -38,6 +43,8 @@ class Person(NamedTuple):
     followers: int
     tracks: Any
     """The track of each follower."""
+    row: int
+    """Which of the people it is."""
 
 
 class Space(NamedTuple):
@@ -71,12 +78,15 @@ def make_space(actions: int, followers: int) -> Space:
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)
-def cost_of(person: Person, z: Any) -> float:
+def cost_of(person: Person, curves: Curves, z: Any) -> float:
     """What setting these values costs."""
     total = 0.0
     for j in range(z.shape[0]):
         change = z[j] - person.fact[j]
-        total += person.up[j] * change if change > 0.0 else -person.down[j] * change
+        if curves.bends:
+            total += cost_at(curves, person.row, j, z[j]) if change != 0.0 else 0.0
+        else:
+            total += person.up[j] * change if change > 0.0 else -person.down[j] * change
     return total
 
 
@@ -105,12 +115,17 @@ def reach(person: Person, low: Any, high: Any, track: int) -> tuple[float, float
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)
-def contract(person: Person, budget: float, low: Any, high: Any, decree_low: Any, decree_high: Any) -> bool:
+def contract(
+    person: Person, curves: Curves, budget: float, low: Any, high: Any, decree_low: Any, decree_high: Any
+) -> bool:
     """Tighten a box by its budget and by the decrees, in place; False when nothing is left."""
     n = low.shape[0]
     for _ in range(3):
         changed = False
-        if budget < np.inf:
+        if budget < np.inf and curves.bends:
+            if not cut_to(curves, person.row, person.fact, budget, low, high):
+                return False
+        elif budget < np.inf:
             least = 0.0
             for j in range(n):
                 if low[j] > person.fact[j]:
@@ -215,16 +230,22 @@ def cell_of(
 
 @numba.njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)
 def cheapest(
-    person: Person, low: Any, high: Any, row_low: Any, row_high: Any, z: Any, space: Space
+    person: Person, curves: Curves, low: Any, high: Any, row_low: Any, row_high: Any, z: Any, space: Space
 ) -> tuple[int, float]:
-    """(how it ended, lower bound): the least cost in a box with followers between row_low and row_high (by slot)."""
+    """(how it ended, lower bound): the least cost in a box with followers between row_low and row_high (by slot).
+
+    Where costs bend and rows bind, each action is charged by a line below its cost.
+    """
     n = low.shape[0]
     total = 0.0
     for j in range(n):
         z[j] = min(max(person.fact[j], low[j]), high[j])
         change = z[j] - person.fact[j]
         space.base[j] = change
-        total += person.up[j] * change if change > 0.0 else -person.down[j] * change
+        if curves.bends:
+            total += cost_at(curves, person.row, j, z[j]) if change != 0.0 else 0.0
+        else:
+            total += person.up[j] * change if change > 0.0 else -person.down[j] * change
     rows = np.int64(0)
     for at in range(person.followers):
         slot = person.slots[at]
@@ -262,6 +283,14 @@ def cheapest(
                     space.matrix[r, columns] = sign * person.effect[space.column_of[r], j]
                 space.price[columns] = person.up[j] if side == 0 else person.down[j]
                 space.width[columns] = width
+                space.reduced[columns] = 1.0
+                if curves.bends:
+                    far = high[j] if side == 0 else low[j]
+                    slope = slope_below(curves, person.row, j, z[j], far)
+                    space.price[columns] = slope
+                    if slope == 0.0 or slope * width <= FREE:
+                        space.price[columns] = 1.0 / width if width < np.inf else 1.0
+                        space.reduced[columns] = 0.0
                 columns += 1
     state, value = dual_simplex(
         rows, columns, space.matrix, space.price, space.width, space.low, space.high, space.give, space.table,

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from equieffort.classifiers import BlackBox, NetworkView, TreeView
-from equieffort.cost import LinearCost
+from equieffort.cost import LinearCost, PiecewiseCost
 from equieffort.errors import ParameterError
 from equieffort.frames import Bools, Floats, number
 from equieffort.problem import RecourseProblem
@@ -22,7 +22,7 @@ from equieffort.solvers.base import FOUND, LIMIT, Proposal, Solver
 from equieffort.solvers.left_out import ANY, NODES_EACH, why_infeasible
 from equieffort.solvers.networks import propose_network, supports_network
 from equieffort.solvers.patterns import NotLinear, Pattern
-from equieffort.solvers.tree_world import TreeWorld, tree_world
+from equieffort.solvers.tree_world import TreeWorld, together, tree_world
 
 NODES, TIME = 1, 2
 """Why a search ended early, as in `tree_search_kernels`."""
@@ -65,7 +65,7 @@ class BranchAndBound(Solver):
     def supports(self, problem: RecourseProblem) -> str:
         """Empty for a network or a sum of trees with linear equations below actions; otherwise the reason.
 
-        For trees the cost must be linear, for networks with hidden layers the gap must be above zero.
+        For networks with hidden layers the gap must be above zero.
         """
         if isinstance(problem.view, BlackBox):
             return f"The classifier has no trees or layers that could be read: {problem.view.reason}."
@@ -73,8 +73,10 @@ class BranchAndBound(Solver):
             return supports_network(problem, self.gap)
         if not isinstance(problem.view, TreeView):
             return "The classifier is no sum of trees and no network."
-        if not isinstance(problem.cost, LinearCost):
-            return "The cost is not linear in each change; only weighted L1 costs are searched so far."
+        if not isinstance(problem.cost, LinearCost | PiecewiseCost):
+            return "The cost is neither linear nor piecewise linear in each change."
+        if isinstance(problem.cost, PiecewiseCost) and (problem.cost.tails < 0).any():
+            return "The cost falls beyond its knots."
         try:
             tree_world(problem)
         except NotLinear as reason:
@@ -93,6 +95,15 @@ class BranchAndBound(Solver):
         if isinstance(problem.view, NetworkView):
             nodes, seconds = self.node_limit, self.time_limit
             return propose_network(problem, matrix, attempt=attempt, gap=self.gap, node_limit=nodes, time_limit=seconds)
+        proposal, size = Proposal.empty(problem, len(matrix)), together(problem, matrix)
+        for first in range(0, len(matrix), size):
+            part, rows = self._propose_trees(problem, matrix[first : first + size], attempt), slice(first, first + size)
+            for name in ("code", "cost", "bound", "chosen", "delta", "level"):
+                getattr(proposal, name)[rows] = getattr(part, name)
+            proposal.notes |= {first + row: note for row, note in part.notes.items()}
+        return proposal
+
+    def _propose_trees(self, problem: RecourseProblem, matrix: Floats, attempt: int) -> Proposal:
         world = tree_world(problem)
         found = world.search(
             world.people(problem, matrix),

@@ -12,6 +12,7 @@ import numba
 import numpy as np
 
 from equieffort.solvers.box_kernels import DELTA, Person, Space, change_to, cheapest, reach
+from equieffort.solvers.curve_kernels import Curves
 from equieffort.solvers.simplex_kernels import EMPTY
 
 TOLERANCE = 1e-9
@@ -79,6 +80,7 @@ class People(NamedTuple):
     atom_high: Any
     allowed: Any
     """(person, category, level) which changes of a category are allowed."""
+    curves: Curves
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)
@@ -172,59 +174,10 @@ def broken_clause(clause_start: Any, atom_track: Any, atom_low: Any, atom_high: 
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)
-def keeps_clause(first: int, last: int, atom_track: Any, atom_low: Any, atom_high: Any, low: Any, high: Any) -> bool:
-    """Whether an atom from first to last - 1 holds in the whole cell, so that splitting by it leads nowhere."""
-    for a in range(first, last):
-        k = atom_track[a]
-        if low[k] >= atom_low[a] and high[k] <= atom_high[a]:
-            return True
-    return False
-
-
-@numba.njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)
-def narrow(
-    action: int, slot: int, start: float, least: float, most: float, low: Any, high: Any, floor: Any, roof: Any
-) -> bool:
-    """Confine a track to a range: a set value by its box, a follower by its decree. False if that leaves nothing.
-
-    `action` or `slot` is -1 unless the track is one that is set, or one that follows; `start` is its value if neither.
-    """
-    if action >= 0:
-        low[action], high[action] = max(low[action], least), min(high[action], most)
-        return low[action] <= high[action]
-    if slot >= 0:
-        floor[slot], roof[slot] = max(floor[slot], least), min(roof[slot], most)
-        return floor[slot] <= roof[slot]
-    return least <= start <= most
-
-
-@numba.njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)
-def store(row: Any, root: int, low: Any, high: Any, floor: Any, roof: Any) -> None:
-    """Keep a node in a row of the pool."""
-    n, f = low.shape[0], floor.shape[0]
-    row[0] = root
-    for j in range(n):
-        row[1 + j], row[1 + n + j] = low[j], high[j]
-    for slot in range(f):
-        row[1 + 2 * n + slot], row[1 + 2 * n + f + slot] = floor[slot], roof[slot]
-
-
-@numba.njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)
-def load(row: Any, low: Any, high: Any, floor: Any, roof: Any) -> int:
-    """Take a node from the pool; returns its root."""
-    n, f = low.shape[0], floor.shape[0]
-    for j in range(n):
-        low[j], high[j] = row[1 + j], row[1 + n + j]
-    for slot in range(f):
-        floor[slot], roof[slot] = row[1 + 2 * n + slot], row[1 + 2 * n + f + slot]
-    return int(row[0])
-
-
-@numba.njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)
 def candidate(
-    person: Person, firmly: bool, fixed: Any, limited: Any, range_low: Any, range_high: Any, atom_track: Any,
-    atom_low: Any, atom_high: Any, low: Any, high: Any, floor: Any, roof: Any, cell_low: Any, cell_high: Any,
-    row_low: Any, row_high: Any, point: Any, space: Space,
+    person: Person, curves: Curves, firmly: bool, fixed: Any, limited: Any, range_low: Any, range_high: Any,
+    atom_track: Any, atom_low: Any, atom_high: Any, low: Any, high: Any, floor: Any, roof: Any, cell_low: Any,
+    cell_high: Any, row_low: Any, row_high: Any, point: Any, space: Space,
 ) -> bool:  # fmt: skip
     """The cheapest point of a node, a little inside the decrees that splits have made.
 
@@ -251,7 +204,7 @@ def candidate(
         if least > most:
             least = most = 0.5 * (least + most)
         row_low[slot], row_high[slot] = least, most
-    state, _ = cheapest(person, low, high, row_low, row_high, point, space)
+    state, _ = cheapest(person, curves, low, high, row_low, row_high, point, space)
     return state != EMPTY
 
 

@@ -38,13 +38,13 @@ def dual_simplex(
 ) -> tuple[int, float]:
     """(how it ended, lower bound); the solution is left in `t`.
 
-    `low` and `high` bound matrix t; a row may be violated by `give`. Work space: table (rows, columns), reduced
-    (columns), ends (rows + columns; low, high and what rounding may add), place (rows + columns; the variable in each
-    row, then in each column), held (columns; the value of each variable that is not in the basis). Variables below
-    `columns` are segments, the others rows.
+    `low` and `high` bound matrix t; a row may be violated by `give`. Columns are measured in units of `price`, above
+    zero; `reduced` comes with 1 for each, or 0 for a column that is free and whose price is only a measure. Work space:
+    table (rows, columns), ends (rows + columns; low, high and what rounding may add), place (rows + columns; the
+    variable in each row, then in each column), held (columns; the value of each variable that is not in the basis).
+    Variables below `columns` are segments, the others rows.
     """
     for j in range(columns):
-        reduced[j] = 1.0
         ends[j, 0], ends[j, 1], ends[j, 2] = 0.0, width[j] * price[j], TINY
         place[rows + j] = j
         held[j] = 0.0
@@ -135,7 +135,7 @@ def program(
     t = np.zeros(columns)
     ended, value = dual_simplex(
         rows, columns, np.ascontiguousarray(matrix), price, width, low, high, give, np.empty((rows, columns)),
-        np.empty(columns), np.empty((rows + columns, 3)), np.empty(rows + columns, dtype=np.int32), np.empty(columns),
+        np.ones(columns), np.empty((rows + columns, 3)), np.empty(rows + columns, dtype=np.int32), np.empty(columns),
         t,
     )  # fmt: skip
     return ended, value, t

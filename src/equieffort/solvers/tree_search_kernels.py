@@ -3,7 +3,8 @@
 A node is a root, a box for the values that are set and decrees on what follows; its bound is the least cost in there,
 whatever the trees say. The cheapest node is looked at first: dropped if its margins cannot reach what they need,
 believed if its cheapest point is favourable however its followers are rounded, otherwise split where the trees still
-could gain most. A budget that doubles keeps the first looks small; the last has none, so an empty heap is a proof.
+could gain most, or where costs bend. A budget that doubles keeps the first looks small; the last has none, so an empty
+heap is a proof.
 """
 
 from __future__ import annotations
@@ -15,30 +16,10 @@ import numpy as np
 
 from equieffort.solvers.box_kernels import Person, cell_of, cheapest, contract, cost_of, make_space
 from equieffort.solvers.heap_kernels import grown, grown_list, heap_pop, heap_push
-from equieffort.solvers.root_kernels import (
-    People,
-    World,
-    broken_clause,
-    candidate,
-    is_allowed,
-    keeps_clause,
-    load,
-    narrow,
-    open_root,
-    place,
-    store,
-)
+from equieffort.solvers.node_kernels import choose, load, make_child, no_split, store
+from equieffort.solvers.root_kernels import People, World, broken_clause, candidate, is_allowed, open_root, place
 from equieffort.solvers.simplex_kernels import EMPTY
-from equieffort.solvers.tree_kernels import (
-    Forest,
-    advance,
-    choose_split,
-    collapse,
-    is_decided,
-    make_grove,
-    most_of,
-    worth_of,
-)
+from equieffort.solvers.tree_kernels import Forest, advance, collapse, is_decided, make_grove, most_of, worth_of
 
 DONE, NODES, TIME, STOPPED = 0, 1, 2, 3
 """Why a person's search ended: all was looked at; the limit of nodes; of time; somebody asked to stop."""
@@ -136,14 +117,14 @@ def search_people(
             for c in range(categories):
                 for level in range(mask.shape[1]):
                     mask[c, level] = level == people.x[i, world.categories[c]]
-            root, waiting, children, child = np.int64(0), np.int64(-1), np.int64(0), np.int64(0)
-            clause, whole, track, cut, bound = np.int64(-1), np.int64(-1), np.int64(-1), 0.0, 0.0
+            root, waiting, child, bound = np.int64(0), np.int64(-1), np.int64(0), 0.0
+            split = no_split()
             limit, count = budget, np.int64(0)
             # One loop makes nodes (roots at first, then the children of the node that waits) and looks at them, so
             # that each of the larger functions is called in one place and compiled once.
             while True:
                 opens_root = root < roots
-                makes_child = not opens_root and child < children
+                makes_child = not opens_root and child < split.children
                 limit = min(budget, best)
                 if opens_root:
                     source, root = root, root + 1
@@ -154,22 +135,10 @@ def search_people(
                     bound = 0.0
                 elif makes_child:
                     source = load(pool[waiting], low, high, floor, roof)
-                    if clause >= 0:
-                        atom = world.clause_start[clause] + child
-                        column, least, largest = np.int64(world.atom_track[atom]), atom_low[atom], atom_high[atom]
-                    else:
-                        column = track if whole < 0 else np.int64(world.actions[whole])
-                        least = -np.inf
-                        largest = cut
-                        if child == 1:
-                            least, largest = cut + 1.0 if whole >= 0 else np.nextafter(cut, np.inf), np.inf
                     child += 1
-                    pattern = world.root_pattern[source]
-                    action = np.int64(world.action_of[column])
-                    if action >= 0 and not world.set_[pattern, action]:
-                        action = np.int64(-1)
-                    slot = np.int64(world.slot_of[pattern, column])
-                    if not narrow(action, slot, starts[source, column], least, largest, low, high, floor, roof):
+                    if not make_child(
+                        world, split, child - 1, source, starts, atom_low, atom_high, low, high, floor, roof
+                    ):
                         continue
                 else:
                     if trees < 0:
@@ -197,7 +166,8 @@ def search_people(
                     source = load(pool[waiting], low, high, floor, roof)
                     free[spare] = waiting
                     spare += 1
-                    children = child = np.int64(0)
+                    split = no_split()
+                    child = np.int64(0)
                     count = np.int64(pool[waiting, tail])
                     if count < 0:
                         count = trees
@@ -214,11 +184,11 @@ def search_people(
                 fixed, limited, set_ = world.fixed[pattern], world.limited[pattern], world.set_[pattern]
                 person = Person(
                     fact, people.up[i], people.down[i], world.whole, people.x[i], starts[source],
-                    world.effect[pattern], world.slots[pattern], world.counts[pattern], world.tracks,
+                    world.effect[pattern], world.slots[pattern], world.counts[pattern], world.tracks, i,
                 )  # fmt: skip
-                if not contract(person, limit - price, low, high, floor, roof):
+                if not contract(person, people.curves, limit - price, low, high, floor, roof):
                     continue
-                state, below = cheapest(person, low, high, floor, roof, z, space)
+                state, below = cheapest(person, people.curves, low, high, floor, roof, z, space)
                 if state == EMPTY:
                     continue
                 own_bound = max(below + price, bound)
@@ -274,13 +244,16 @@ def search_people(
                     is_free = set_[j] and not fixed[k]
                     box_low[j] = people.low[i, j] if is_free else fact[j]
                     box_high[j] = people.high[i, j] if is_free else fact[j]
-                clause, solved = np.int64(-1), False
+                clause, solved, is_good = np.int64(-1), False, False
+                for j in range(n):
+                    point[j] = z[j]
                 for at in range(count):
                     gain[at] = 1.0
                 for attempt in range(1 if is_open else 2):
                     if not candidate(
-                        person, attempt > 0, fixed, limited, range_low, range_high, world.atom_track, atom_low,
-                        atom_high, low, high, floor, roof, cell_low, cell_high, row_low, row_high, point, space,
+                        person, people.curves, attempt > 0, fixed, limited, range_low, range_high, world.atom_track,
+                        atom_low, atom_high, low, high, floor, roof, cell_low, cell_high, row_low, row_high, point,
+                        space,
                     ):  # fmt: skip
                         continue
                     if not place(
@@ -304,9 +277,10 @@ def search_people(
                     )
                     if clause >= 0:
                         continue
-                    cost = cost_of(person, point) + price
+                    cost = cost_of(person, people.curves, point) + price
                     is_near = cost - bound <= _near(options.gap, cost)
                     if verdict > 0:
+                        is_good = True
                         if cost < best:
                             best, best_root = cost, source
                             for j in range(n):
@@ -333,23 +307,12 @@ def search_people(
                         break
                 if solved:
                     continue
-                # Where to split: a clause that the cheapest point breaks, a threshold, a fraction.
-                whole = np.int64(-1)
-                if clause >= 0:
-                    begin, end = world.clause_start[clause], world.clause_start[clause + 1]
-                    if keeps_clause(begin, end, world.atom_track, atom_low, atom_high, cell_low, cell_high):
-                        clause = np.int64(-1)
-                    else:
-                        children = np.int64(end - begin)
-                if children == 0 and is_open:
-                    track, cut = choose_split(grove, count, tops, gain, shares, votes, weights)
-                    children = np.int64(2)
-                if children == 0:
-                    for j in range(n):
-                        if world.whole[j] and set_[j] and z[j] != np.floor(z[j]):
-                            whole, cut, children = np.int64(j), np.floor(z[j]), np.int64(2)
-                            break
-                if children == 0:
+                split = choose(
+                    world, person, people.curves, set_, clause, is_good, 0.01 * _near(options.gap, bound), atom_low,
+                    atom_high, cell_low, cell_high, low, high, z, point, grove, count, tops, gain, shares, votes,
+                    weights,
+                )  # fmt: skip
+                if split.children == 0:
                     thin = min(thin, bound)
                     continue
                 # The node itself waits in the pool while its children are made from it.

@@ -13,7 +13,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from equieffort.classifiers import TreeView
-from equieffort.cost import LinearCost
+from equieffort.cost import LinearCost, PiecewiseCost
 from equieffort.frames import Floats
 from equieffort.problem import RecourseProblem
 from equieffort.solvers.patterns import Pattern, make_patterns
@@ -23,6 +23,8 @@ BLOCK = 64
 """Most people a thread takes at once."""
 TICK = 0.02
 """Seconds between two looks at the clock."""
+MOST_KNOTS = 4_000_000
+"""Knots of cost curves that are kept at once; more people are solved one batch after another."""
 
 
 @dataclass(eq=False)
@@ -90,17 +92,22 @@ class TreeWorld:
 
     def people(self, problem: RecourseProblem, matrix: Floats) -> Any:
         """Facts, limits, prices, ranges and rules of encoded people."""
+        from equieffort.solvers.curve_kernels import straight
         from equieffort.solvers.root_kernels import People
 
-        assert isinstance(problem.cost, LinearCost)
         facts = matrix[:, list(problem.numeric)]
         low, high = problem.action_box(matrix)
-        up, down = (_plain(np.broadcast_to(price, facts.shape)) for price in problem.cost.prices(facts))
+        if isinstance(problem.cost, PiecewiseCost):
+            curves, up, down = _curves(problem.cost, facts), np.ones(facts.shape), np.ones(facts.shape)
+        else:
+            assert isinstance(problem.cost, LinearCost)
+            curves = straight()
+            up, down = (_plain(np.broadcast_to(price, facts.shape)) for price in problem.cost.prices(facts))
         tracks = problem.rules.extend(matrix)
         range_low, range_high = np.full(tracks.shape, -np.inf), np.full(tracks.shape, np.inf)
         for k in range(matrix.shape[1]):
             range_low[:, k], range_high[:, k] = problem.plausible(matrix, k)
-        budget = self._first_budget(tracks, facts, low, high, up, down)
+        budget = self._first_budget(tracks, facts, low, high, up, down, curves)
         atom_low, atom_high = self.atoms.ends(problem, matrix)
         allowed = np.ones((len(matrix), len(problem.categorical), self.world.shift.shape[3]), dtype=bool)
         for b, c in enumerate(problem.categorical):
@@ -118,10 +125,11 @@ class TreeWorld:
             atom_low=atom_low,
             atom_high=atom_high,
             allowed=allowed,
+            curves=curves,
         )
 
     def _first_budget(
-        self, matrix: Floats, facts: Floats, low: Floats, high: Floats, up: Floats, down: Floats
+        self, matrix: Floats, facts: Floats, low: Floats, high: Floats, up: Floats, down: Floats, curves: Any
     ) -> Floats:
         """A small part of what it takes to carry the cheapest action past all thresholds it can move a column over."""
         strength = np.abs(self.world.effect).max(axis=0, initial=0.0)
@@ -130,10 +138,14 @@ class TreeWorld:
             own = np.zeros(len(matrix))
             for k in np.flatnonzero((strength[:, j] > 0) & np.isfinite(self.least)).tolist():
                 for room, way, price in (
-                    (high[:, j] - facts[:, j], np.maximum(self.most[k] - matrix[:, k], 0), up[:, j]),
-                    (facts[:, j] - low[:, j], np.maximum(matrix[:, k] - self.least[k], 0), down[:, j]),
+                    (high[:, j] - facts[:, j], np.maximum(self.most[k] - matrix[:, k], 0), up),
+                    (facts[:, j] - low[:, j], np.maximum(matrix[:, k] - self.least[k], 0), down),
                 ):
-                    reach = price * np.minimum(room, way / strength[k, j])
+                    reach = np.minimum(room, way / strength[k, j])
+                    if curves.bends:
+                        reach = _height(curves, j, facts[:, j] + (reach if price is up else -reach))
+                    else:
+                        reach = price[:, j] * reach
                     own = np.where((own == 0) | ((reach > 0) & (reach < own)), reach, own)
             cheapest = np.where(own > 0, np.minimum(cheapest, own), cheapest)
         return cheapest / 16.0
@@ -277,6 +289,40 @@ def _world(
         clause_start=np.array(atoms.start, dtype=np.int32),
         atom_track=np.array(atoms.track, dtype=np.int32),
     )
+
+
+def _curves(cost: PiecewiseCost, facts: Floats) -> Any:
+    """The curves of people's actions; those with the same fact share theirs."""
+    from equieffort.solvers.curve_kernels import Curves
+
+    places = np.zeros((*facts.shape, 3), dtype=np.int64)
+    points, size = [np.zeros((1, 2))], 1
+    for j in range(facts.shape[1]):
+        own, which = np.unique(facts[:, j], return_inverse=True)
+        rows = np.empty((len(own), 3), dtype=np.int64)
+        for row, fact in enumerate(own.tolist()):
+            values, costs = cost.curve(j, fact)
+            rows[row] = size, size + len(values) - 1, size + int(np.searchsorted(values, fact))
+            points.append(np.column_stack([values, costs]))
+            size += len(values)
+        places[:, j] = rows[which.reshape(-1)]
+    return Curves(True, np.concatenate(points), places, _plain(cost.tails))
+
+
+def _height(curves: Any, action: int, values: Floats) -> Floats:
+    from equieffort.solvers.curve_kernels import costs_at
+
+    costs = np.empty(len(values))
+    costs_at(curves, action, _plain(values), costs)
+    return costs
+
+
+def together(problem: RecourseProblem, matrix: Floats) -> int:
+    """How many people's curves have room at once; everybody's where costs do not bend."""
+    if len(matrix) == 0 or not isinstance(problem.cost, PiecewiseCost):
+        return max(len(matrix), 1)
+    knots = sum(len(problem.cost.curve(j, float(matrix[0, k]))[0]) for j, k in enumerate(problem.numeric))
+    return max(MOST_KNOTS // max(knots, 1), 1)
 
 
 @cache
