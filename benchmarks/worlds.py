@@ -19,9 +19,9 @@ It guards against chance, not against equations of the wrong shape, since those 
 
 People act on everything that is actionable ("all"), where the cheapest action is often on a feature that moves no
 other, so that equations hardly matter; or only on what moves other features ("causes"), where all depends on them.
-Margins are tried on the latter only. Networks and forests, which take longer, get no other, and fewer draws. Equations
-named gp are Gaussian processes, which no solver can enclose: actions are searched for. `--published` prints the setting
-of a known table instead.
+Margins are tried on the latter only. Networks and forests, which take longer, get no other, and fewer draws. Named
+only, `knots` are splines with 20 knots and `gp` Gaussian processes, which no solver can enclose: actions are searched
+for. `--published` prints the setting of a known table instead.
 """
 
 from __future__ import annotations
@@ -62,6 +62,8 @@ EQUATIONS: dict[str, Any] = {
 }
 """How equations are learned, from the people the model was trained on; None is the world's own. Add others here."""
 PROCESS = GaussianProcessRegressor(1.0 * RBF(1.0) + WhiteKernel(1.0), optimizer=None, normalize_y=True)
+MORE = {"knots": ee.Spline(knots=20), "gp": ee.Regressor(make_pipeline(StandardScaler(), PROCESS))}
+"""Tried when named only."""
 SAMPLES, SHARE = 10, 0.95
 """How often equations are learned again, and the share of actions that must hold under these."""
 
@@ -296,7 +298,9 @@ def main() -> None:
     parser.add_argument("--train", type=int, default=2000, help="how many people models and equations learn from")
     parser.add_argument("--draws", type=int, default=4, help="how many draws; networks and forests get a quarter")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--equations", default=",".join(EQUATIONS), help="which kinds, by name; gp is another")
+    parser.add_argument(
+        "--equations", default=",".join(EQUATIONS), help="which kinds, by name, true first; knots and gp are others"
+    )
     parser.add_argument(
         "--published", action="store_true", help="the setting of Karimi et al. (2020), linear equations"
     )
@@ -305,8 +309,10 @@ def main() -> None:
     if options.published:
         published(options.draws, options.seed)
         return
-    known = EQUATIONS | {"gp": ee.Regressor(make_pipeline(StandardScaler(), PROCESS))}
-    learners = {name: learner for name, learner in known.items() if name in options.equations.split(",")}
+    known = EQUATIONS | MORE
+    if unknown := [name for name in options.equations.split(",") if name not in known]:
+        parser.error(f"no equations named {unknown[0]}; there are {', '.join(known)}")
+    learners = {name: known[name] for name in options.equations.split(",")}
     print(
         f"{'':<51} {'cheapest actions':>57} {'| with a margin':>25}\n"
         f"{'world':<29} {'model':<8} {'acts':<6} {'equat.':<6} {'refused':>7} {'action':>6} {'certified':>9} "
