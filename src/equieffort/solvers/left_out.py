@@ -16,7 +16,7 @@ from equieffort.problem import RecourseProblem, limits
 from equieffort.schema import Feature
 from equieffort.solvers.base import FOUND, LIMIT, NONE, TIE, Solver
 
-NODES_EACH = 500
+NODES_EACH = 2_000
 """How long each question may take; an action is nearly always found at once or not at all."""
 ANY = 1e9
 """The gap to ask with: whether there is an action matters, not its cost."""
@@ -48,15 +48,16 @@ def why_infeasible(problem: RecourseProblem, people: Floats, quick: Solver) -> l
     if len(people) == 0:
         return []
     found, loosest = _made.get(problem) or _made.setdefault(problem, _left_out(problem))
-    can = [np.isin(_codes(quick, one.problem, people), (FOUND, TIE)) for one in found]
-    # Where one limit alone does not help, all of them are left out; where there is none, that is proven already.
-    rest = np.flatnonzero(~np.any(can, axis=0)) if can else np.arange(len(people))
-    code = np.full(len(people), FOUND)
-    code[rest] = _codes(quick, loosest, people[rest]) if found else NONE
+    # What cannot be reached without any limit cannot be reached without one of them.
+    code = _codes(quick, loosest, people) if found else np.full(len(people), NONE)
+    ask = np.flatnonzero(code != NONE)
+    can = np.zeros((len(people), len(found)), dtype=bool)
+    for j, one in enumerate(found):
+        can[ask, j] = np.isin(_codes(quick, one.problem, people[ask]), (FOUND, TIE))
     texts = []
     for i in range(len(people)):
         person = people[i : i + 1]
-        names = [one.about(problem, person) for one, helps in zip(found, can, strict=True) if helps[i]]
+        names = [one.about(problem, person) for one, helps in zip(found, can[i], strict=True) if helps]
         texts.append(_sentence(problem, names, [one.about(problem, person) for one in found], int(code[i])))
     return texts
 
