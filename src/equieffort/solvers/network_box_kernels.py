@@ -1,7 +1,8 @@
 """One box of changes: its lower bound, the actions in it, and where to cut it.
 
 Planes above the network's margins become rows of a small linear program, whose cost is the box's lower bound. Its
-solution, shifted until the network itself agrees, gives actions.
+solution, shifted until the network itself agrees, gives actions. The two large functions are inlined where the search
+calls them, since by themselves they would be compiled twice.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ class Best(NamedTuple):
     thin: Any
 
 
-@numba.njit(cache=True, error_model="numpy", no_cpython_wrapper=True)
+@numba.njit(cache=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def _agrees(net: Any, world: Any, roots: Any, r: int, point: Any, sure: float, work: Any) -> bool:
     """Whether the network's margins at a point reach what is needed with `sure` times its rounding to spare."""
     group, last = roots.group[r], net.widths.shape[0] - 1
@@ -64,7 +65,7 @@ def _agrees(net: Any, world: Any, roots: Any, r: int, point: Any, sure: float, w
     return True
 
 
-@numba.njit(cache=True, error_model="numpy", no_cpython_wrapper=True)
+@numba.njit(cache=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def keep(
     net: Any, world: Any, roots: Any, prices: Any, r: int, point: Any, sure: float, work: Any, room: Any, best: Any
 ) -> bool:  # fmt: skip
@@ -79,7 +80,7 @@ def keep(
     return True
 
 
-@numba.njit(cache=True, error_model="numpy", no_cpython_wrapper=True)
+@numba.njit(cache=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True, inline="always")
 def local_search(
     net: Any, world: Any, roots: Any, prices: Any, r: int, low: Any, high: Any, sure: float, work: Any, table: Any,
     room: Any, best: Any,
@@ -92,7 +93,7 @@ def local_search(
     ahead = 0.0
     for turn in range(12 + world.clause_start.shape[0]):
         look_at(net, group, roots.start[r], roots.start_size[r], point, work)
-        count = 0
+        count: Any = np.int64(0)
         for m in world.members[roots.goal[r]]:
             if m >= 0:
                 gradient_at(net, group, m, work, room.rows[count])
@@ -133,7 +134,7 @@ def local_search(
             ahead *= 4.0
 
 
-@numba.njit(cache=True, error_model="numpy", no_cpython_wrapper=True)
+@numba.njit(cache=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True, inline="always")
 def look_into(
     net: Any, world: Any, roots: Any, prices: Any, r: int, low: Any, high: Any, sure: float, gap: float, found: bool,
     forgive: bool, work: Any, table: Any, room: Any, best: Any,
@@ -150,14 +151,14 @@ def look_into(
     for j in range(k):
         if not (np.isfinite(low[j]) and np.isfinite(high[j])):
             return ENDLESS, price, -1, 0.0
-    count = 0
+    count: Any = np.int64(0)
     for _ in range(2):
         if not settle_clauses(world, roots, r, low, high, room):
             return CLOSED, 0.0, -1, 0.0
         for j in range(k):
             room.other[j] = high[j] - low[j]
         raise_planes(net, group, roots.start[r], roots.start_size[r], low, high, members, work, room.score)
-        count = 0
+        count = np.int64(0)
         for m in members:
             if m >= 0:
                 copy(work.plane[m], room.rows[count])
@@ -198,7 +199,8 @@ def look_into(
     # Where the planes are loose, ask for as much more as the network falls short of them.
     point, other = room.point, room.other
     copy(point, other)
-    loose, worst = -1.0, -1
+    loose = -1.0
+    worst: Any = np.int64(-1)
     at_once = False
     for turn in range(SHIFTS + 1):
         for j in range(k):
@@ -247,7 +249,7 @@ def look_into(
     return _where(net, world, roots, prices, r, low, high, bound, worst, work, room)
 
 
-@numba.njit(cache=True, error_model="numpy", no_cpython_wrapper=True, inline="always")
+@numba.njit(cache=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def _where(
     net: Any, world: Any, roots: Any, prices: Any, r: int, low: Any, high: Any, bound: float, worst: int,
     work: Any, room: Any,
@@ -255,6 +257,7 @@ def _where(
     """Where to cut a box whose cheapest point is `room.point`."""
     group, k = roots.group[r], low.shape[0]
     whole, point = world.whole[group], room.point
+    j: Any = np.int64(-1)
     fixed = True
     for g in range(k):
         fixed &= low[g] == high[g]
@@ -264,7 +267,7 @@ def _where(
     if worst >= 0 and not fixed:
         look_at(net, group, roots.start[r], roots.start_size[r], point, work)
         blame(net, group, roots.start[r], worst, low, high, work, room.score)
-        j = -1
+        j = np.int64(-1)
         for g in range(k):
             if high[g] > low[g] and room.score[g] > 0.0 and (j < 0 or room.score[g] > room.score[j]):
                 j = g
@@ -283,7 +286,7 @@ def _where(
                 return OPEN, bound, j, np.floor(middle)
             if low[j] < middle < high[j]:
                 return OPEN, bound, j, middle
-    j, part = -1, 0.0
+    j, part = np.int64(-1), 0.0
     for g in range(k):
         if whole[g]:
             fraction = point[g] - np.floor(point[g])

@@ -25,7 +25,7 @@ FAR, FAR_NODES = 5, 10_000
 """From this budget on, more than a hundred times what slopes promised, only so many boxes are spent in all."""
 
 
-@numba.njit(cache=True, error_model="numpy", no_cpython_wrapper=True, inline="always")
+@numba.njit(cache=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def _dearest(roots: Any, prices: Any) -> float:
     """What the most expensive action costs that any limit allows."""
     most = 0.0
@@ -41,7 +41,7 @@ def _dearest(roots: Any, prices: Any) -> float:
     return most * (1.0 + 1e-6) + 1e-9
 
 
-@numba.njit(cache=True, error_model="numpy", no_cpython_wrapper=True, inline="always")
+@numba.njit(cache=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def _first_budget(net: Any, world: Any, roots: Any, prices: Any, dearest: float, work: Any, room: Any) -> float:
     """What the first plausible action costs, judged by the slopes at the fact."""
     last, best = net.widths.shape[0] - 1, np.inf
@@ -68,7 +68,7 @@ def _first_budget(net: Any, world: Any, roots: Any, prices: Any, dearest: float,
     return min(1.5 * best, dearest)
 
 
-@numba.njit(cache=True, error_model="numpy", nogil=True)
+@numba.njit(cache=True, error_model="numpy", nogil=True, no_cfunc_wrapper=True)
 def search(
     net: Any, world: Any, roots: Any, prices: Any, sure: float, forgive: bool, gap: float, most_nodes: int, stop: Any,
     change: Any,
@@ -123,7 +123,7 @@ def search(
         if doubling == FAR and not np.isfinite(dearest):
             far = nodes + FAR_NODES
         count, spares, used = 0, 0, 0
-        queue = 0
+        queue: Any = np.int64(0)
         node, child, children, j = -1, 0, 2, 0
         while True:
             # First the roots, then the parts of the best box: two halves, or one for each atom of a clause.

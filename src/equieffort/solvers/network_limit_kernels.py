@@ -69,7 +69,7 @@ class Room(NamedTuple):
     roof: Any
 
 
-@numba.njit(cache=True, error_model="numpy", no_cpython_wrapper=True)
+@numba.njit(cache=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def open_root(roots: Any, r: int, low: Any, high: Any, room: Any) -> None:
     """The box and the decrees of a way to act."""
     copy(roots.low[r], low)
@@ -78,7 +78,7 @@ def open_root(roots: Any, r: int, low: Any, high: Any, room: Any) -> None:
     copy(roots.row_high[r], room.roof)
 
 
-@numba.njit(cache=True, error_model="numpy", no_cpython_wrapper=True)
+@numba.njit(cache=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def _at(row: Any, point: Any) -> float:
     total = 0.0
     for j in range(point.shape[0]):
@@ -86,7 +86,7 @@ def _at(row: Any, point: Any) -> float:
     return total
 
 
-@numba.njit(cache=True, error_model="numpy", no_cpython_wrapper=True)
+@numba.njit(cache=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def _span(row: Any, low: Any, high: Any) -> tuple[float, float]:
     """The least and the largest that a row can be in a box."""
     least, most = 0.0, 0.0
@@ -98,7 +98,7 @@ def _span(row: Any, low: Any, high: Any) -> tuple[float, float]:
     return least, most
 
 
-@numba.njit(cache=True, error_model="numpy", no_cpython_wrapper=True)
+@numba.njit(cache=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def is_allowed(world: Any, roots: Any, r: int, point: Any, room: Any) -> bool:
     """Whether whole numbers are whole, rows keep the decrees and clauses hold."""
     group = roots.group[r]
@@ -112,7 +112,7 @@ def is_allowed(world: Any, roots: Any, r: int, point: Any, room: Any) -> bool:
     return broken_clause(world, roots, r, point, room) < 0
 
 
-@numba.njit(cache=True, error_model="numpy", no_cpython_wrapper=True)
+@numba.njit(cache=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def broken_clause(world: Any, roots: Any, r: int, point: Any, room: Any) -> int:
     """The first clause that a point does not keep and that no decree has settled, or -1."""
     group = roots.group[r]
@@ -134,7 +134,7 @@ def broken_clause(world: Any, roots: Any, r: int, point: Any, room: Any) -> int:
     return -1
 
 
-@numba.njit(cache=True, error_model="numpy", no_cpython_wrapper=True)
+@numba.njit(cache=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def choose_atom(world: Any, roots: Any, r: int, atom: int, room: Any) -> bool:
     """Make an atom a decree; False if it cannot hold."""
     least, most, i = roots.atom_low[r, atom], roots.atom_high[r, atom], world.atom_rows[roots.group[r], atom]
@@ -145,10 +145,11 @@ def choose_atom(world: Any, roots: Any, r: int, atom: int, room: Any) -> bool:
     return room.floor[i] <= room.roof[i] + roots.row_give[r, i]
 
 
-@numba.njit(cache=True, error_model="numpy", no_cpython_wrapper=True)
+@numba.njit(cache=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def nearest_atom(world: Any, roots: Any, prices: Any, r: int, clause: int, point: Any) -> int:
     """The atom of a clause that is cheapest to reach from a point, judged by the best single action; -1 if none is."""
-    group, best, cheapest = roots.group[r], -1, np.inf
+    group, cheapest = roots.group[r], np.inf
+    best: Any = np.int64(-1)
     for a in range(world.clause_start[clause], world.clause_start[clause + 1]):
         i = world.atom_rows[group, a]
         if i < 0 or roots.atom_low[r, a] > roots.atom_high[r, a]:
@@ -164,12 +165,13 @@ def nearest_atom(world: Any, roots: Any, prices: Any, r: int, clause: int, point
     return best
 
 
-@numba.njit(cache=True, error_model="numpy", no_cpython_wrapper=True)
+@numba.njit(cache=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def settle_clauses(world: Any, roots: Any, r: int, low: Any, high: Any, room: Any) -> bool:
     """Where one atom of a clause is left that can hold in a box, it becomes a decree; False if none is."""
     group = roots.group[r]
     for q in range(world.clause_start.shape[0] - 1):
-        left, last, holds = 0, -1, False
+        left, holds = 0, False
+        last: Any = np.int64(-1)
         for a in range(world.clause_start[q], world.clause_start[q + 1]):
             least, most, i = roots.atom_low[r, a], roots.atom_high[r, a], world.atom_rows[group, a]
             if least > most:
@@ -192,7 +194,7 @@ def settle_clauses(world: Any, roots: Any, r: int, low: Any, high: Any, room: An
     return True
 
 
-@numba.njit(cache=True, error_model="numpy", no_cpython_wrapper=True)
+@numba.njit(cache=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def fit_rows(world: Any, roots: Any, r: int, low: Any, high: Any, room: Any, first: int) -> int:
     """The rows whose decrees a box may break, after the margins'; returns how many rows there are then."""
     group = roots.group[r]
@@ -207,7 +209,7 @@ def fit_rows(world: Any, roots: Any, r: int, low: Any, high: Any, room: Any, fir
     return first
 
 
-@numba.njit(cache=True, error_model="numpy", no_cpython_wrapper=True)
+@numba.njit(cache=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def round_inwards(low: Any, high: Any, whole: Any) -> bool:
     """Ends of whole numbers become whole; False if nothing is left."""
     for j in range(low.shape[0]):
@@ -221,7 +223,7 @@ def round_inwards(low: Any, high: Any, whole: Any) -> bool:
     return True
 
 
-@numba.njit(cache=True, error_model="numpy", no_cpython_wrapper=True)
+@numba.njit(cache=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def cut_to(prices: Any, budget: float, low: Any, high: Any) -> bool:
     """Cut a box to what a budget can pay for; False if nothing is left."""
     spent = 0.0
@@ -237,13 +239,13 @@ def cut_to(prices: Any, budget: float, low: Any, high: Any) -> bool:
         near = max(low[j], 0.0) + min(high[j], 0.0)
         own = price_of(prices, j, near) if near != 0.0 else 0.0
         if high[j] > 0.0:
-            high[j] = max(min(high[j], farthest(prices, j, 1, own + left)), low[j])
+            high[j] = max(min(high[j], farthest(prices, j, np.int64(1), own + left)), low[j])
         if low[j] < 0.0:
-            low[j] = min(max(low[j], farthest(prices, j, -1, own + left)), high[j])
+            low[j] = min(max(low[j], farthest(prices, j, np.int64(-1), own + left)), high[j])
     return True
 
 
-@numba.njit(cache=True, error_model="numpy", no_cpython_wrapper=True, inline="always")
+@numba.njit(cache=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def tighten(rows: Any, row_low: Any, row_high: Any, count: int, low: Any, high: Any) -> bool:
     """Drop the ends of a box where a row cannot be met; False if it can be met nowhere."""
     for i in range(count):

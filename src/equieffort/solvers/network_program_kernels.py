@@ -2,6 +2,8 @@
 
 The program is solved by the dual simplex method with bounded columns. Every change starts at the end of its range that
 is nearest to zero, where no price is negative, so each step's cost is a lower bound whether or not it is the last.
+`simplex_kernels` is another: it forgives its rows a stated amount; here they are kept to rounding, and columns run to
+their far ends in one step.
 """
 
 from __future__ import annotations
@@ -47,7 +49,7 @@ class Table(NamedTuple):
     flipped: Any
 
 
-@numba.njit(cache=True, error_model="numpy", no_cpython_wrapper=True, inline="always")
+@numba.njit(cache=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def make_table(actions: int, rows: int) -> Any:
     """Room for so many actions and rows."""
     n = 2 * actions
@@ -58,7 +60,7 @@ def make_table(actions: int, rows: int) -> Any:
     )  # fmt: skip
 
 
-@numba.njit(cache=True, error_model="numpy", no_cpython_wrapper=True)
+@numba.njit(cache=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def price_of(prices: Any, j: int, change: float) -> float:
     """The cost of one change."""
     count = prices.counts[j]
@@ -78,7 +80,7 @@ def price_of(prices: Any, j: int, change: float) -> float:
     return prices.heights[j, a] + share * (prices.heights[j, b] - prices.heights[j, a])
 
 
-@numba.njit(cache=True, error_model="numpy", no_cpython_wrapper=True)
+@numba.njit(cache=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def total_price(prices: Any, change: Any) -> float:
     """The cost of all changes."""
     total = 0.0
@@ -88,7 +90,7 @@ def total_price(prices: Any, change: Any) -> float:
     return total
 
 
-@numba.njit(cache=True, error_model="numpy", no_cpython_wrapper=True)
+@numba.njit(cache=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def farthest(prices: Any, j: int, side: int, budget: float) -> float:
     """How far one can go to one side (+1, -1) for a budget; the change itself, never too near."""
     count = prices.counts[j]
@@ -105,7 +107,7 @@ def farthest(prices: Any, j: int, side: int, budget: float) -> float:
     return reach + side * 1e-12 * abs(reach)
 
 
-@numba.njit(cache=True, error_model="numpy", no_cpython_wrapper=True)
+@numba.njit(cache=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def _slope_below(prices: Any, j: int, near: float, far: float) -> float:
     """The steepest line through the cost at `near` that stays below the cost up to `far`."""
     base = price_of(prices, j, near)
@@ -122,10 +124,11 @@ def _slope_below(prices: Any, j: int, near: float, far: float) -> float:
     return max(best, 0.0)
 
 
-@numba.njit(cache=True, error_model="numpy", no_cpython_wrapper=True, inline="always")
+@numba.njit(cache=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def most_underpaid(prices: Any, low: Any, high: Any, point: Any) -> int:
     """The action whose cost lies farthest above the line it was charged by; -1 if none does."""
-    best, most = -1, 0.0
+    best: Any = np.int64(-1)
+    most = 0.0
     for j in range(low.shape[0]):
         if prices.counts[j] > 1 and point[j] != 0.0 and low[j] < high[j]:
             near = max(low[j], 0.0) if point[j] > 0.0 else min(high[j], 0.0)
@@ -137,7 +140,7 @@ def most_underpaid(prices: Any, low: Any, high: Any, point: Any) -> int:
     return best
 
 
-@numba.njit(cache=True, error_model="numpy", no_cpython_wrapper=True)
+@numba.njit(cache=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def nearest_knot(prices: Any, j: int, low: float, high: float, at: float) -> float:
     """The bend strictly inside a range that is nearest to a point; the range's low end if there is none."""
     best = low
@@ -148,7 +151,7 @@ def nearest_knot(prices: Any, j: int, low: float, high: float, at: float) -> flo
     return best
 
 
-@numba.njit(cache=True, error_model="numpy", no_cpython_wrapper=True)
+@numba.njit(cache=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def cheapest(
     prices: Any, low: Any, high: Any, rows: Any, row_low: Any, row_high: Any, count: int, table: Any, out: Any
 ) -> tuple[int, float]:
@@ -189,7 +192,7 @@ def cheapest(
     return state, cost
 
 
-@numba.njit(cache=True, error_model="numpy", no_cpython_wrapper=True, inline="always")
+@numba.njit(cache=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def _columns(prices: Any, low: Any, high: Any, table: Any) -> tuple[int, float]:
     """A column for each side of zero that each action's range has."""
     n, base = 0, 0.0
@@ -211,7 +214,7 @@ def _columns(prices: Any, low: Any, high: Any, table: Any) -> tuple[int, float]:
     return n, base
 
 
-@numba.njit(cache=True, error_model="numpy", no_cpython_wrapper=True, inline="always")
+@numba.njit(cache=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def _dual_simplex(table: Any, n: int, m: int) -> int:
     low, high = table.low, table.high
     for _ in range(40 + 8 * (n + m)):
@@ -236,7 +239,7 @@ def _dual_simplex(table: Any, n: int, m: int) -> int:
     return STOPPED
 
 
-@numba.njit(cache=True, error_model="numpy", no_cpython_wrapper=True, inline="always")
+@numba.njit(cache=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def _most_violated(table: Any, n: int, m: int) -> tuple[int, float, bool]:
     """The basic variable farthest outside its range; all of them are computed anew."""
     leaving, worst, below = -1, 0.0, False
@@ -255,7 +258,7 @@ def _most_violated(table: Any, n: int, m: int) -> tuple[int, float, bool]:
     return leaving, worst, below
 
 
-@numba.njit(cache=True, error_model="numpy", no_cpython_wrapper=True, inline="always")
+@numba.njit(cache=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def _flip_back(table: Any, n: int, row: int) -> None:
     for c in range(n):
         if table.flipped[c] and abs(table.entries[row, c]) >= TINY:
@@ -263,7 +266,7 @@ def _flip_back(table: Any, n: int, row: int) -> None:
             table.at[v] = table.high[v] if table.at[v] == table.low[v] else table.low[v]
 
 
-@numba.njit(cache=True, error_model="numpy", no_cpython_wrapper=True, inline="always")
+@numba.njit(cache=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def _enter(table: Any, n: int, row: int, miss: float, below: bool) -> tuple[int, float]:
     """The column that takes the row's place; columns that may go to their other end on the way do so."""
     entries, low, high, at = table.entries, table.low, table.high, table.at
@@ -298,7 +301,7 @@ def _enter(table: Any, n: int, row: int, miss: float, below: bool) -> tuple[int,
         miss -= room
 
 
-@numba.njit(cache=True, error_model="numpy", no_cpython_wrapper=True, inline="always")
+@numba.njit(cache=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def _pivot(table: Any, n: int, row: int, column: int, m: int, below: bool) -> None:
     entries = table.entries
     leaving, entering = table.basic[row], table.free[column]

@@ -99,7 +99,8 @@ class NetworkPeople:
     usable: Bools
     row_low: Floats
     row_high: Floats
-    atoms: AtomEnds
+    atoms: AtomEnds | None
+    """What rules ask of them, if there are any."""
 
     @classmethod
     def of(cls, problem: RecourseProblem, matrix: Floats) -> NetworkPeople:
@@ -132,7 +133,7 @@ class NetworkPeople:
                     price[p] += weight
         return cls(
             problem, made, matrix, facts, start, start_size, boxes[0], boxes[1], price, usable, ends[0], ends[1],
-            AtomEnds.of(problem, matrix),
+            AtomEnds.of(problem, matrix) if made.rules.track else None,
         )  # fmt: skip
 
     def roots(self, i: int) -> tuple[Any, Any]:
@@ -142,25 +143,28 @@ class NetworkPeople:
         goals = len(self.made.view.goals.sets)
         chosen = np.flatnonzero(self.usable[:, i])
         chosen = chosen[np.argsort(self.price[chosen], kind="stable")]
-        ways = self._ways(i, chosen)
-        kept = np.repeat(np.flatnonzero(ways.possible), goals)
-        which = chosen[kept]
+        which = np.repeat(chosen, goals)
+        goal = np.tile(np.arange(goals, dtype=np.int64), len(chosen))
+        ways = self._ways(i, which)
         roots = Roots(
-            ways.group[kept], np.tile(np.arange(goals, dtype=np.int64), len(kept) // goals), self.start[which, i],
-            self.start_size[which, i], ways.low[kept], ways.high[kept], self.price[which], ways.row_low[kept],
-            ways.row_high[kept], ways.row_give[kept], ways.atom_low[kept], ways.atom_high[kept],
+            ways.group, goal, self.start[which, i], self.start_size[which, i], ways.low, ways.high, self.price[which],
+            ways.row_low, ways.row_high, ways.row_give, ways.atom_low, ways.atom_high,
         )  # fmt: skip
-        return roots, which
+        if ways.possible.all():
+            return roots, which
+        return Roots(*(array[ways.possible] for array in roots)), which[ways.possible]
 
     def _ways(self, i: int, chosen: Any) -> Ways:
         rules, group = self.made.rules, self.made.group[chosen]
-        forgiven = FORGIVEN * TOLERANCE * (1.0 + np.abs(self.atoms.values[i]))
+        row_give = np.empty((len(chosen), rules.rows.shape[1]))
+        if self.atoms is None and row_give.size > 0:
+            row_give[:] = FORGIVEN * TOLERANCE * (1.0 + np.abs(self.matrix[i, rules.row_track[group]]))
         atoms = np.empty((2, len(chosen), len(rules.track)))
         ways = Ways(
             group, self.low[chosen, i], self.high[chosen, i], self.row_low[chosen, i], self.row_high[chosen, i],
-            forgiven[rules.row_track[group]], atoms[0], atoms[1], np.ones(len(chosen), dtype=bool),
+            row_give, atoms[0], atoms[1], np.ones(len(chosen), dtype=bool),
         )  # fmt: skip
-        if rules.track:
+        if self.atoms is not None:
             ways_of(self.problem, rules, self.atoms, i, [self.made.patterns[p] for p in chosen], ways)
         return ways
 

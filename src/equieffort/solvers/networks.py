@@ -5,9 +5,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
+from functools import cache
 from threading import Timer
 from typing import Any
 
@@ -71,14 +73,23 @@ def _each(one: Any, count: int) -> None:
     import numba
 
     stops = np.zeros((count, 1), dtype=np.int64)
-    pool = ThreadPoolExecutor(max(1, min(numba.get_num_threads(), count)))
+    pool = _pool(os.getpid(), max(1, numba.get_num_threads()))
+    jobs = [pool.submit(one, i, stop) for i, stop in enumerate(stops)]
     try:
-        list(pool.map(one, range(count), stops))
+        for job in jobs:
+            job.result()
     except BaseException:
         stops[:] = 1
+        for job in jobs:
+            job.cancel()
+        wait(jobs)
         raise
-    finally:
-        pool.shutdown(cancel_futures=True)
+
+
+@cache
+def _pool(process: int, threads: int) -> ThreadPoolExecutor:
+    """Threads kept from search to search, since starting them takes as long as solving a person; one set a process."""
+    return ThreadPoolExecutor(threads, thread_name_prefix=f"equieffort-networks-{process}")
 
 
 def _solve(
