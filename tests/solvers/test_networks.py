@@ -191,6 +191,17 @@ def test_rules_bind_whole_numbers_and_what_follows():
     assert (row.status, row.do_x) == ("optimal", 5)
 
 
+def test_a_rule_that_asks_for_fractions_of_whole_numbers_is_searched_to_the_end():
+    """x must become 1, so y + z at least 1.5: in whole numbers 2, which cost .3 together, and no less is proven."""
+    names = ["x", "y", "z"]
+    network = ReLUNetwork([[[1, 0.01, 0.01]], [[1]]], [[0], [-0.5]], classes=["no", "yes"], feature_names=names)
+    features = {name: Feature("actionable", lower=0, upper=10) for name in names}
+    rules = [Sum({"y": 1, "z": 1, "x": -1.5}, lower=0)]
+    row, _ = told(network, {name: [0, 10] for name in names}, features, rules=rules)
+    assert (row.status, row.do_x, row.cost) == ("optimal", 1, pytest.approx(0.3))
+    assert np.nansum([row.do_y, row.do_z]) == 2
+
+
 @pytest.mark.filterwarnings("ignore::equieffort.errors.EquieffortWarning")
 def test_levels_in_rules_and_forbidden_changes():
     """The score is 2 for job b, 4 for c, plus x, and must pass 3; x costs .1 a unit and a change of job 1."""

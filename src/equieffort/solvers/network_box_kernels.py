@@ -21,6 +21,7 @@ from equieffort.solvers.network_limit_kernels import (
     is_allowed,
     nearest_atom,
     round_inwards,
+    round_point,
     settle_clauses,
     tighten,
 )
@@ -113,10 +114,7 @@ def local_search(
             for j in range(low.shape[0]):
                 slope = room.rows[0, j]
                 other[j] = high[j] if slope > 0.0 else low[j] if slope < 0.0 else point[j]
-        for j in range(low.shape[0]):
-            if world.whole[group, j]:
-                other[j] = np.ceil(other[j]) if room.rows[0, j] > 0.0 else np.floor(other[j])
-                other[j] = min(max(other[j], low[j]), high[j])
+        round_point(other, world.whole[group], room.rows[0], low, high)
         clause = broken_clause(world, roots, r, other, room)
         if clause >= 0:
             atom = nearest_atom(world, roots, prices, r, clause, other)
@@ -203,10 +201,7 @@ def look_into(
     worst: Any = np.int64(-1)
     at_once = False
     for turn in range(SHIFTS + 1):
-        for j in range(k):
-            if whole[j] and other[j] != np.rint(other[j]):
-                other[j] = np.ceil(other[j]) if room.rows[0, j] > 0.0 else np.floor(other[j])
-                other[j] = min(max(other[j], low[j]), high[j])
+        round_point(other, whole, room.rows[0], low, high)
         agreed = keep(net, world, roots, prices, r, other, sure, work, room, best)
         here = point if turn == 0 else other
         if not agreed or turn == 0:
@@ -220,7 +215,8 @@ def look_into(
             for j in range(k):
                 short += room.rows[i, j] * here[j]
             if turn == 0:
-                at_once = agreed
+                # Of whole numbers the rounded point was looked at, and it may be dearer.
+                at_once = agreed and price + total_price(prices, other) <= bound + 1e-12 * (1.0 + bound)
                 room.short[i] = max(short, 0.0)
                 lacks = work.value[last, m] < world.need[m] + sure * net.relative_error * work.size[last, m]
                 if lacks and short > loose:
@@ -234,7 +230,7 @@ def look_into(
         state, cost = cheapest(prices, low, high, room.rows, room.row_low, room.row_high, count, table, other)
         if state == IMPOSSIBLE or price + cost >= best.cost[0]:
             break
-    if worst < 0 and at_once and price + total_price(prices, point) <= bound + 1e-12 * (1.0 + bound):
+    if worst < 0 and at_once:
         # The cheapest point of the box is an action: nothing here is cheaper.
         best.cost[1] = min(best.cost[1], bound)
         return CLOSED, bound, -1, 0.0

@@ -224,6 +224,17 @@ def round_inwards(low: Any, high: Any, whole: Any) -> bool:
 
 
 @numba.njit(cache=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+def round_point(point: Any, whole: Any, slopes: Any, low: Any, high: Any) -> None:
+    """Whole numbers become whole: those that nearly are, the nearest; the others up the slope."""
+    for j in range(point.shape[0]):
+        if whole[j]:
+            near = np.rint(point[j])
+            if abs(point[j] - near) > 1e-9 * (1.0 + abs(near)):
+                near = np.ceil(point[j]) if slopes[j] > 0.0 else np.floor(point[j])
+            point[j] = min(max(near, low[j]), high[j])
+
+
+@numba.njit(cache=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
 def cut_to(prices: Any, budget: float, low: Any, high: Any) -> bool:
     """Cut a box to what a budget can pay for; False if nothing is left."""
     spent = 0.0
