@@ -36,8 +36,8 @@ def one_thread() -> Iterator[None]:
 
 
 @pytest.fixture
-def odd_worlds(one_thread: None) -> Iterator[None]:
-    """For tiny random worlds: the package says that they are odd, which no test is about."""
+def quiet() -> Iterator[None]:
+    """For worlds that are odd, which the package says and the test is not about."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", EquieffortWarning)
         yield

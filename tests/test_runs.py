@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import warnings
 
 import numpy as np
 import pandas as pd
@@ -11,10 +10,12 @@ import pytest
 
 import equieffort as ee
 from equieffort import recourse
-from equieffort.errors import EquieffortError, EquieffortWarning, ParameterError
+from equieffort.errors import EquieffortError, ParameterError
 from equieffort.models import train_surrogate
 from equieffort.runs import Estimate, check_filled, estimate, file_hash, prepare, run_spec, unfilled
 from equieffort.spec import SpecError, parse_spec
+
+pytestmark = pytest.mark.usefixtures("quiet")
 
 SPEC = """
 title: A town
@@ -51,13 +52,6 @@ def spec(tmp_path):
         return parse_spec(SPEC.replace(old, new) if old else SPEC, folder=tmp_path)
 
     return make
-
-
-@pytest.fixture(autouse=True)
-def _quiet():
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", EquieffortWarning)
-        yield
 
 
 def test_a_spec_gives_what_audit_gives_by_hand(spec):

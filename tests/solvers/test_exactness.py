@@ -45,7 +45,7 @@ from equieffort.scm import Linear, StructuralCausalModel
 ACTS = ("optimal", "feasible")
 
 
-pytestmark = pytest.mark.usefixtures("odd_worlds")
+pytestmark = pytest.mark.usefixtures("one_thread", "quiet")
 
 
 def cases_from(seed, count=4):

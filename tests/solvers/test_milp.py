@@ -22,22 +22,16 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from tests import oracles
 
 import equieffort as ee
-from equieffort.errors import EquieffortWarning, ParameterError
+from equieffort.errors import ParameterError
 from equieffort.problem import RecourseProblem
 from equieffort.solvers.base import FOUND, LIMIT, NONE
 from equieffort.solvers.milp import Milp
 from equieffort.solvers.milp_program import EMPTY, OPTIMAL, Answer, Form, Program, Unbounded
 from equieffort.solvers.quiet import aside
 
+pytestmark = pytest.mark.usefixtures("quiet")
+
 SOLVER = Milp()
-
-
-@pytest.fixture(autouse=True)
-def _quiet():
-    """Random worlds are odd, and the package says so; that is not the matter here."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", EquieffortWarning)
-        yield
 
 
 def problem(clf, frame, features, edges=(), mechanisms=None, rules=(), **options):

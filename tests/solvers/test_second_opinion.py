@@ -20,7 +20,7 @@ SEARCH = ee.BranchAndBound(time_limit=None)
 BLOCK = 20
 
 
-pytestmark = pytest.mark.usefixtures("odd_worlds")
+pytestmark = pytest.mark.usefixtures("one_thread", "quiet")
 
 
 def contradiction(one, other):

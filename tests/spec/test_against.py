@@ -12,6 +12,8 @@ from equieffort.errors import EquieffortError, EquieffortWarning
 from equieffort.runs import prepare, run_spec
 from equieffort.spec import read_spec
 
+pytestmark = pytest.mark.usefixtures("quiet")
+
 SPEC = """\
 data: {path: people.csv, id: who}
 model: {train: logistic}
@@ -60,13 +62,6 @@ def made(tmp_path):
         return read_spec(tmp_path / "a.yaml")
 
     return make
-
-
-@pytest.fixture(autouse=True)
-def _quiet():
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", EquieffortWarning)
-        yield
 
 
 def refused(spec) -> EquieffortError:

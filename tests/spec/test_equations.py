@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import warnings
 from pathlib import Path
 
 import numpy as np
@@ -19,12 +18,14 @@ from sklearn.tree import DecisionTreeRegressor
 from threadpoolctl import threadpool_limits
 
 import equieffort as ee
-from equieffort.errors import EquieffortError, EquieffortWarning
+from equieffort.errors import EquieffortError
 from equieffort.inputs import read_table
 from equieffort.models import train_surrogate
 from equieffort.runs import causal_model, run_spec
 from equieffort.spec import Spec, parse_spec, read_spec
 from equieffort.spec.causes import with_levels
+
+pytestmark = pytest.mark.usefixtures("quiet")
 
 EDGES = [("age", "income"), ("region", "income"), ("income", "savings"), ("income", "housing")]
 SPEC = """\
@@ -71,13 +72,6 @@ def made(tmp_path):
         return read_spec(tmp_path / "town.yaml")
 
     return make
-
-
-@pytest.fixture(autouse=True)
-def _quiet():
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", EquieffortWarning)
-        yield
 
 
 def model(spec: Spec) -> ee.StructuralCausalModel:

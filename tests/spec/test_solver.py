@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from itertools import pairwise
 
 import numpy as np
@@ -14,9 +13,11 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
 
 import equieffort as ee
-from equieffort.errors import EquieffortError, EquieffortWarning, ParameterError
+from equieffort.errors import EquieffortError, ParameterError
 from equieffort.runs import estimate, prepare, run_spec
 from equieffort.spec import Spec, parse_spec, read_spec
+
+pytestmark = pytest.mark.usefixtures("quiet")
 
 SPEC = """\
 data: {path: town.csv, id: who}
@@ -66,13 +67,6 @@ def made(tmp_path, forest):
         return read_spec(tmp_path / "town.yaml")
 
     return make
-
-
-@pytest.fixture(autouse=True)
-def _quiet():
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", EquieffortWarning)
-        yield
 
 
 def by_hand(solver, model) -> ee.Audit:
