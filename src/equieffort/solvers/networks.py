@@ -5,11 +5,9 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import wait
 from contextlib import contextmanager
-from functools import cache
 from threading import Timer
 from typing import Any
 
@@ -21,6 +19,7 @@ from equieffort.problem import RecourseProblem
 from equieffort.solvers.base import FOUND, LIMIT, NONE, Proposal
 from equieffort.solvers.network_world import NetworkPeople, prepare
 from equieffort.solvers.patterns import NotLinear
+from equieffort.solvers.threads import pool
 
 TOGETHER = 1024
 """People whose arrays are made together."""
@@ -70,11 +69,9 @@ def _each(one: Any, count: int) -> None:
 
     The threads leave the main one free to hear Ctrl-C, which stops them at their next box.
     """
-    import numba
-
     stops = np.zeros((count, 1), dtype=np.int64)
-    pool = _pool(os.getpid(), max(1, numba.get_num_threads()))
-    jobs = [pool.submit(one, i, stop) for i, stop in enumerate(stops)]
+    threads = pool()
+    jobs = [threads.submit(one, i, stop) for i, stop in enumerate(stops)]
     try:
         for job in jobs:
             job.result()
@@ -84,12 +81,6 @@ def _each(one: Any, count: int) -> None:
             job.cancel()
         wait(jobs)
         raise
-
-
-@cache
-def _pool(process: int, threads: int) -> ThreadPoolExecutor:
-    """Threads kept from search to search, since starting them takes as long as solving a person; one set a process."""
-    return ThreadPoolExecutor(threads, thread_name_prefix=f"equieffort-networks-{process}")
 
 
 def _solve(

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import time
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import wait
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -17,6 +15,7 @@ from equieffort.cost import LinearCost, PiecewiseCost
 from equieffort.frames import Floats
 from equieffort.problem import RecourseProblem
 from equieffort.solvers.patterns import Pattern, make_patterns
+from equieffort.solvers.threads import pool
 
 _made: WeakKeyDictionary[RecourseProblem, TreeWorld] = WeakKeyDictionary()
 BLOCK = 64
@@ -167,11 +166,10 @@ class TreeWorld:
             gap, strict, asks, 2**62 if nodes is None else int(nodes), np.inf if seconds is None else float(seconds)
         )
         clock = np.array([time.monotonic(), 0.0])
-        threads = max(1, numba.get_num_threads())
-        size = max(1, min(BLOCK, -(-n // (4 * threads))))
-        pool = _pool(os.getpid(), threads)
+        size = max(1, min(BLOCK, -(-n // (4 * numba.get_num_threads()))))
+        threads = pool()
         jobs = [
-            pool.submit(search_people, self.forest, self.world, people, options, clock, k, min(k + size, n), answers)
+            threads.submit(search_people, self.forest, self.world, people, options, clock, k, min(k + size, n), answers)
             for k in range(0, n, size)
         ]
         try:
@@ -323,12 +321,6 @@ def together(problem: RecourseProblem, matrix: Floats) -> int:
         return max(len(matrix), 1)
     knots = sum(len(problem.cost.curve(j, float(matrix[0, k]))[0]) for j, k in enumerate(problem.numeric))
     return max(MOST_KNOTS // max(knots, 1), 1)
-
-
-@cache
-def _pool(process: int, threads: int) -> ThreadPoolExecutor:
-    """Threads kept from search to search, since starting them takes as long as solving a person; one set a process."""
-    return ThreadPoolExecutor(threads, thread_name_prefix=f"equieffort-{process}")
 
 
 def tree_world(problem: RecourseProblem) -> TreeWorld:
