@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import warnings
 from dataclasses import replace
 
@@ -206,6 +207,20 @@ def test_an_interruption_stops_the_search_and_is_passed_on(monkeypatch):
     frame, problem = audited(RandomForestClassifier(20, random_state=0), {"age": "actionable", "income": "actionable"})
     with pytest.raises(KeyboardInterrupt):
         solved(problem, frame, SOLVER)
+
+
+@pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="nothing forks here")
+def test_a_forked_process_has_threads_of_its_own():
+    """Threads are kept between searches, and a fork has none of its parent's."""
+    frame, problem = audited(RandomForestClassifier(5, random_state=0), {"age": "actionable", "income": "actionable"})
+    here = solved(problem, frame)
+    assert (here.status == "optimal").any()
+    with warnings.catch_warnings():
+        # Newer Pythons warn of forks beside threads, which is what is tried here.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        with multiprocessing.get_context("fork").Pool(1) as pool:
+            there = pool.apply_async(solved, (problem, frame)).get(timeout=300)
+    pd.testing.assert_frame_equal(there, here)
 
 
 def test_rows_do_not_depend_on_the_batch_or_the_threads():
