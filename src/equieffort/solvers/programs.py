@@ -260,7 +260,7 @@ class Program:
             link_high.append(np.zeros(1))
         # The solver's absolute gap is 1e-6: a large objective makes it small beside the cost.
         blow = 1e4 / max(np.abs(price).max(initial=0.0), 1e-300)
-        # Presolving has lost optima and so have searches without it; only what both say is believed.
+        # Presolving has been seen to lose an optimum; only what is said with it and without it is believed.
         answers = [
             milp(
                 price * blow,
