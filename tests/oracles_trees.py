@@ -14,7 +14,7 @@ import math
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -39,7 +39,9 @@ ABOVE = 1e-7
 """How far above a threshold there must be room for a program to tell that it can be passed."""
 GIVE = 3 * ABOVE
 """How far the ends of rules between features are moved, relative to their size, to see past a threshold by rounding."""
-FAMILIES = ("alone", "whole", "category", "follow", "chain", "goals", "ties", "single", "wide", "rules", "piecewise")
+FAMILIES = (
+    "alone", "whole", "category", "follow", "chain", "goals", "ties", "single", "wide", "rules", "piecewise", "steps",
+)  # fmt: skip
 
 Tree = tuple[Any, ...]
 """(values,) at a leaf; (column, threshold or set of levels, left, right) at a split."""
@@ -568,6 +570,8 @@ def judge(told: pd.Series, truth: float) -> str:
 
 def random_case(rng: np.random.Generator, family: str) -> Case:
     """A small world of one family; every family also varies limits, roles, weights and the number of trees."""
+    if family == "steps":
+        return _steps(rng)
     n = 12
     people = pd.DataFrame({"sex": pd.Series(["f", "m"] * (n // 2), dtype=object)})
     likely = {"rules": 0.6, "piecewise": 0.7}.get(family, 0.2)
@@ -630,6 +634,33 @@ def random_case(rng: np.random.Generator, family: str) -> Case:
         costs["functions"] = {name: shapes[int(rng.integers(len(shapes)))] for name in acting}
         costs["knots"] = int(rng.integers(2, 8))
     return Case(people, causes, model, roles, limits, weights, margin, rules, **costs)
+
+
+def _steps(rng: np.random.Generator) -> Case:
+    """Whole steps of several actions move one column past a threshold: what rounds up costs more than its bound."""
+    n, names = 12, [f"v{k}" for k in range(int(rng.integers(3, 5)))]
+    people = pd.DataFrame({"sex": pd.Series(["f", "m"] * (n // 2), dtype=object)})
+    for name in names:
+        # Those who are asked about can only rise, by up to four steps.
+        people[name] = [0, 0, 0, 0, 4, *rng.integers(0, 5, n - 5)]
+    causes = {"sum": {name: float(np.round(rng.uniform(0.3, 2), 2)) for name in names}}
+    people["sum"] = -np.round(rng.uniform(0.1, 4.2 * sum(causes["sum"].values()), n), 3)
+    trees: list[Tree] = [("sum", float(np.round(rng.uniform(-0.1, 0), 2)), ([-1.0],), ([1.0],))]
+    model = Model(trees, (0.0,), ((0,),), (False,), np.float64, [*names, "sum"])
+    roles = {**dict.fromkeys(names, "actionable"), "sum": "mutable"}
+    limits: dict[str, dict[str, Any]] = {name: {"lower": 0, "upper": 4} for name in names}
+    weights = {name: tuple(np.round(rng.uniform(0.2, 3.0, 2), 2).tolist()) for name in (*names, "sum")}
+    costs: dict[str, Any] = {}
+    if rng.random() < 0.5:
+        costs["scales"] = dict.fromkeys(names, "separable")
+        costs["functions"] = {name: partial(_uneven, rng.exponential(size=4) ** 2) for name in names}
+        costs["knots"] = 101
+    return Case(people, causes, model, roles, limits, weights, 0.0, **costs)
+
+
+def _uneven(rises: np.ndarray, fact: float, values: Any) -> Any:
+    """Each further unit at a price of its own."""
+    return np.interp(np.abs(values - fact), np.arange(5), np.concatenate([[0.0], np.cumsum(rises)]))
 
 
 def _free_at_first(fact: float, values: Any) -> Any:

@@ -96,6 +96,13 @@ def test_what_cannot_be_bound(cost, error):
         cost.bind(NAMES, REFERENCE, ONES)
 
 
+def test_a_cost_that_pays_is_refused_before_anything_is_solved():
+    """Seen from the lowest knot only the tail falls, which no knot shows."""
+    with pytest.raises(CostError, match=r"'x' says -\d.* for a change from") as caught:
+        separable(lambda fact, values: values - fact).bind(["x"], np.linspace(0, 9, 10)[:, None], np.ones((1, 2)))
+    assert "at least 0 for every change" in str(caught.value)
+
+
 @pytest.mark.parametrize(
     "cost",
     [

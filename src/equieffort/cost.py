@@ -288,7 +288,15 @@ class Separable(Cost):
                 "that are not finite.",
                 fix="Return one finite cost a value.",
             )
-        return costs
+        if costs.min(initial=0.0) < -1e-9 * np.abs(costs).max(initial=1.0):
+            at = float(values[costs.argmin()])
+            raise CostError(
+                "COST_INVALID",
+                f"The cost function of {name!r} says {number(costs.min())} for a change from {number(fact)} to "
+                f"{number(at)}.",
+                fix="Return 0 for staying and at least 0 for every change, for instance abs(values - fact).",
+            )
+        return np.maximum(costs, 0.0)
 
 
 @dataclass(frozen=True, eq=False)

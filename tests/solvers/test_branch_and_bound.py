@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import multiprocessing
 import warnings
 from dataclasses import replace
@@ -324,3 +325,40 @@ def test_a_large_search_agrees_with_the_whole_grid(actions):
         else:
             assert told.status.iloc[row] == "infeasible"
     assert compared > 2
+
+
+def test_a_point_dearer_than_the_budget_ends_no_search():
+    """Whole steps of three prices towards one sum: the first point found rounds up, past cheaper mixtures."""
+    steps, prices, need = {"a": 1.9, "b": 1.6, "c": 0.5}, {"a": 2.5, "b": 2.6, "c": 1.2}, np.arange(0.053, 14.5, 0.35)
+    frame = pd.DataFrame({name: np.tile(np.arange(5), 12)[:50] for name in steps})
+    frame["sum"] = np.r_[np.full(25, -0.5), np.full(25, 0.5)]
+    frame["sex"] = ["f", "m"] * 25
+    clf = DecisionTreeClassifier(max_depth=1).fit(frame[["sum"]], frame["sum"] > 0)
+    features = {name: ee.Feature("actionable", direction="up", upper=4, weight=prices[name]) for name in steps}
+    schema = ee.Schema(sensitive="sex", protected="f", favourable=True, features={**features, "sum": "mutable"})
+    edges = [(name, "sum") for name in steps]
+    scm = ee.StructuralCausalModel(edges, nodes=list(frame), mechanisms={"sum": ee.Linear(steps)}).fit(frame)
+    problem = ee.RecourseProblem.of(clf, frame, schema=schema, scm=scm)
+    people = frame.iloc[: len(need)].assign(a=0, b=0, c=0, sum=-need.round(3))
+    told = solved(problem, people, SOLVER)
+    grid = np.array(list(itertools.product(range(5), repeat=3)))
+    reached, cost = grid @ np.array(list(steps.values())), grid @ np.array(list(prices.values())) / 4
+    for asked, row in zip(people["sum"], told.itertuples(), strict=True):
+        assert row.status == "optimal"
+        assert row.cost == pytest.approx(cost[reached + asked > 0].min(), abs=1e-6)
+
+
+def test_a_follower_far_from_its_threshold_is_no_thin_case():
+    """From -60 up to a threshold at 0, where the program's tolerance is larger than the usual step past it."""
+    frame = pd.DataFrame({"sex": ["f", "m"] * 50, "a": np.arange(100.0) / 10, "b": np.arange(100.0)[::-1] / 10})
+    frame["s"] = np.r_[np.full(50, -0.5), np.full(50, 0.5)]
+    clf = DecisionTreeClassifier(max_depth=1).fit(frame[["s"]], frame["s"] > 0)
+    features = {"a": "actionable", "b": "actionable", "s": "mutable"}
+    schema = ee.Schema(sensitive="sex", protected="f", favourable=True, features=features)
+    mechanisms = {"s": ee.Linear({"a": 1.0, "b": 0.7})}
+    scm = ee.StructuralCausalModel([("a", "s"), ("b", "s")], nodes=list(frame), mechanisms=mechanisms).fit(frame)
+    problem = ee.RecourseProblem.of(clf, frame, schema=schema, scm=scm)
+    people = frame.iloc[:20].assign(a=0.0, b=0.0, s=-np.linspace(1, 60, 20))
+    told = solved(problem, people, SOLVER)
+    assert (told.status == "optimal").all()
+    np.testing.assert_allclose(told.cost, -people["s"] / 9.9, atol=1e-6)

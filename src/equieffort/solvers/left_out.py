@@ -51,14 +51,16 @@ def why_infeasible(problem: RecourseProblem, people: Floats, quick: Solver) -> l
     # What cannot be reached without any limit cannot be reached without one of them.
     code = _codes(quick, loosest, people) if found else np.full(len(people), NONE)
     ask = np.flatnonzero(code != NONE)
-    can = np.zeros((len(people), len(found)), dtype=bool)
+    each = np.full((len(people), len(found)), NONE)
     for j, one in enumerate(found):
-        can[ask, j] = np.isin(_codes(quick, one.problem, people[ask]), (FOUND, TIE))
+        each[ask, j] = _codes(quick, one.problem, people[ask])
+    can, unsure = np.isin(each, (FOUND, TIE)), (each == LIMIT).any(axis=1)
     texts = []
     for i in range(len(people)):
         person = people[i : i + 1]
         names = [one.about(problem, person) for one, helps in zip(found, can[i], strict=True) if helps]
-        texts.append(_sentence(problem, names, [one.about(problem, person) for one in found], int(code[i])))
+        everything = [one.about(problem, person) for one in found]
+        texts.append(_sentence(problem, names, everything, int(code[i]), bool(unsure[i])))
     return texts
 
 
@@ -69,12 +71,13 @@ def _codes(quick: Solver, problem: RecourseProblem, people: Floats) -> Any:
     return quick.propose(problem, people).code
 
 
-def _sentence(problem: RecourseProblem, names: list[str], everything: list[str], code: int) -> str:
+def _sentence(problem: RecourseProblem, names: list[str], everything: list[str], code: int, unsure: bool) -> str:
     if names:
         return f"No allowed action leads to the favourable decision; there would be one without: {'; '.join(names)}."
     if code in (FOUND, TIE):
         together = "; ".join(everything)
-        return f"No allowed action leads to the favourable decision; several limits stop it together: {together}."
+        how = "without all of these there would be one" if unsure else "several limits stop it together"
+        return f"No allowed action leads to the favourable decision; {how}: {together}."
     if code == NONE:
         held = [repr(name) for name in _below(problem) if name in problem.schema.protected_columns]
         kept = f" while {' and '.join(held)} must not move" if held else ""

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numba
 import numpy as np
 
-from equieffort.solvers.box_kernels import DELTA, Person, Space, change_to, cheapest, reach
+from equieffort.solvers.box_kernels import DELTA, GIVE, Person, Space, change_to, cheapest, reach
 from equieffort.solvers.curve_kernels import Curves
 from equieffort.solvers.simplex_kernels import EMPTY
 
@@ -187,6 +187,8 @@ def candidate(
         slot = person.slots[at]
         k = person.tracks[slot]
         least, most = floor[slot], roof[slot]
+        # The program lets a follower pass its ends by this much, so the step inside must be larger.
+        forgiven = 2.0 * GIVE * (1.0 + abs(person.still[k]))
         keep_low, keep_high = fixed[k], fixed[k]
         if firmly and not fixed[k]:
             least, most = cell_low[k], cell_high[k]
@@ -198,9 +200,9 @@ def candidate(
                     keep_low = keep_low or least == atom_low[a]
                     keep_high = keep_high or most == atom_high[a]
         if not keep_low and least > -np.inf:
-            least += 2.0 * DELTA * (1.0 + abs(least))
+            least += 2.0 * DELTA * (1.0 + abs(least)) + forgiven
         if not keep_high and most < np.inf:
-            most -= 2.0 * DELTA * (1.0 + abs(most))
+            most -= 2.0 * DELTA * (1.0 + abs(most)) + forgiven
         if least > most:
             least = most = 0.5 * (least + most)
         row_low[slot], row_high[slot] = least, most

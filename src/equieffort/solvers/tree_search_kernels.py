@@ -317,11 +317,15 @@ def search_people(
                     continue
                 # The node itself waits in the pool while its children are made from it.
                 store(pool[waiting], source, low, high, floor, roof)
-            if ended != DONE or best < np.inf or budget == np.inf:
+            # A point that was found may be dearer than the budget (rounded to a whole number, or a bent cost above its
+            # line): between the two nothing was looked at yet.
+            if ended != DONE or best <= budget:
                 break
             if thin == np.inf and asks == first_ask:
-                excluded = budget
-            budget = GROWTH * budget if GROWTH * budget < LAST_BUDGET * people.budget[i] else np.inf
+                excluded = min(budget, dropped)
+            budget *= GROWTH
+            if best < np.inf or budget >= LAST_BUDGET * people.budget[i]:
+                budget = np.inf
         bound = min(min(best, dropped), thin)
         if ended != DONE:
             bound = min(bound, budget)
