@@ -281,9 +281,11 @@ def asked_of(
             if given[0] <= person[a] <= given[1] or then[0] <= person[b] <= then[1]:
                 found.append([({a: 1.0}, *given), ({b: 1.0}, *then)])
         elif kind == "level":
+            # "If one or the other" is two rules: who breaks one of them already must keep the other.
             name, some, a, then = parts
-            if person[name] not in some or then[0] <= person[a] <= then[1]:
-                found.append([(name, [x for x in made.case.levels[name] if x not in some]), ({a: 1.0}, *then)])
+            for level in some:
+                if person[name] != level or then[0] <= person[a] <= then[1]:
+                    found.append([(name, [x for x in made.case.levels[name] if x != level]), ({a: 1.0}, *then)])
         elif kind == "monotone":
             cause, effect, rate = parts
             gap = person[effect] - rate * person[cause]
