@@ -502,11 +502,9 @@ def judge(told: pd.Series, truth: float, gap: float) -> str:
         return "" if fine else f"{said} ({told.reason})"
     if truth == INF or told.bound > truth + near or told.cost < truth - near:
         return said
-    # A cost of thousands cannot be proven to a millionth where the model's own rounding already moves it further; nor
-    # one that a rule and the boundary, nearly parallel, make dear: the table then says so, and does not say optimal.
-    blurred = told.status == "feasible" and "own rounding" in told.reason
-    room = gap if told.status == "optimal" else max(1e-8 * told.cost, 4 * gap if blurred else 0.0)
-    return "" if told.cost - told.bound <= room + near and told.cost <= truth + room + near else said
+    if told.status == "feasible":
+        return ""
+    return "" if told.cost - told.bound <= gap + near and told.cost <= truth + gap + near else said
 
 
 def compare(made: NetCase, solver: Any, label: str, most: int = 4) -> Tally:
