@@ -127,7 +127,7 @@ def test_an_instance_on_which_presolving_loses_the_optimum():
 @pytest.mark.parametrize("family", oracles_trees.FAMILIES)
 def test_both_agree_on_many_trees(family, block, record_property):
     start = 200_000 + BLOCK * block
-    tally = trees(family, range(start, start + BLOCK))
+    tally = trees(family, range(start, start + BLOCK), people=2)
     record_property("verify", {"family": f"both, {family}", **tally.counts})
     assert not tally.disagreements, "\n".join(tally.disagreements)
 
@@ -137,6 +137,6 @@ def test_both_agree_on_many_trees(family, block, record_property):
 @pytest.mark.parametrize("family", oracles_networks.FAMILIES)
 def test_both_agree_on_many_networks(family, block, record_property):
     start = 200_000 + BLOCK * block
-    tally = networks(family, range(start, start + BLOCK))
+    tally = networks(family, range(start, start + BLOCK), people=1)
     record_property("verify", {"family": f"both, {family} network", **tally.counts})
     assert not tally.disagreements, "\n".join(tally.disagreements)
