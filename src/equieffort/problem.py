@@ -283,8 +283,8 @@ def _check_abductible(schema: Schema, scm: StructuralCausalModel) -> None:
             raise CausalModelError(
                 "SCM_CANNOT_ABDUCT",
                 f"Cannot abduct {node!r}: it is a category that would follow an action, and no equation says how.",
-                fix="Give it an equation (Ordinal), declare it immutable, remove the edges into it, or code it as a "
-                "number.",
+                fix="Give it an equation for levels, Ordinal(order=[lowest, ..., highest]), declare it immutable, "
+                "remove the edges into it, or code it as a number.",
             )
 
 

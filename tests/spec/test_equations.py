@@ -230,10 +230,10 @@ def test_levels_are_named_as_they_stand_in_the_table(made, levels, key, tmp_path
     """A key of YAML is always a name, a level may be a number."""
     table = town()
     table["region"] = np.array(levels, dtype=object)[(table["region"] == "south").astype(int)]
-    spec = made(f"equations: {{income: {{kind: linear, coef: {{region: {{{key}: 2}}}}}}}}", table=table)
+    spec = made(f"equations: {{income: {{kind: linear, coef: {{age: 0, region: {{{key}: 2}}}}}}}}", table=table)
     text = spec.text.replace("region: immutable", "region: {role: immutable, kind: categorical}")
     scm = model(parse_spec(text, folder=tmp_path))
-    assert scm.mechanisms_["income"] == ee.Linear({"region": {levels[1]: 2}})
+    assert scm.mechanisms_["income"] == ee.Linear({"age": 0, "region": {levels[1]: 2}})
     assert type(next(iter(scm.mechanisms_["income"].coef["region"]))) is type(levels[1])
 
 
@@ -285,6 +285,10 @@ def test_equations_of_a_graph_in_a_file(tmp_path):
         (
             "equations: {savings: {kind: linear, coef: {incme: 2}}}", "SCM_MECHANISM", (7, 46),
             "graph.equations.savings.coef names 'incme', which the graph does not name among its causes. Did you mean",
+        ),
+        (
+            "equations: {income: {kind: linear, coef: {age: 1}}}", "SCM_MECHANISM", (7, 44),
+            "graph.equations.income.coef has no number for 'region', which the graph names among its causes.",
         ),
         (
             "equations: {savings: {kind: linear, coef: {income: x}}}", "SPEC_VALUE", (7, 54),
@@ -364,7 +368,7 @@ def test_the_table_called_default_is_told_where_the_default_is(made):
         ),
         ("equations: {savings: ordinal}", "SCM_MECHANISM", (7, 24), "'savings' has", "2 to 50"),
         (
-            "equations: {income: {kind: linear, coef: {region: {sout: 1}}}}", "SCM_MECHANISM", (7, 23),
+            "equations: {income: {kind: linear, coef: {age: 0, region: {sout: 1}}}}", "SCM_MECHANISM", (7, 23),
             "names the level 'sout' of 'region', which does not occur. Did you mean 'south'?", "The levels are",
         ),
         (

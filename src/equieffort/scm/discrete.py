@@ -91,7 +91,7 @@ class CumulativeLogit(DiscreteMechanism):
         if self.order is not None and len(self.order) != len(cuts) + 1:
             raise CausalModelError(
                 "SCM_MECHANISM",
-                f"There are {many(len(cuts), 'cut', 'cuts')} for {many(len(self.order), 'level', 'levels')}.",
+                f"{many(len(cuts), 'cut', 'cuts')} cannot divide {many(len(self.order), 'level', 'levels')}.",
                 fix="Give one cut less than there are levels.",
             )
 

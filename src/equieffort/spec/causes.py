@@ -69,6 +69,13 @@ def _equation(given: Given, graph: CausalGraph, name: str, said: dict[str, Any])
                 f"{closest(cause, graph.parents(name))}".rstrip(),
                 f"Its causes are {listed(graph.parents(name))}; add the edge to the graph or remove this.",
             )
+    absent = [cause for cause in graph.parents(name) if said.get("coef") is not None and cause not in said["coef"]]
+    if absent:
+        raise given.find(*where.split(".", 2), "coef").at.error(
+            "SCM_MECHANISM",
+            f"{where}.coef has no number for {listed(absent)}, which the graph names among its causes.",
+            "Give a number for each cause, 0 for one without effect, or remove the edge from the graph.",
+        )
     with placed(node, where):
         return _given(given, where, said) or _learner(given, said)
 

@@ -73,6 +73,10 @@ WORDS: tuple[tuple[str, str], ...] = (
     ),
     (r"give Ordinal\(order=\[\.\.\.\]\)", f"write {ORDINAL} for it under graph.equations"),
     (
+        r"Give it an equation for levels, Ordinal\(order=\[lowest, \.\.\., highest\]\)",
+        f"Give it an equation for levels under graph.equations: {ORDINAL}",
+    ),
+    (
         r"Give the order, Ordinal\(order=\[lowest, \.\.\., highest\]\)",
         f"Give the order under graph.equations: {ORDINAL}",
     ),
