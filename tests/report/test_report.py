@@ -12,10 +12,11 @@ from xml.etree import ElementTree
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.tree import DecisionTreeClassifier
 from tests.report.worlds import GROUPS, HOSTILE, hostile, world
 
 import equieffort as ee
-from equieffort.errors import ParameterError
+from equieffort.errors import EquieffortWarning, ParameterError
 from equieffort.report import model_card, render
 from equieffort.report.background import reproduction
 from equieffort.report.blocks import Chart
@@ -162,6 +163,43 @@ def test_a_limit_is_found_whatever_the_names_hold(hostile_audit):
         f"{HOSTILE['long']}: '{HOSTILE['fixed']}' must not move",
     ]
     assert [plain(x) for x in binding_limits(material, "No action moves the score.")] == ["no action moves the score"]
+
+
+def test_limits_that_stop_people_before_trees_are_named_too():
+    frame = pd.DataFrame({"sex": ["f", "m"] * 20, "pay": np.arange(40.0), "rent": np.arange(40.0)[::-1]})
+    clf = DecisionTreeClassifier(random_state=0).fit(frame[["pay"]], frame["pay"] > 29)
+    features = {"pay": ee.Feature("actionable", upper=25), "rent": "actionable"}
+    schema = ee.Schema(sensitive="sex", protected="f", favourable=True, features=features)
+    scm = ee.StructuralCausalModel([], nodes=list(frame)).fit(frame)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", EquieffortWarning)
+        audit = ee.audit(clf, frame, schema=schema, scm=scm)
+    behind = cells(outline(audit), "no-recourse", "Refused people")
+    assert behind == [["all without an action", "15", "15"], ["pay: upper limit 25", "15", "15"]]
+
+
+@pytest.mark.parametrize(
+    ("reason", "limits"),
+    [
+        (
+            "Several limits stop every action together: fox (upper limit 2; now 1); 'marks' must not move.",
+            ["fox: upper limit 2", "'marks' must not move"],
+        ),
+        (
+            "There would be an action without all of these: script (largest increase 1; now 0.5); "
+            "the plausible range of 'hebrew'.",
+            ["script: largest increase 1", "the plausible range of 'hebrew'"],
+        ),
+        (
+            "Nothing that the actionable features can become, within or beyond their limits, changes the decision.",
+            ["no limit: nothing they could set turns the decision"],
+        ),
+        ("No allowed action leads to the favourable decision: fox stops at 2 (upper limit 2).", ["fox: upper limit 2"]),
+        ("Without any limit no action was found soon either.", ["no single limit"]),
+    ],
+)
+def test_limits_are_read_from_every_kind_of_reason(audit, reason, limits):
+    assert [plain(limit) for limit in binding_limits(Material.of(audit), reason)] == limits
 
 
 def test_actions_and_effort_add_up(audit):

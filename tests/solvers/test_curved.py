@@ -225,7 +225,7 @@ def test_infeasible_only_by_proof_and_with_a_reason():
     problem, frame = world({"b": ee.Terms([(1.0, {"a": 2})])}, people, features, {"b": 1.0}, 9.0)
     table = solved(problem, frame)
     assert (table.status == ee.Status.INFEASIBLE).all()
-    assert table.reasons()[0].endswith("there would be one without: the plausible range of 'b'.")
+    assert table.reasons()[0] == "There would be an action without: the plausible range of 'b'."
 
 
 def test_an_immutable_follower_lets_only_what_does_not_move_it():

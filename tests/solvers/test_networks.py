@@ -113,11 +113,10 @@ def test_reasons_name_the_limits_and_rules_without_which_there_is_an_action():
         assert row.status == "infeasible"
         return row.reason
 
-    no = "No allowed action leads to the favourable decision"
-    assert why({"lower": -9, "upper": 0}) == f"{no}; there would be one without: x (upper limit 0; now -4)."
+    assert why({"lower": -9, "upper": 0}) == "There would be an action without: x (upper limit 0; now -4)."
     wide = {"lower": -9, "upper": 9}
-    assert why(wide, "x <= 0.9", "y <= 8") == f"{no}; there would be one without: the rule that x <= 0.9."
-    both = f"{no}; several limits stop it together: x (largest increase 2; now -4); the rule that x <= 0.9."
+    assert why(wide, "x <= 0.9", "y <= 8") == "There would be an action without: the rule that x <= 0.9."
+    both = "Several limits stop every action together: x (largest increase 2; now -4); the rule that x <= 0.9."
     assert why({"max_increase": 2.0}, "x <= 0.9", y="mutable", network=ridge(4.0)) == both
     flat = ReLUNetwork([[[1, 0]], [[-1]]], [[0], [-1.0]], classes=["no", "yes"], feature_names=["x", "y"])
     words = "Nothing that the actionable features can become, within or beyond their limits, changes the decision."

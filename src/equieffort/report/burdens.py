@@ -81,8 +81,11 @@ def _not_drawn(material: Material) -> str:
 
 # -- no recourse ------------------------------------------------------------------------------------------------------
 
+_LEFT_OUT = re.compile(
+    r"^(?:There would be an action without(?: all of these)?|Several limits stop every action together): "
+)
 _BEFORE = re.compile(
-    r"^(?:No allowed action raises the score"
+    r"^(?:No allowed action (?:raises the score|leads to the favourable decision)"
     r"|The decision needs \S+ more score; the best allowed actions give at most \S+): "
 )
 
@@ -91,7 +94,11 @@ def binding_limits(material: Material, reason: str) -> list[Words]:
     """The limits that a reason names, without the numbers of the person."""
     schema, encoding = material.table.detail.schema, material.table.detail.encoding
     body = _BEFORE.sub("", reason).removesuffix(".")
-    found: list[Words] = []
+    found: list[Words] = [
+        (Phrase(text),) for text in (f"the rule that {link}" for link in schema.links) if text in body
+    ]
+    if _LEFT_OUT.match(reason):
+        return _left_out(material, _LEFT_OUT.sub("; ", reason)) + found
     followers = [f"plausible range of {name!r}" for name in encoding.names]
     followers += [f"{name!r} must not move" for name in encoding.names]
     for name in schema.actionable:
@@ -106,7 +113,25 @@ def binding_limits(material: Material, reason: str) -> list[Words]:
             found.append((Phrase(piece),))
     if found:
         return found
-    return [("no action moves the score",)] if reason.startswith("No ") else [("no single limit",)]
+    if reason.startswith("Nothing that the actionable features can become"):
+        return [("no limit: nothing they could set turns the decision",)]
+    still = reason.startswith(("No action moves the score", "No allowed action raises the score"))
+    return [("no action moves the score",)] if still else [("no single limit",)]
+
+
+def _left_out(material: Material, body: str) -> list[Words]:
+    """The limits without which there would be an action, from the reason that lists them."""
+    schema, encoding = material.table.detail.schema, material.table.detail.encoding
+    found: list[Words] = []
+    for name in schema.actionable:
+        for text in dict.fromkeys(limit.text for limit in limits(schema.feature(name))):
+            if f"; {name} ({text}; now " in body:
+                found.append((Name(name), ": ", Phrase(text)))
+    for name in encoding.names:
+        for text in (f"the plausible range of {name!r}", f"{name!r} must not move"):
+            if f"; {text}" in body:
+                found.append((Phrase(text),))
+    return found
 
 
 def _heading(limit: Words) -> str:

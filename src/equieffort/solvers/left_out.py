@@ -73,17 +73,17 @@ def _codes(quick: Solver, problem: RecourseProblem, people: Floats) -> Any:
 
 def _sentence(problem: RecourseProblem, names: list[str], everything: list[str], code: int, unsure: bool) -> str:
     if names:
-        return f"No allowed action leads to the favourable decision; there would be one without: {'; '.join(names)}."
+        return f"There would be an action without: {'; '.join(names)}."
     if code in (FOUND, TIE):
         together = "; ".join(everything)
-        how = "without all of these there would be one" if unsure else "several limits stop it together"
-        return f"No allowed action leads to the favourable decision; {how}: {together}."
+        how = "There would be an action without all of these" if unsure else "Several limits stop every action together"
+        return f"{how}: {together}."
     if code == NONE:
         held = [repr(name) for name in _below(problem) if name in problem.schema.protected_columns]
         kept = f" while {' and '.join(held)} must not move" if held else ""
         what = "Nothing that the actionable features can become, within or beyond their limits, changes the decision"
         return f"{what}{kept}."
-    return "No allowed action leads to the favourable decision; without limits none was found soon either."
+    return "Without any limit no action was found soon either."
 
 
 def _left_out(problem: RecourseProblem) -> tuple[list[_LeftOut], RecourseProblem]:
