@@ -283,7 +283,7 @@ def _check_abductible(schema: Schema, scm: StructuralCausalModel) -> None:
             raise CausalModelError(
                 "SCM_CANNOT_ABDUCT",
                 f"Cannot abduct {node!r}: it is a category that would follow an action, and no equation says how.",
-                fix="Give it an equation for levels, Ordinal(order=[lowest, ..., highest]), declare it immutable, "
+                fix="Give it an equation for levels, Ordinal(order=[...]), declare it immutable, "
                 "remove the edges into it, or code it as a number.",
             )
 

@@ -73,7 +73,7 @@ WORDS: tuple[tuple[str, str], ...] = (
     ),
     (r"give Ordinal\(order=\[\.\.\.\]\)", f"write {ORDINAL} for it under graph.equations"),
     (
-        r"Give it an equation for levels, Ordinal\(order=\[lowest, \.\.\., highest\]\)",
+        r"Give it an equation for levels, Ordinal\(order=\[\.\.\.\]\)",
         f"Give it an equation for levels under graph.equations: {ORDINAL}",
     ),
     (
