@@ -122,6 +122,17 @@ def test_an_instance_on_which_presolving_loses_the_optimum():
     assert row.cost == case.weights["c0"][0]
 
 
+@pytest.mark.parametrize(("seed", "person"), [(200_048, 0), (200_103, 1)])
+def test_a_point_on_the_threshold_of_a_single_tree_excludes_nothing(seed, person):
+    """Whole steps lead onto the threshold itself, where the label stays; one step further it turns."""
+    case = oracles_trees.random_case(oracles_trees.rng_of("steps", seed), "steps")
+    least = oracles_trees.least_cost(case, case.people.iloc[person].to_dict())
+    row = ee.solve(oracles_trees.problem_of(case), case.people.iloc[:2], solver=PROGRAMS).frame().iloc[person]
+    assert row.status in ("optimal", "feasible", "unknown")
+    assert row.bound <= least + NEAR
+    assert least < np.inf
+
+
 @pytest.mark.verify
 @pytest.mark.parametrize("block", range(1000 // BLOCK))
 @pytest.mark.parametrize("family", oracles_trees.FAMILIES)

@@ -40,6 +40,8 @@ class Model:
     """By actionable category: a switch a level."""
     leaves: dict[int, int] = field(default_factory=dict)
     """By leaf of a tree: the variable that is 1 when the person falls into it."""
+    only: set[int] = field(default_factory=set)
+    """The leaves of trees in which the person can fall into no other."""
     decrees: list[tuple[int, float, int]] = field(default_factory=list)
     """(column, threshold, switch that is 1 at or below it)."""
     is_cut: bool = False

@@ -212,9 +212,10 @@ class Search:
             if refused is not None:
                 # One leaf of every tree: all who fall into these leaves have the same label.
                 leaves = leaf_switches(model, self.problem.view, refused)  # type: ignore[arg-type]
-                program.exclude(leaves, np.ones(len(program.lower)))
-                if all(answer.point[v] > 0.5 for v in leaves):
-                    continue
+                if leaves:
+                    program.exclude(leaves, np.ones(len(program.lower)))
+                    if all(answer.point[v] > 0.5 for v in leaves):
+                        continue
             switches = program.switches
             if program.counts or not switches:
                 self._surer(model)

@@ -56,6 +56,7 @@ class _Trees:
             values = view.values[list(found)]
             size = size + np.abs(values).max(axis=0)
             if usable is None and len(found) == 1:
+                self.model.only.update(found)
                 margins = [form.plus(Form({}, float(value))) for form, value in zip(margins, values[0], strict=True)]
                 continue
             program.row(Form(dict.fromkeys(found.values(), 1.0)), 1.0, 1.0)
@@ -189,5 +190,11 @@ class _Trees:
 
 
 def leaf_switches(model: Model, view: TreeView, moved: Floats) -> list[int]:
-    """The variables of the leaves that a person falls into, of trees in which there is a choice."""
-    return [model.leaves[leaf] for leaf in view.leaves(moved)[0].tolist() if leaf in model.leaves]
+    """The variables of the leaves that a person falls into, of trees in which there is a choice.
+
+    None at all if the program does not have one of these leaves: then its own point lies elsewhere.
+    """
+    own = view.leaves(moved)[0].tolist()
+    if any(leaf not in model.leaves and leaf not in model.only for leaf in own):
+        return []
+    return [model.leaves[leaf] for leaf in own if leaf in model.leaves]
