@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-import multiprocessing
+import os
 import warnings
 from dataclasses import replace
 
@@ -18,7 +18,7 @@ from tests.oracles_trees import FAMILIES, compare, least_cost, problem_of, rando
 import equieffort as ee
 from equieffort.cost import BoundCost
 from equieffort.errors import EquieffortWarning, ParameterError
-from equieffort.solvers import tree_world
+from equieffort.solvers import threads, tree_world
 
 SOLVER = ee.BranchAndBound(time_limit=None)
 CASES, BLOCK = 50, 25
@@ -210,18 +210,12 @@ def test_an_interruption_stops_the_search_and_is_passed_on(monkeypatch):
         solved(problem, frame, SOLVER)
 
 
-@pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="nothing forks here")
-def test_a_forked_process_has_threads_of_its_own():
-    """Threads are kept between searches, and a fork has none of its parent's."""
-    frame, problem = audited(RandomForestClassifier(5, random_state=0), {"age": "actionable", "income": "actionable"})
-    here = solved(problem, frame)
-    assert (here.status == "optimal").any()
-    with warnings.catch_warnings():
-        # Newer Pythons warn of forks beside threads, which is what is tried here.
-        warnings.simplefilter("ignore", DeprecationWarning)
-        with multiprocessing.get_context("fork").Pool(1) as pool:
-            there = pool.apply_async(solved, (problem, frame)).get(timeout=300)
-    pd.testing.assert_frame_equal(there, here)
+def test_threads_are_kept_but_not_by_a_forked_process(monkeypatch):
+    """A fork has none of its parent's threads; waiting for them would take forever."""
+    here = threads.pool()
+    assert threads.pool() is here
+    monkeypatch.setattr(os, "getpid", lambda: -1)
+    assert threads.pool() is not here
 
 
 def test_rows_do_not_depend_on_the_batch_or_the_threads():
