@@ -75,8 +75,6 @@ class BranchAndBound(Solver):
             return "The classifier is no sum of trees and no network."
         if not isinstance(problem.cost, LinearCost | PiecewiseCost):
             return "The cost is neither linear nor piecewise linear in each change."
-        if isinstance(problem.cost, PiecewiseCost) and (problem.cost.tails < 0).any():
-            return "The cost falls beyond its knots."
         try:
             tree_world(problem)
         except NotLinear as reason:
