@@ -25,6 +25,7 @@ bench: $(STAMP)
 	$(BIN)/python benchmarks/run.py
 	$(BIN)/python benchmarks/command_line.py
 	$(BIN)/python benchmarks/certificates.py
+	$(BIN)/python benchmarks/compilation.py
 	$(BIN)/python benchmarks/search.py
 	$(BIN)/python benchmarks/worlds.py
 

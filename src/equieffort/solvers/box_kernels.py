@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import numba
 import numpy as np
 
+from equieffort.solvers.compiled import inner
 from equieffort.solvers.curve_kernels import Curves, cost_at, cut_to, slope_below
 from equieffort.solvers.simplex_kernels import EMPTY, SOLVED, UNSURE, dual_simplex
 
@@ -66,7 +66,7 @@ class Space(NamedTuple):
     base: Any
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)
+@inner
 def make_space(actions: int, followers: int) -> Space:
     """Room for two columns an action and a row a follower."""
     n, m = max(2 * actions, 1), max(followers, 1)
@@ -77,7 +77,7 @@ def make_space(actions: int, followers: int) -> Space:
     )  # fmt: skip
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)
+@inner
 def cost_of(person: Person, curves: Curves, z: Any) -> float:
     """What setting these values costs."""
     total = 0.0
@@ -90,7 +90,7 @@ def cost_of(person: Person, curves: Curves, z: Any) -> float:
     return total
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)
+@inner
 def reach(person: Person, low: Any, high: Any, track: int) -> tuple[float, float, float]:
     """The range of a follower over a box, and how far rounding may carry it."""
     least = most = person.start[track]
@@ -114,7 +114,7 @@ def reach(person: Person, low: Any, high: Any, track: int) -> tuple[float, float
     return least - give, most + give, give
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)
+@inner
 def contract(
     person: Person, curves: Curves, budget: float, low: Any, high: Any, decree_low: Any, decree_high: Any
 ) -> bool:
@@ -194,7 +194,7 @@ def contract(
     return True
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)
+@inner
 def _other_end(
     person: Person, low: Any, high: Any, track: int, skip: int, end: float, give: float, upper: bool
 ) -> float:
@@ -209,7 +209,7 @@ def _other_end(
     return end - total - give if upper else end - total + give
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)
+@inner
 def cell_of(
     person: Person, low: Any, high: Any, decree_low: Any, decree_high: Any, actions: Any, set_: Any, cell_low: Any,
     cell_high: Any,
@@ -228,7 +228,7 @@ def cell_of(
         cell_low[track], cell_high[track] = min(least, most), max(least, most)
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)
+@inner
 def cheapest(
     person: Person, curves: Curves, low: Any, high: Any, row_low: Any, row_high: Any, z: Any, space: Space
 ) -> tuple[int, float]:
@@ -313,7 +313,7 @@ def cheapest(
     return (SOLVED if state == SOLVED else UNSURE), total + value
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)
+@inner
 def change_to(fact: float, z: float, low: float, high: float) -> float:
     """The change that leads from the fact into [low, high] next to z, in floating point; NaN if there is none."""
     change = z - fact

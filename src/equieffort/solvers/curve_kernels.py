@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import numba
 import numpy as np
+
+from equieffort.cost import PiecewiseCost
+from equieffort.solvers.compiled import entry, inner
 
 
 class Curves(NamedTuple):
@@ -29,7 +31,24 @@ def straight() -> Curves:
     return Curves(False, np.zeros((1, 2)), np.zeros((0, 0, 3), dtype=np.int64), np.zeros((0, 2)))
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)
+def curves_of(cost: PiecewiseCost, facts: Any) -> Curves:
+    """The curves of people's actions; those with the same fact share theirs."""
+    places = np.zeros((*facts.shape, 3), dtype=np.int64)
+    points, size = [np.zeros((1, 2))], 1
+    for j in range(facts.shape[1]):
+        own, which = np.unique(facts[:, j], return_inverse=True)
+        rows = np.empty((len(own), 3), dtype=np.int64)
+        for row, fact in enumerate(own.tolist()):
+            values, costs = cost.curve(j, fact)
+            rows[row] = size, size + len(values) - 1, size + int(np.searchsorted(values, fact))
+            points.append(np.column_stack([values, costs]))
+            size += len(values)
+        places[:, j] = rows[which.reshape(-1)]
+    # A copy: an array that may not be written would be another type, and compiled anew.
+    return Curves(True, np.concatenate(points), places, np.array(cost.tails, dtype=np.float64, order="C"))
+
+
+@inner
 def _part(points: Any, first: int, last: int, value: float) -> int:
     """The knot at which the straight part around a value begins; the value lies between the first and the last."""
     a, b = first, last
@@ -42,7 +61,7 @@ def _part(points: Any, first: int, last: int, value: float) -> int:
     return a
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)
+@inner
 def cost_at(curves: Curves, i: int, j: int, value: float) -> float:
     """What it costs person i to set action j to a value, computed as `PiecewiseCost` does."""
     points, first, last = curves.points, curves.places[i, j, 0], curves.places[i, j, 1]
@@ -57,14 +76,14 @@ def cost_at(curves: Curves, i: int, j: int, value: float) -> float:
     return slope * (value - points[a, 0]) + points[a, 1]
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@entry
 def costs_at(curves: Curves, j: int, values: Any, costs: Any) -> None:
     """What it costs each person to set action j to their value."""
     for i in range(values.shape[0]):
         costs[i] = cost_at(curves, i, j, values[i])
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)
+@inner
 def farthest(curves: Curves, i: int, j: int, side: int, budget: float) -> float:
     """The last value to one side (1, -1) of the fact that a budget pays for, rounded outwards."""
     points, zero = curves.points, curves.places[i, j, 2]
@@ -88,7 +107,7 @@ def farthest(curves: Curves, i: int, j: int, side: int, budget: float) -> float:
     return value + side * 1e-15 * (abs(value) + way)
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)
+@inner
 def cut_to(curves: Curves, i: int, fact: Any, budget: float, low: Any, high: Any) -> bool:
     """Tighten a box to what a budget pays for, in place; False if it pays for nothing there."""
     least = 0.0
@@ -109,7 +128,7 @@ def cut_to(curves: Curves, i: int, fact: Any, budget: float, low: Any, high: Any
     return True
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)
+@inner
 def slope_below(curves: Curves, i: int, j: int, near: float, far: float) -> float:
     """The steepest line through the cost at `near`, the end next to the fact, that stays below the cost up to `far`."""
     points, first, last = curves.points, curves.places[i, j, 0], curves.places[i, j, 1]
@@ -134,7 +153,7 @@ def slope_below(curves: Curves, i: int, j: int, near: float, far: float) -> floa
     return max(best, 0.0)
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)
+@inner
 def nearest_knot(curves: Curves, i: int, j: int, low: float, high: float, value: float) -> float:
     """The knot strictly between two ends that is nearest to a value there; NaN if there is none."""
     points, first, last = curves.points, curves.places[i, j, 0], curves.places[i, j, 1]
@@ -147,7 +166,7 @@ def nearest_knot(curves: Curves, i: int, j: int, low: float, high: float, value:
     return best
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)
+@inner
 def most_underpaid(curves: Curves, i: int, fact: Any, low: Any, high: Any, z: Any) -> tuple[int, float, float]:
     """The action whose cost lies furthest above the line that it was charged by: (action or -1, knot, by how much)."""
     best, most, cut = -1, 0.0, 0.0

@@ -8,23 +8,24 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba
 import numpy as np
 
+from equieffort.solvers.compiled import inner
 
-@numba.njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)
+
+@inner
 def _before(keys: Any, turns: Any, a: int, b: int) -> bool:
     return keys[a] < keys[b] or (keys[a] == keys[b] and turns[a] < turns[b])
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)
+@inner
 def _swap(keys: Any, turns: Any, ids: Any, a: int, b: int) -> None:
     keys[a], keys[b] = keys[b], keys[a]
     turns[a], turns[b] = turns[b], turns[a]
     ids[a], ids[b] = ids[b], ids[a]
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)
+@inner
 def heap_push(keys: Any, turns: Any, ids: Any, size: int, key: float, turn: int, node: int) -> int:
     """Add a node; returns the new size. The arrays must have room."""
     at = size
@@ -38,7 +39,7 @@ def heap_push(keys: Any, turns: Any, ids: Any, size: int, key: float, turn: int,
     return size + 1
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)
+@inner
 def heap_pop(keys: Any, turns: Any, ids: Any, size: int) -> int:
     """Move the first node behind the last: it is found at position size - 1, the new size."""
     size -= 1
@@ -55,7 +56,7 @@ def heap_pop(keys: Any, turns: Any, ids: Any, size: int) -> int:
         at = least
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)
+@inner
 def grown(array: Any) -> Any:
     """The same rows in an array twice as long."""
     larger = np.empty((2 * array.shape[0], array.shape[1]), dtype=array.dtype)
@@ -65,7 +66,7 @@ def grown(array: Any) -> Any:
     return larger
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)
+@inner
 def grown_list(array: Any) -> Any:
     """The same numbers in an array twice as long."""
     larger = np.empty(2 * array.shape[0], dtype=array.dtype)

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba
-
+from equieffort.solvers.compiled import inner
 from equieffort.solvers.network_value_kernels import clear, copy
 
 
-@numba.njit(cache=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@inner
 def _lines(work: Any, t: int, width: int) -> None:
     """The lines above and below each ReLU of a layer."""
     for i in range(width):
@@ -28,7 +27,7 @@ def _lines(work: Any, t: int, width: int) -> None:
             work.floor[t, i] = 1.0 if high > -low else 0.0
 
 
-@numba.njit(cache=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@inner
 def _plane(net: Any, group: int, start: Any, t: int, i: int, sign: float, work: Any, out: Any) -> float:
     """A plane above sign * (output i of layer t): its coefficients go to `out`, its constant is returned."""
     here, there = work.coef[0], work.coef[1]
@@ -65,7 +64,7 @@ def _plane(net: Any, group: int, start: Any, t: int, i: int, sign: float, work: 
     return const
 
 
-@numba.njit(cache=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@inner
 def _highest(plane: Any, const: float, low: Any, high: Any) -> float:
     total = const
     for j in range(plane.shape[0]):
@@ -73,7 +72,7 @@ def _highest(plane: Any, const: float, low: Any, high: Any) -> float:
     return total
 
 
-@numba.njit(cache=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@inner
 def _ranges(net: Any, work: Any, t: int) -> None:
     """What a layer's outputs can be, and their sizes, by the ranges of its inputs alone."""
     width = net.widths[t]
@@ -90,7 +89,7 @@ def _ranges(net: Any, work: Any, t: int) -> None:
             size[i] += (rises[i] - falls[i]) * large
 
 
-@numba.njit(cache=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@inner
 def _second_layer(net: Any, group: int, start: Any, low: Any, high: Any, work: Any) -> None:
     """Planes above and below all outputs of the second layer at once, and what these leave of the ranges."""
     width, actions = net.widths[1], low.shape[0]
@@ -128,7 +127,7 @@ def _second_layer(net: Any, group: int, start: Any, low: Any, high: Any, work: A
         work.low[1, i], work.high[1, i] = least, most
 
 
-@numba.njit(cache=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@inner
 def raise_planes(
     net: Any, group: int, start: Any, start_size: Any, low: Any, high: Any, members: Any, work: Any, spare: Any
 ) -> None:
@@ -181,7 +180,7 @@ def raise_planes(
         work.blur[m] = net.relative_error * work.size[last, m]
 
 
-@numba.njit(cache=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@inner
 def blame(net: Any, group: int, start: Any, margin: int, low: Any, high: Any, work: Any, score: Any) -> None:
     """How much each action's width has to do with the looseness of a margin's plane, most of all at the point looked at
     last."""

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import numba
 import numpy as np
 
+from equieffort.solvers.compiled import inner, pasted
+from equieffort.solvers.curve_kernels import cost_at, cut_to, most_underpaid
 from equieffort.solvers.network_bounds_kernels import blame, raise_planes
 from equieffort.solvers.network_limit_kernels import (
     broken_clause,
     choose_atom,
-    cut_to,
     fit_rows,
     is_allowed,
     nearest_atom,
@@ -28,9 +28,6 @@ from equieffort.solvers.network_limit_kernels import (
 from equieffort.solvers.network_program_kernels import (
     IMPOSSIBLE,
     cheapest,
-    most_underpaid,
-    nearest_knot,
-    price_of,
     total_price,
 )
 from equieffort.solvers.network_value_kernels import copy, gradient_at, look_at
@@ -55,7 +52,7 @@ class Best(NamedTuple):
     thin: Any
 
 
-@numba.njit(cache=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@inner
 def _agrees(net: Any, world: Any, roots: Any, r: int, point: Any, sure: float, work: Any) -> bool:
     """Whether the network's margins at a point reach what is needed with `sure` times its rounding to spare."""
     group, last = roots.group[r], net.widths.shape[0] - 1
@@ -66,7 +63,7 @@ def _agrees(net: Any, world: Any, roots: Any, r: int, point: Any, sure: float, w
     return True
 
 
-@numba.njit(cache=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@inner
 def keep(
     net: Any, world: Any, roots: Any, prices: Any, r: int, point: Any, sure: float, work: Any, room: Any, best: Any
 ) -> bool:  # fmt: skip
@@ -81,7 +78,7 @@ def keep(
     return True
 
 
-@numba.njit(cache=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True, inline="always")
+@pasted
 def local_search(
     net: Any, world: Any, roots: Any, prices: Any, r: int, low: Any, high: Any, sure: float, work: Any, table: Any,
     room: Any, best: Any,
@@ -132,7 +129,7 @@ def local_search(
             ahead *= 4.0
 
 
-@numba.njit(cache=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True, inline="always")
+@pasted
 def look_into(
     net: Any, world: Any, roots: Any, prices: Any, r: int, low: Any, high: Any, sure: float, gap: float, found: bool,
     forgive: bool, work: Any, table: Any, room: Any, best: Any,
@@ -144,7 +141,7 @@ def look_into(
     group, last = roots.group[r], net.widths.shape[0] - 1
     members, whole = world.members[roots.goal[r]], world.whole[group]
     k, price = low.shape[0], roots.price[r]
-    if not cut_to(prices, best.cost[0] - price, low, high) or not round_inwards(low, high, whole):
+    if not cut_to(prices, 0, room.still, best.cost[0] - price, low, high) or not round_inwards(low, high, whole):
         return CLOSED, 0.0, -1, 0.0
     for j in range(k):
         if not (np.isfinite(low[j]) and np.isfinite(high[j])):
@@ -245,7 +242,7 @@ def look_into(
     return _where(net, world, roots, prices, r, low, high, bound, worst, work, room)
 
 
-@numba.njit(cache=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@inner
 def _where(
     net: Any, world: Any, roots: Any, prices: Any, r: int, low: Any, high: Any, bound: float, worst: int,
     work: Any, room: Any,
@@ -271,8 +268,8 @@ def _where(
             # The planes are flat and do not say: the widest action, by cost.
             widest = 0.0
             for g in range(k):
-                wide = price_of(prices, g, high[g]) if high[g] > 0.0 else -price_of(prices, g, high[g])
-                wide += price_of(prices, g, low[g]) if low[g] < 0.0 else -price_of(prices, g, low[g])
+                wide = cost_at(prices, 0, g, high[g]) if high[g] > 0.0 else -cost_at(prices, 0, g, high[g])
+                wide += cost_at(prices, 0, g, low[g]) if low[g] < 0.0 else -cost_at(prices, 0, g, low[g])
                 if high[g] > low[g] and (j < 0 or wide > widest):
                     j, widest = g, wide
         if j >= 0:
@@ -291,8 +288,7 @@ def _where(
     if j >= 0:
         return OPEN, bound, j, np.floor(point[j])
     # A cost that bends inside the box was charged too little: cut where it bends.
-    j = most_underpaid(prices, low, high, point)
+    j, knot, _ = most_underpaid(prices, 0, room.still, low, high, point)
     if j >= 0 and roots.price[r] + total_price(prices, point) > bound + 1e-12 * (1.0 + bound):
-        knot = nearest_knot(prices, j, low[j], high[j], point[j])
         return OPEN, bound, j, np.floor(knot) if whole[j] else knot
     return THIN, bound, -1, 0.0

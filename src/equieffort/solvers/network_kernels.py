@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba
 import numpy as np
 
+from equieffort.solvers.compiled import entry, inner
+from equieffort.solvers.curve_kernels import cost_at, cut_to
 from equieffort.solvers.heap_kernels import grown, grown_list, heap_pop, heap_push
 from equieffort.solvers.network_box_kernels import ENDLESS, OPEN, THIN, Best, keep, local_search, look_into
-from equieffort.solvers.network_limit_kernels import Room, choose_atom, cut_to, is_allowed, open_root, round_inwards
-from equieffort.solvers.network_program_kernels import make_table, price_of, total_price
+from equieffort.solvers.network_limit_kernels import Room, choose_atom, is_allowed, open_root, round_inwards
+from equieffort.solvers.network_program_kernels import make_table, total_price
 from equieffort.solvers.network_value_kernels import clear, copy, gradient_at, look_at, make_work, reaches
 
 DONE, NODES, TIME = 0, 1, 2
@@ -25,7 +26,7 @@ FAR, FAR_NODES = 5, 10_000
 """From this budget on, more than a hundred times what slopes promised, only so many boxes are spent in all."""
 
 
-@numba.njit(cache=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@inner
 def _dearest(roots: Any, prices: Any) -> float:
     """What the most expensive action costs that any limit allows."""
     most = 0.0
@@ -35,13 +36,13 @@ def _dearest(roots: Any, prices: Any) -> float:
             for end in (roots.low[r, j], roots.high[r, j]):
                 if not np.isfinite(end):
                     return np.inf
-            total += max(price_of(prices, j, roots.low[r, j]), price_of(prices, j, roots.high[r, j]))
+            total += max(cost_at(prices, 0, j, roots.low[r, j]), cost_at(prices, 0, j, roots.high[r, j]))
         most = max(most, total)
     # A little more, so that nothing is dropped for costing as much as that.
     return most * (1.0 + 1e-6) + 1e-9
 
 
-@numba.njit(cache=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@inner
 def _first_budget(net: Any, world: Any, roots: Any, prices: Any, dearest: float, work: Any, room: Any) -> float:
     """What the first plausible action costs, judged by the slopes at the fact."""
     last, best = net.widths.shape[0] - 1, np.inf
@@ -68,7 +69,7 @@ def _first_budget(net: Any, world: Any, roots: Any, prices: Any, dearest: float,
     return min(1.5 * best, dearest)
 
 
-@numba.njit(cache=True, error_model="numpy", nogil=True, no_cfunc_wrapper=True)
+@entry
 def search(
     net: Any, world: Any, roots: Any, prices: Any, sure: float, forgive: bool, gap: float, most_nodes: int, stop: Any,
     change: Any,
@@ -83,7 +84,7 @@ def search(
     table = make_table(k, many)
     room = Room(
         np.zeros((many, k)), np.zeros(many), np.zeros(many), np.zeros(k), np.zeros(k), np.zeros(k), np.zeros(many),
-        np.zeros(m), np.zeros(m),
+        np.zeros(m), np.zeros(m), np.zeros(k),
     )  # fmt: skip
     best = Best(np.full(3, np.inf), np.zeros(k), np.full(2, -1, dtype=np.int64), np.zeros(k))
     alive = np.zeros(roots.group.shape[0], dtype=np.bool_)
@@ -106,7 +107,9 @@ def search(
             tried += 1
             open_root(roots, r, low, high, room)
             reach = min(best.cost[0], min(dearest, 1024.0 * budget)) - roots.price[r]
-            if cut_to(prices, reach, low, high) and round_inwards(low, high, world.whole[roots.group[r]]):
+            if cut_to(prices, 0, room.still, reach, low, high) and round_inwards(
+                low, high, world.whole[roots.group[r]]
+            ):
                 local_search(net, world, roots, prices, r, low, high, sure, work, table, room, best)
 
     nodes, found, proven, ended = 0, best.root[0] >= 0, 0.0, DONE
@@ -124,7 +127,8 @@ def search(
             far = nodes + FAR_NODES
         count, spares, used = 0, 0, 0
         queue: Any = np.int64(0)
-        node, child, children, j = -1, 0, 2, 0
+        node: Any = -1
+        child, children, j = 0, 2, 0
         while True:
             # First the roots, then the parts of the best box: two halves, or one for each atom of a clause.
             if queue < alive.shape[0]:

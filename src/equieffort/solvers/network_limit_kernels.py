@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import numba
 import numpy as np
 
-from equieffort.solvers.network_program_kernels import farthest, price_of
+from equieffort.solvers.compiled import inner
 from equieffort.solvers.network_value_kernels import copy
 
 
@@ -67,9 +66,11 @@ class Room(NamedTuple):
     floor: Any
     """(row): the decrees of the box that is looked at."""
     roof: Any
+    still: Any
+    """(action): no change, where costs begin."""
 
 
-@numba.njit(cache=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@inner
 def open_root(roots: Any, r: int, low: Any, high: Any, room: Any) -> None:
     """The box and the decrees of a way to act."""
     copy(roots.low[r], low)
@@ -78,7 +79,7 @@ def open_root(roots: Any, r: int, low: Any, high: Any, room: Any) -> None:
     copy(roots.row_high[r], room.roof)
 
 
-@numba.njit(cache=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@inner
 def _at(row: Any, point: Any) -> float:
     total = 0.0
     for j in range(point.shape[0]):
@@ -86,7 +87,7 @@ def _at(row: Any, point: Any) -> float:
     return total
 
 
-@numba.njit(cache=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@inner
 def _span(row: Any, low: Any, high: Any) -> tuple[float, float]:
     """The least and the largest that a row can be in a box."""
     least, most = 0.0, 0.0
@@ -98,7 +99,7 @@ def _span(row: Any, low: Any, high: Any) -> tuple[float, float]:
     return least, most
 
 
-@numba.njit(cache=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@inner
 def is_allowed(world: Any, roots: Any, r: int, point: Any, room: Any) -> bool:
     """Whether whole numbers are whole, rows keep the decrees and clauses hold."""
     group = roots.group[r]
@@ -112,7 +113,7 @@ def is_allowed(world: Any, roots: Any, r: int, point: Any, room: Any) -> bool:
     return broken_clause(world, roots, r, point, room) < 0
 
 
-@numba.njit(cache=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@inner
 def broken_clause(world: Any, roots: Any, r: int, point: Any, room: Any) -> int:
     """The first clause that a point does not keep and that no decree has settled, or -1."""
     group = roots.group[r]
@@ -134,7 +135,7 @@ def broken_clause(world: Any, roots: Any, r: int, point: Any, room: Any) -> int:
     return -1
 
 
-@numba.njit(cache=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@inner
 def choose_atom(world: Any, roots: Any, r: int, atom: int, room: Any) -> bool:
     """Make an atom a decree; False if it cannot hold."""
     least, most, i = roots.atom_low[r, atom], roots.atom_high[r, atom], world.atom_rows[roots.group[r], atom]
@@ -145,7 +146,7 @@ def choose_atom(world: Any, roots: Any, r: int, atom: int, room: Any) -> bool:
     return room.floor[i] <= room.roof[i] + roots.row_give[r, i]
 
 
-@numba.njit(cache=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@inner
 def nearest_atom(world: Any, roots: Any, prices: Any, r: int, clause: int, point: Any) -> int:
     """The atom of a clause that is cheapest to reach from a point, judged by the best single action; -1 if none is."""
     group, cheapest = roots.group[r], np.inf
@@ -165,7 +166,7 @@ def nearest_atom(world: Any, roots: Any, prices: Any, r: int, clause: int, point
     return best
 
 
-@numba.njit(cache=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@inner
 def settle_clauses(world: Any, roots: Any, r: int, low: Any, high: Any, room: Any) -> bool:
     """Where one atom of a clause is left that can hold in a box, it becomes a decree; False if none is."""
     group = roots.group[r]
@@ -194,7 +195,7 @@ def settle_clauses(world: Any, roots: Any, r: int, low: Any, high: Any, room: An
     return True
 
 
-@numba.njit(cache=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@inner
 def fit_rows(world: Any, roots: Any, r: int, low: Any, high: Any, room: Any, first: int) -> int:
     """The rows whose decrees a box may break, after the margins'; returns how many rows there are then."""
     group = roots.group[r]
@@ -209,7 +210,7 @@ def fit_rows(world: Any, roots: Any, r: int, low: Any, high: Any, room: Any, fir
     return first
 
 
-@numba.njit(cache=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@inner
 def round_inwards(low: Any, high: Any, whole: Any) -> bool:
     """Ends of whole numbers become whole; False if nothing is left."""
     for j in range(low.shape[0]):
@@ -223,7 +224,7 @@ def round_inwards(low: Any, high: Any, whole: Any) -> bool:
     return True
 
 
-@numba.njit(cache=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@inner
 def round_point(point: Any, whole: Any, slopes: Any, low: Any, high: Any) -> None:
     """Whole numbers become whole: those that nearly are, the nearest; the others up the slope."""
     for j in range(point.shape[0]):
@@ -234,29 +235,7 @@ def round_point(point: Any, whole: Any, slopes: Any, low: Any, high: Any) -> Non
             point[j] = min(max(near, low[j]), high[j])
 
 
-@numba.njit(cache=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
-def cut_to(prices: Any, budget: float, low: Any, high: Any) -> bool:
-    """Cut a box to what a budget can pay for; False if nothing is left."""
-    spent = 0.0
-    for j in range(low.shape[0]):
-        near = max(low[j], 0.0) + min(high[j], 0.0)
-        if near != 0.0:
-            spent += price_of(prices, j, near)
-    left = budget - spent
-    if left < -1e-12 * (1.0 + budget):
-        return False
-    left = max(left, 0.0)
-    for j in range(low.shape[0]):
-        near = max(low[j], 0.0) + min(high[j], 0.0)
-        own = price_of(prices, j, near) if near != 0.0 else 0.0
-        if high[j] > 0.0:
-            high[j] = max(min(high[j], farthest(prices, j, np.int64(1), own + left)), low[j])
-        if low[j] < 0.0:
-            low[j] = min(max(low[j], farthest(prices, j, np.int64(-1), own + left)), high[j])
-    return True
-
-
-@numba.njit(cache=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@inner
 def tighten(rows: Any, row_low: Any, row_high: Any, count: int, low: Any, high: Any) -> bool:
     """Drop the ends of a box where a row cannot be met; False if it can be met nowhere."""
     for i in range(count):

@@ -1,4 +1,4 @@
-"""Small linear programs over a box of changes, and what changes cost.
+"""Small linear programs over a box of changes, whose prices are one person's curves of cost around no change.
 
 The program is solved by the dual simplex method with bounded columns. Every change starts at the end of its range that
 is nearest to zero, where no price is negative, so each step's cost is a lower bound whether or not it is the last.
@@ -10,25 +10,14 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import numba
 import numpy as np
+
+from equieffort.solvers.compiled import inner
+from equieffort.solvers.curve_kernels import cost_at, slope_below
 
 SOLVED, IMPOSSIBLE, STOPPED = 0, 1, 2
 TINY = 1e-11
 """Entries of the scaled table below this are not divided by."""
-
-
-class Prices(NamedTuple):
-    """What each action costs one person: linear between knots of change, and beyond them by `tails`."""
-
-    knots: Any
-    """(action, knot), rising; zero is among them."""
-    heights: Any
-    counts: Any
-    zeros: Any
-    """Which knot is zero."""
-    tails: Any
-    """(action, 2): a unit below the first knot, and above the last."""
 
 
 class Table(NamedTuple):
@@ -49,7 +38,7 @@ class Table(NamedTuple):
     flipped: Any
 
 
-@numba.njit(cache=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@inner
 def make_table(actions: int, rows: int) -> Any:
     """Room for so many actions and rows."""
     n = 2 * actions
@@ -60,98 +49,17 @@ def make_table(actions: int, rows: int) -> Any:
     )  # fmt: skip
 
 
-@numba.njit(cache=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
-def price_of(prices: Any, j: int, change: float) -> float:
-    """The cost of one change."""
-    count = prices.counts[j]
-    first, last = prices.knots[j, 0], prices.knots[j, count - 1]
-    if change <= first:
-        return prices.heights[j, 0] + prices.tails[j, 0] * (first - change)
-    if change >= last:
-        return prices.heights[j, count - 1] + prices.tails[j, 1] * (change - last)
-    a, b = 0, count - 1
-    while b - a > 1:
-        middle = (a + b) // 2
-        if prices.knots[j, middle] <= change:
-            a = middle
-        else:
-            b = middle
-    share = (change - prices.knots[j, a]) / (prices.knots[j, b] - prices.knots[j, a])
-    return prices.heights[j, a] + share * (prices.heights[j, b] - prices.heights[j, a])
-
-
-@numba.njit(cache=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@inner
 def total_price(prices: Any, change: Any) -> float:
     """The cost of all changes."""
     total = 0.0
     for j in range(change.shape[0]):
         if change[j] != 0.0:
-            total += price_of(prices, j, change[j])
+            total += cost_at(prices, 0, j, change[j])
     return total
 
 
-@numba.njit(cache=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
-def farthest(prices: Any, j: int, side: int, budget: float) -> float:
-    """How far one can go to one side (+1, -1) for a budget; the change itself, never too near."""
-    count = prices.counts[j]
-    k = prices.zeros[j]
-    while 0 <= k + side < count and prices.heights[j, k + side] <= budget:
-        k += side
-    at, left = prices.knots[j, k], budget - prices.heights[j, k]
-    if 0 <= k + side < count:
-        rise = prices.heights[j, k + side] - prices.heights[j, k]
-        reach = at + (prices.knots[j, k + side] - at) * min(1.0, left / rise)
-    else:
-        tail = prices.tails[j, 1 if side > 0 else 0]
-        reach = at + side * (left / tail) if tail > 0.0 else side * np.inf
-    return reach + side * 1e-12 * abs(reach)
-
-
-@numba.njit(cache=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
-def _slope_below(prices: Any, j: int, near: float, far: float) -> float:
-    """The steepest line through the cost at `near` that stays below the cost up to `far`."""
-    base = price_of(prices, j, near)
-    if far == near:
-        return 0.0
-    if np.isfinite(far):
-        best = (price_of(prices, j, far) - base) / abs(far - near)
-    else:
-        best = prices.tails[j, 1 if far > 0 else 0]
-    for k in range(prices.counts[j]):
-        knot = prices.knots[j, k]
-        if (near < knot < far) or (far < knot < near):
-            best = min(best, (prices.heights[j, k] - base) / abs(knot - near))
-    return max(best, 0.0)
-
-
-@numba.njit(cache=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
-def most_underpaid(prices: Any, low: Any, high: Any, point: Any) -> int:
-    """The action whose cost lies farthest above the line it was charged by; -1 if none does."""
-    best: Any = np.int64(-1)
-    most = 0.0
-    for j in range(low.shape[0]):
-        if prices.counts[j] > 1 and point[j] != 0.0 and low[j] < high[j]:
-            near = max(low[j], 0.0) if point[j] > 0.0 else min(high[j], 0.0)
-            far = high[j] if point[j] > 0.0 else low[j]
-            slope = _slope_below(prices, j, near, far)
-            extra = price_of(prices, j, point[j]) - price_of(prices, j, near) - slope * abs(point[j] - near)
-            if extra > most and low[j] < nearest_knot(prices, j, low[j], high[j], point[j]) < high[j]:
-                best, most = j, extra
-    return best
-
-
-@numba.njit(cache=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
-def nearest_knot(prices: Any, j: int, low: float, high: float, at: float) -> float:
-    """The bend strictly inside a range that is nearest to a point; the range's low end if there is none."""
-    best = low
-    for k in range(prices.counts[j]):
-        knot = prices.knots[j, k]
-        if low < knot < high and (best == low or abs(knot - at) < abs(best - at)):
-            best = knot
-    return best
-
-
-@numba.njit(cache=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@inner
 def cheapest(
     prices: Any, low: Any, high: Any, rows: Any, row_low: Any, row_high: Any, count: int, table: Any, out: Any
 ) -> tuple[int, float]:
@@ -192,7 +100,7 @@ def cheapest(
     return state, cost
 
 
-@numba.njit(cache=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@inner
 def _columns(prices: Any, low: Any, high: Any, table: Any) -> tuple[int, float]:
     """A column for each side of zero that each action's range has."""
     n, base = 0, 0.0
@@ -202,9 +110,9 @@ def _columns(prices: Any, low: Any, high: Any, table: Any) -> tuple[int, float]:
             far = high[j] if sign > 0 else low[j]
             if (sign > 0 and high[j] <= 0.0 and not (low[j] == 0.0 and high[j] == 0.0)) or (sign < 0 and low[j] >= 0.0):
                 continue
-            slope = _slope_below(prices, j, near, far)
+            slope = slope_below(prices, 0, j, near, far) if far != near else 0.0
             if near != 0.0:
-                base += price_of(prices, j, near) - slope * abs(near)
+                base += cost_at(prices, 0, j, near) - slope * abs(near)
             # In units of cost the columns are comparable.
             unit = 1.0 / slope if slope > 0.0 else (abs(far - near) if far != near else 1.0)
             table.feature[n], table.sign[n], table.unit[n] = j, sign, unit
@@ -214,7 +122,7 @@ def _columns(prices: Any, low: Any, high: Any, table: Any) -> tuple[int, float]:
     return n, base
 
 
-@numba.njit(cache=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@inner
 def _dual_simplex(table: Any, n: int, m: int) -> int:
     low, high = table.low, table.high
     for _ in range(40 + 8 * (n + m)):
@@ -239,7 +147,7 @@ def _dual_simplex(table: Any, n: int, m: int) -> int:
     return STOPPED
 
 
-@numba.njit(cache=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@inner
 def _most_violated(table: Any, n: int, m: int) -> tuple[int, float, bool]:
     """The basic variable farthest outside its range; all of them are computed anew."""
     leaving, worst, below = -1, 0.0, False
@@ -258,7 +166,7 @@ def _most_violated(table: Any, n: int, m: int) -> tuple[int, float, bool]:
     return leaving, worst, below
 
 
-@numba.njit(cache=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@inner
 def _flip_back(table: Any, n: int, row: int) -> None:
     for c in range(n):
         if table.flipped[c] and abs(table.entries[row, c]) >= TINY:
@@ -266,7 +174,7 @@ def _flip_back(table: Any, n: int, row: int) -> None:
             table.at[v] = table.high[v] if table.at[v] == table.low[v] else table.low[v]
 
 
-@numba.njit(cache=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@inner
 def _enter(table: Any, n: int, row: int, miss: float, below: bool) -> tuple[int, float]:
     """The column that takes the row's place; columns that may go to their other end on the way do so."""
     entries, low, high, at = table.entries, table.low, table.high, table.at
@@ -301,7 +209,7 @@ def _enter(table: Any, n: int, row: int, miss: float, below: bool) -> tuple[int,
         miss -= room
 
 
-@numba.njit(cache=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@inner
 def _pivot(table: Any, n: int, row: int, column: int, m: int, below: bool) -> None:
     entries = table.entries
     leaving, entering = table.basic[row], table.free[column]

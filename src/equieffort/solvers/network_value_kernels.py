@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import numba
 import numpy as np
+
+from equieffort.solvers.compiled import inner
 
 
 class Net(NamedTuple):
@@ -54,21 +55,21 @@ class Work(NamedTuple):
     size: Any
 
 
-@numba.njit(cache=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@inner
 def copy(source: Any, target: Any) -> None:
     """Numbers one by one: a loop compiles faster than an assignment of slices."""
     for j in range(source.shape[0]):
         target[j] = source[j]
 
 
-@numba.njit(cache=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@inner
 def clear(target: Any, count: int) -> None:
     """Zeros."""
     for j in range(count):
         target[j] = 0.0
 
 
-@numba.njit(cache=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@inner
 def make_work(net: Any) -> Any:
     """Room for a network."""
     layers, actions = net.widths.shape[0], net.first.shape[2]
@@ -84,7 +85,7 @@ def make_work(net: Any) -> Any:
     )  # fmt: skip
 
 
-@numba.njit(cache=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@inner
 def look_at(net: Any, group: int, start: Any, start_size: Any, point: Any, work: Any) -> None:
     """Values and sizes of every layer at a point."""
     layers, actions = net.widths.shape[0], point.shape[0]
@@ -107,7 +108,7 @@ def look_at(net: Any, group: int, start: Any, start_size: Any, point: Any, work:
                 size[t, i] += (net.rises[t - 1, h, i] - net.falls[t - 1, h, i]) * large
 
 
-@numba.njit(cache=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@inner
 def gradient_at(net: Any, group: int, margin: int, work: Any, out: Any) -> None:
     """How a margin changes with each action around the point looked at last."""
     here, there = work.coef[0], work.coef[1]
@@ -131,7 +132,7 @@ def gradient_at(net: Any, group: int, margin: int, work: Any, out: Any) -> None:
                 out[j] += here[i] * net.first[group, i, j]
 
 
-@numba.njit(cache=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+@inner
 def reaches(
     net: Any, group: int, start: Any, start_size: Any, low: Any, high: Any, need: Any, members: Any, work: Any
 ) -> bool:

@@ -169,25 +169,20 @@ class NetworkPeople:
         return ways
 
     def prices(self, i: int) -> Any:
-        """What each action costs one person."""
-        from equieffort.solvers.network_program_kernels import Prices
+        """What each change costs one person."""
+        from equieffort.solvers.curve_kernels import Curves, curves_of
 
-        cost, k = self.problem.cost, len(self.problem.numeric)
+        cost, facts = self.problem.cost, self.facts[i : i + 1]
         if isinstance(cost, LinearCost):
-            up, down = cost.prices(self.facts[i : i + 1])
-            zero = np.zeros((k, 1))
-            return Prices(
-                zero, zero, np.ones(k, dtype=np.int64), np.zeros(k, dtype=np.int64), np.column_stack([down[0], up[0]])
-            )
+            up, down = cost.prices(facts)
+            actions = np.arange(facts.shape[1])
+            places = np.column_stack([actions, actions, actions])[None]
+            return Curves(True, np.zeros((len(actions), 2)), places, np.column_stack([down[0], up[0]]))
         assert isinstance(cost, PiecewiseCost)
-        curves = [cost.curve(j, float(self.facts[i, j])) for j in range(k)]
-        counts = np.array([len(knots) for knots, _ in curves], dtype=np.int64)
-        knots, heights = np.zeros((2, k, int(counts.max(initial=1))))
-        zeros = np.zeros(k, dtype=np.int64)
-        for j, (values, costs) in enumerate(curves):
-            knots[j, : counts[j]], heights[j, : counts[j]] = values - self.facts[i, j], costs
-            zeros[j] = int(np.searchsorted(values, self.facts[i, j]))
-        return Prices(knots, heights, counts, zeros, np.ascontiguousarray(cost.tails, dtype=np.float64))
+        curves = curves_of(cost, facts)
+        for j, (first, last, _) in enumerate(curves.places[0]):
+            curves.points[first : last + 1, 0] -= facts[0, j]
+        return curves
 
 
 def _first_layer(view: NetworkView, matrix: Floats) -> tuple[Floats, Floats]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import numba
 import numpy as np
 
 from equieffort.solvers.box_kernels import Person
+from equieffort.solvers.compiled import inner
 from equieffort.solvers.curve_kernels import Curves, most_underpaid
 from equieffort.solvers.root_kernels import World
 from equieffort.solvers.tree_kernels import Grove, choose_split
@@ -23,13 +23,13 @@ class Split(NamedTuple):
     cut: float
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)
+@inner
 def no_split() -> Split:
     """What a node has before it is looked at, and one that cannot be split."""
     return Split(np.int64(0), np.int64(-1), np.int64(-1), np.int64(-1), 0.0)
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)
+@inner
 def store(row: Any, root: int, low: Any, high: Any, floor: Any, roof: Any) -> None:
     """Keep a node in a row of the pool."""
     n, f = low.shape[0], floor.shape[0]
@@ -40,7 +40,7 @@ def store(row: Any, root: int, low: Any, high: Any, floor: Any, roof: Any) -> No
         row[1 + 2 * n + slot], row[1 + 2 * n + f + slot] = floor[slot], roof[slot]
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)
+@inner
 def load(row: Any, low: Any, high: Any, floor: Any, roof: Any) -> int:
     """Take a node from the pool; returns its root."""
     n, f = low.shape[0], floor.shape[0]
@@ -51,7 +51,7 @@ def load(row: Any, low: Any, high: Any, floor: Any, roof: Any) -> int:
     return int(row[0])
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)
+@inner
 def narrow(
     action: int, slot: int, start: float, least: float, most: float, low: Any, high: Any, floor: Any, roof: Any
 ) -> bool:
@@ -68,7 +68,7 @@ def narrow(
     return least <= start <= most
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)
+@inner
 def keeps_clause(first: int, last: int, atom_track: Any, atom_low: Any, atom_high: Any, low: Any, high: Any) -> bool:
     """Whether an atom from first to last - 1 holds in the whole cell, so that splitting by it leads nowhere."""
     for a in range(first, last):
@@ -78,7 +78,7 @@ def keeps_clause(first: int, last: int, atom_track: Any, atom_low: Any, atom_hig
     return False
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)
+@inner
 def make_child(
     world: World, split: Split, child: int, root: int, starts: Any, atom_low: Any, atom_high: Any, low: Any, high: Any,
     floor: Any, roof: Any,
@@ -101,7 +101,7 @@ def make_child(
     return narrow(action, slot, starts[root, column], least, largest, low, high, floor, roof)
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)
+@inner
 def choose(
     world: World, person: Person, curves: Curves, set_: Any, clause: int, is_good: bool, worth: float, atom_low: Any,
     atom_high: Any, cell_low: Any, cell_high: Any, low: Any, high: Any, z: Any, point: Any, grove: Grove, count: int,

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import numba
 import numpy as np
 
 from equieffort.solvers.box_kernels import DELTA, GIVE, Person, Space, change_to, cheapest, reach
+from equieffort.solvers.compiled import inner
 from equieffort.solvers.curve_kernels import Curves
 from equieffort.solvers.simplex_kernels import EMPTY
 
@@ -83,7 +83,7 @@ class People(NamedTuple):
     curves: Curves
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)
+@inner
 def open_root(
     world: World, people: People, i: int, root: int, start: Any, low: Any, high: Any, floor: Any, roof: Any
 ) -> bool:
@@ -142,7 +142,7 @@ def open_root(
     return True
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)
+@inner
 def is_allowed(person: Person, fixed: Any, limited: Any, range_low: Any, range_high: Any, low: Any, high: Any) -> bool:
     """Whether the followers of a placed point stay in their declared ranges, rounding forgiven."""
     for at in range(person.followers):
@@ -158,7 +158,7 @@ def is_allowed(person: Person, fixed: Any, limited: Any, range_low: Any, range_h
     return True
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)
+@inner
 def broken_clause(clause_start: Any, atom_track: Any, atom_low: Any, atom_high: Any, low: Any, high: Any) -> int:
     """The first clause that a placed point does not keep, rounding of followers forgiven, or -1."""
     for q in range(clause_start.shape[0] - 1):
@@ -173,7 +173,7 @@ def broken_clause(clause_start: Any, atom_track: Any, atom_low: Any, atom_high: 
     return -1
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)
+@inner
 def candidate(
     person: Person, curves: Curves, firmly: bool, fixed: Any, limited: Any, range_low: Any, range_high: Any,
     atom_track: Any, atom_low: Any, atom_high: Any, low: Any, high: Any, floor: Any, roof: Any, cell_low: Any,
@@ -210,7 +210,7 @@ def candidate(
     return state != EMPTY
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)
+@inner
 def place(
     person: Person, actions: Any, set_: Any, low: Any, high: Any, box_low: Any, box_high: Any, point: Any, change: Any,
     point_low: Any, point_high: Any,

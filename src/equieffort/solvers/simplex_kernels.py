@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba
 import numpy as np
+
+from equieffort.solvers.compiled import entry
 
 SOLVED, EMPTY, UNSURE = 0, 1, 2
 """How a program ended: solved; proven to have no solution; given up, only its bound holds."""
@@ -19,7 +20,7 @@ TINY = 1e-12
 """Entries below this (columns are scaled to unit prices, rows to unit size) are no pivots."""
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@entry
 def dual_simplex(
     rows: int,
     columns: int,

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import numba
 import numpy as np
+
+from equieffort.solvers.compiled import inner
 
 
 class Forest(NamedTuple):
@@ -43,7 +44,7 @@ class Grove(NamedTuple):
     """For each margin, the sum of the base and of the trees that are decided."""
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)
+@inner
 def make_grove(nodes: int, trees: int, margins: int) -> Grove:
     """Room for all that may be left."""
     return Grove(
@@ -54,7 +55,7 @@ def make_grove(nodes: int, trees: int, margins: int) -> Grove:
     )
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)
+@inner
 def _side(feature: int, threshold: float, subset: int, low: Any, high: Any, subsets: Any, mask: Any, codes: Any) -> int:
     """-1 left, 1 right, 0 undecided; a category is undecided when its allowed levels differ."""
     if subset < 0:
@@ -74,7 +75,7 @@ def _side(feature: int, threshold: float, subset: int, low: Any, high: Any, subs
     return 0 if left and right else (-1 if left else 1)
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)
+@inner
 def collapse(forest: Forest, low: Any, high: Any, mask: Any, codes: Any, grove: Grove, stack: Any, parents: Any) -> int:
     """Copy what is undecided over a box into the grove; returns how many trees are left.
 
@@ -127,7 +128,7 @@ def collapse(forest: Forest, low: Any, high: Any, mask: Any, codes: Any, grove: 
     return trees
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)
+@inner
 def _goes(link: Any, value: Any, subsets: Any, v: int, low: Any, high: Any) -> int:
     """-1 left, 1 right, 0 undecided, once levels are chosen."""
     track = link[v, 0]
@@ -139,7 +140,7 @@ def _goes(link: Any, value: Any, subsets: Any, v: int, low: Any, high: Any) -> i
     return -1 if subsets[link[v, 2], int(low[track])] else 1
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)
+@inner
 def _first_undecided(link: Any, value: Any, subsets: Any, v: int, low: Any, high: Any) -> int:
     """Follow decided splits from a node: the first that is undecided, or the leaf."""
     while link[v, 0] >= 0:
@@ -150,7 +151,7 @@ def _first_undecided(link: Any, value: Any, subsets: Any, v: int, low: Any, high
     return v
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)
+@inner
 def _largest(link: Any, value: Any, subsets: Any, v: int, low: Any, high: Any, m: int, stack: Any) -> float:
     """The largest leaf below a node that a cell reaches; m is its column."""
     best = -np.inf
@@ -175,7 +176,7 @@ def _largest(link: Any, value: Any, subsets: Any, v: int, low: Any, high: Any, m
     return best
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)
+@inner
 def _smallest(link: Any, value: Any, subsets: Any, v: int, low: Any, high: Any, m: int, stack: Any) -> float:
     """The least leaf below a node that a cell reaches; m is its column."""
     best = np.inf
@@ -197,7 +198,7 @@ def _smallest(link: Any, value: Any, subsets: Any, v: int, low: Any, high: Any, 
     return best
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)
+@inner
 def advance(subsets: Any, grove: Grove, count: int, tops: Any, start: Any, low: Any, high: Any) -> int:
     """Follow each tree to its first undecided split in a cell; what is decided moves into `start`.
 
@@ -216,7 +217,7 @@ def advance(subsets: Any, grove: Grove, count: int, tops: Any, start: Any, low: 
     return left
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)
+@inner
 def most_of(
     forest: Forest, grove: Grove, count: int, tops: Any, start: Any, members: Any, low: Any, high: Any, stack: Any,
     most: Any,
@@ -234,7 +235,7 @@ def most_of(
     return True
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)
+@inner
 def worth_of(
     forest: Forest, grove: Grove, count: int, tops: Any, start: Any, members: Any, strict: float, low: Any, high: Any,
     stack: Any, most: Any, worth: Any, gain: Any,
@@ -263,7 +264,7 @@ def worth_of(
     return verdict
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)
+@inner
 def is_decided(subsets: Any, grove: Grove, count: int, tops: Any, low: Any, high: Any) -> bool:
     """Whether a cell falls into one leaf of each tree."""
     for at in range(count):
@@ -273,7 +274,7 @@ def is_decided(subsets: Any, grove: Grove, count: int, tops: Any, low: Any, high
     return True
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)
+@inner
 def choose_split(
     grove: Grove, count: int, tops: Any, gain: Any, shares: Any, votes: Any, weights: Any
 ) -> tuple[int, float]:
@@ -299,7 +300,7 @@ def choose_split(
     return best, weighted_median(voters, votes, weights)
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)
+@inner
 def weighted_median(count: int, values: Any, weights: Any) -> float:
     """The value at which half of the weight is reached; sorts both arrays by value."""
     gap = count // 2

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import numba
 import numpy as np
 
 from equieffort.solvers.box_kernels import Person, cell_of, cheapest, contract, cost_of, make_space
+from equieffort.solvers.compiled import entry, inner
 from equieffort.solvers.heap_kernels import grown, grown_list, heap_pop, heap_push
 from equieffort.solvers.node_kernels import choose, load, make_child, no_split, store
 from equieffort.solvers.root_kernels import People, World, broken_clause, candidate, is_allowed, open_root, place
@@ -57,13 +57,13 @@ class Answers(NamedTuple):
     """Nodes looked at."""
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True)
+@inner
 def _near(gap: float, cost: float) -> float:
     """How far below a cost a bound may lie and still prove it, with room for what replay adds."""
     return max(0.5 * gap, 5e-10 * cost) if cost < np.inf else 0.0
 
 
-@numba.njit(cache=True, nogil=True, error_model="numpy")
+@entry
 def search_people(
     forest: Forest, world: World, people: People, options: Options, clock: Any, first: int, last: int, answers: Answers
 ) -> Any:
@@ -117,7 +117,9 @@ def search_people(
             for c in range(categories):
                 for level in range(mask.shape[1]):
                     mask[c, level] = level == people.x[i, world.categories[c]]
-            root, waiting, child, bound = np.int64(0), np.int64(-1), np.int64(0), 0.0
+            root, child = np.int64(0), np.int64(0)
+            waiting: Any = np.int64(-1)
+            bound: Any = 0.0
             split = no_split()
             limit, count = budget, np.int64(0)
             # One loop makes nodes (roots at first, then the children of the node that waits) and looks at them, so

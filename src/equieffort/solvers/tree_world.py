@@ -91,13 +91,13 @@ class TreeWorld:
 
     def people(self, problem: RecourseProblem, matrix: Floats) -> Any:
         """Facts, limits, prices, ranges and rules of encoded people."""
-        from equieffort.solvers.curve_kernels import straight
+        from equieffort.solvers.curve_kernels import curves_of, straight
         from equieffort.solvers.root_kernels import People
 
         facts = matrix[:, list(problem.numeric)]
         low, high = problem.action_box(matrix)
         if isinstance(problem.cost, PiecewiseCost):
-            curves, up, down = _curves(problem.cost, facts), np.ones(facts.shape), np.ones(facts.shape)
+            curves, up, down = curves_of(problem.cost, facts), np.ones(facts.shape), np.ones(facts.shape)
         else:
             assert isinstance(problem.cost, LinearCost)
             curves = straight()
@@ -287,24 +287,6 @@ def _world(
         clause_start=np.array(atoms.start, dtype=np.int32),
         atom_track=np.array(atoms.track, dtype=np.int32),
     )
-
-
-def _curves(cost: PiecewiseCost, facts: Floats) -> Any:
-    """The curves of people's actions; those with the same fact share theirs."""
-    from equieffort.solvers.curve_kernels import Curves
-
-    places = np.zeros((*facts.shape, 3), dtype=np.int64)
-    points, size = [np.zeros((1, 2))], 1
-    for j in range(facts.shape[1]):
-        own, which = np.unique(facts[:, j], return_inverse=True)
-        rows = np.empty((len(own), 3), dtype=np.int64)
-        for row, fact in enumerate(own.tolist()):
-            values, costs = cost.curve(j, fact)
-            rows[row] = size, size + len(values) - 1, size + int(np.searchsorted(values, fact))
-            points.append(np.column_stack([values, costs]))
-            size += len(values)
-        places[:, j] = rows[which.reshape(-1)]
-    return Curves(True, np.concatenate(points), places, _plain(cost.tails))
 
 
 def _height(curves: Any, action: int, values: Floats) -> Floats:

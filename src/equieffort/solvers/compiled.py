@@ -1,0 +1,20 @@
+"""How the loops of branch and bound are compiled: what Python calls is kept on disk, with all it calls.
+
+Compiling and keeping each inner loop by itself took a quarter longer and served nobody.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numba
+
+Loop = Callable[..., Any]
+
+entry: Callable[[Loop], Loop] = numba.njit(cache=True, nogil=True, error_model="numpy", no_cfunc_wrapper=True)
+"""A loop that Python calls; other threads go on meanwhile."""
+inner: Callable[[Loop], Loop] = numba.njit(error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+"""A loop that only compiled loops call."""
+pasted: Callable[[Loop], Loop] = numba.njit(inline="always", error_model="numpy", no_cpython_wrapper=True)
+"""A few lines that become part of each loop that calls them."""
