@@ -137,6 +137,8 @@ def _left_out(material: Material, body: str) -> list[Words]:
 def _heading(limit: Words) -> str:
     """The limit as a heading: a long name gives way to what limits it."""
     first, *rest = limit
+    if not rest:
+        return first
     return cut(first, WIDTH - width_of("".join(rest), BOLD), BOLD) + "".join(rest)
 
 

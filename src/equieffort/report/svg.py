@@ -64,6 +64,22 @@ def cut(text: str, room: float, size: float = LETTER) -> str:
     return text.rstrip() + "…"
 
 
+def lines_of(text: str, room: float, size: float = LETTER, most: int = 3) -> list[str]:
+    """The text in lines that fit the room there is; what is left after the last is cut.
+
+    >>> lines_of("a very long name indeed", 110)
+    ['a very long', 'name indeed']
+    """
+    lines: list[str] = []
+    for word in text.split():
+        longer = f"{lines[-1]} {word}" if lines else word
+        if lines and (len(lines) == most or width_of(longer, size) <= room):
+            lines[-1] = longer
+        else:
+            lines.append(word)
+    return [cut(line, room, size) for line in lines]
+
+
 def ticks(low: float, high: float, most: int = 6) -> list[float]:
     """Round numbers from low to high.
 
@@ -288,9 +304,10 @@ def bar_chart(
     parts: list[Markup] = []
     at = 4.0
     for heading, block in blocks:
-        if heading:
-            parts.append(text(0, at + 12, cut(heading, WIDTH, BOLD), more=' font-weight="600"'))
-            at += 20
+        for line in lines_of(heading, WIDTH, BOLD):
+            parts.append(text(0, at + 12, line, more=' font-weight="600"'))
+            at += 16
+        at += 4 if heading else 0
         for bar in block:
             parts.append(text(label_room, at + 12.5, cut(bar.label, label_room, 12), anchor="end", size=12))
             length = full * bar.value / top if isfinite(bar.value) and top > 0 else 0.0
