@@ -498,7 +498,7 @@ def judge(told: pd.Series, truth: float, gap: float) -> str:
         return "" if truth == INF else said
     if told.status == "unknown":
         # Where actions have no end, nothing found is no proof; what is said of the cost must hold.
-        fine = told.bound <= truth + near and ("have no limits" in told.reason or "boxes reached" in told.reason)
+        fine = told.bound <= truth + near and ("have no limits" in told.reason or "boxes were looked at" in told.reason)
         return "" if fine else f"{said} ({told.reason})"
     if truth == INF or told.bound > truth + near or told.cost < truth - near:
         return said

@@ -16,16 +16,14 @@ import numpy as np
 from equieffort.classifiers import BlackBox, NetworkView, TreeView
 from equieffort.cost import LinearCost, PiecewiseCost
 from equieffort.errors import ParameterError
-from equieffort.frames import Bools, Floats, number
+from equieffort.frames import Bools, Floats
 from equieffort.problem import RecourseProblem
 from equieffort.solvers.base import FOUND, LIMIT, Proposal, Solver
+from equieffort.solvers.endings import told
 from equieffort.solvers.left_out import ANY, NODES_EACH, why_infeasible
 from equieffort.solvers.networks import propose_network, supports_network
 from equieffort.solvers.patterns import NotLinear, Pattern
 from equieffort.solvers.tree_world import TreeWorld, together, tree_world
-
-NODES, TIME = 1, 2
-"""Why a search ended early, as in `tree_search_kernels`."""
 
 
 @dataclass(frozen=True)
@@ -130,17 +128,11 @@ class BranchAndBound(Solver):
         cost = np.where(has, proposal.cost, 0.0)
         far = has & (cost - np.minimum(proposal.bound, cost) > np.maximum(self.gap, 1e-9 * cost))
         for i in np.flatnonzero(unsure | far).tolist():
-            proposal.notes[i] = self._note(int(found.ended[i]), bool(has[i]), float(proposal.bound[i]))
+            proposal.notes[i] = told(
+                int(found.ended[i]), acts=bool(has[i]), bound=float(proposal.bound[i]), boxes=self.node_limit,
+                seconds=self.time_limit,
+            )  # fmt: skip
         return proposal
-
-    def _note(self, ended: int, has_action: bool, bound: float) -> str:
-        least = f"no action costs less than {number(bound)}" if np.isfinite(bound) and bound > 0 else "nothing proven"
-        what = "an action was found" if has_action else "no action was found"
-        if ended == NODES:
-            return f"{self.node_limit:,} nodes reached; {what}, and {least}; raise node_limit."
-        if ended == TIME:
-            return f"{self.time_limit:g} s reached; {what}, and {least}; raise time_limit."
-        return f"A part of the boundary is too thin for floating point to decide; {what}, and {least}."
 
     def why_infeasible(self, problem: RecourseProblem, person: Floats) -> str:
         """Which limit or rule would have to go so that there is an action."""

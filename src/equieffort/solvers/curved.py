@@ -14,10 +14,11 @@ import numpy as np
 from equieffort.classifiers import BlackBox
 from equieffort.cost import LinearCost, PiecewiseCost
 from equieffort.errors import ParameterError, label
-from equieffort.frames import Floats, number
+from equieffort.frames import Floats
 from equieffort.problem import RecourseProblem
 from equieffort.solvers.base import FOUND, LIMIT, NONE, Proposal, Solver
 from equieffort.solvers.curved_world import People, Refused, curved_world
+from equieffort.solvers.endings import DONE, told
 from equieffort.solvers.left_out import ANY, why_infeasible
 
 STRICTER = 1000
@@ -104,25 +105,15 @@ class Curved(Solver):
         is_set = np.array([way.is_set for way in people.world.ways])[np.maximum(found.way, 0)]
         proposal.delta[rows] = np.where(is_set & has[:, None], found.z - people.facts, 0.0)
         proposal.level[rows] = np.where(has[:, None], found.levels, -1).astype(np.int16)
-        none = ~has & (found.bound == np.inf) & (found.ended == 0) & (attempt == 0)
+        none = ~has & (found.bound == np.inf) & (found.ended == DONE) & (attempt == 0)
         proposal.code[rows] = np.where(has, FOUND, np.where(none, NONE, LIMIT))
         cost = np.where(has, found.cost, 0.0)
         wide = has & (cost - np.minimum(found.bound, cost) > np.maximum(self.gap, 1e-9 * cost))
         for i in np.flatnonzero(wide | ~(has | none)).tolist():
             if found.bound[i] == np.inf:
                 proposal.bound[start + i] = 0.0
-            proposal.notes[start + i] = self._note(int(found.ended[i]), bool(has[i]), float(proposal.bound[start + i]))
-
-    def _note(self, ended: int, has_action: bool, bound: float) -> str:
-        from equieffort.solvers.curved_search import ENDLESS, NODES
-
-        least = f"no action costs less than {number(bound)}" if bound > 0 else "nothing is proven of its cost"
-        what = "an action was found" if has_action else "no action was found"
-        if ended == NODES:
-            return f"{self.node_limit:,} boxes looked at, the limit; {what}, and {least}; raise node_limit."
-        if ended == ENDLESS:
-            return f"The actions have no limits; {what}, and {least}."
-        return f"A part of the boundary is too thin for floating point to decide; {what}, and {least}."
+            bound = float(proposal.bound[start + i])
+            proposal.notes[start + i] = told(int(found.ended[i]), acts=bool(has[i]), bound=bound, boxes=self.node_limit)
 
     def why_infeasible(self, problem: RecourseProblem, person: Floats) -> str:
         """Which limit or rule would have to go so that there is an action."""

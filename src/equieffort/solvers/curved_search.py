@@ -20,6 +20,7 @@ from equieffort.solvers.curved_open import Look, Open, boxes_of
 from equieffort.solvers.curved_points import BAD, FRAGILE, GOOD, UNSURE, Points, judge, price
 from equieffort.solvers.curved_split import split
 from equieffort.solvers.curved_world import Indices, People
+from equieffort.solvers.endings import DONE, ENDLESS, NODES
 
 TOGETHER = 16
 """Boxes of a person looked at in one step."""
@@ -27,8 +28,6 @@ FIRST_BUDGET, LAST_BUDGET = 1.0, 2.0**20
 """Costs tried, doubling, where limits do not say how far actions may go."""
 THIN = 1e-12
 """A box narrower than this, relative to its values, is too thin for floating point to decide."""
-DONE, NODES, ENDLESS = 0, 1, 2
-"""Why a search ended: nothing is left; the limit of boxes; the last budget."""
 
 
 @dataclass(eq=False)

@@ -32,7 +32,7 @@ from equieffort.solvers.network_program_kernels import (
 )
 from equieffort.solvers.network_value_kernels import copy, gradient_at, look_at
 
-CLOSED, OPEN, THIN, ENDLESS = 0, 1, 2, 3
+CLOSED, OPEN, THIN, WIDE = 0, 1, 2, 3
 """Nothing cheaper is in a box; it is to be cut; nothing is left to cut, and rounding decides; it has no end."""
 SHIFTS = 3
 WORTHWHILE = 0.5
@@ -145,7 +145,7 @@ def look_into(
         return CLOSED, 0.0, -1, 0.0
     for j in range(k):
         if not (np.isfinite(low[j]) and np.isfinite(high[j])):
-            return ENDLESS, price, -1, 0.0
+            return WIDE, price, -1, 0.0
     count: Any = np.int64(0)
     for _ in range(2):
         if not settle_clauses(world, roots, r, low, high, room):

@@ -12,15 +12,13 @@ import numpy as np
 
 from equieffort.solvers.compiled import entry, inner
 from equieffort.solvers.curve_kernels import cost_at, cut_to
+from equieffort.solvers.endings import DONE, ENDLESS, NODES, TIME
 from equieffort.solvers.heap_kernels import grown, grown_list, heap_pop, heap_push
-from equieffort.solvers.network_box_kernels import ENDLESS, OPEN, THIN, Best, keep, local_search, look_into
+from equieffort.solvers.network_box_kernels import OPEN, THIN, WIDE, Best, keep, local_search, look_into
 from equieffort.solvers.network_limit_kernels import Room, choose_atom, is_allowed, open_root, round_inwards
 from equieffort.solvers.network_program_kernels import make_table, total_price
 from equieffort.solvers.network_value_kernels import clear, copy, gradient_at, look_at, make_work, reaches
 
-DONE, NODES, TIME = 0, 1, 2
-"""Why the search ended: nothing is left, a limit of nodes or of time; or ENDLESS: actions have no end and nothing was
-found."""
 MOST_DOUBLINGS = 12
 FAR, FAR_NODES = 5, 10_000
 """From this budget on, more than a hundred times what slopes promised, only so many boxes are spent in all."""
@@ -184,7 +182,7 @@ def search(
                     best.cost[2] = bound
                     best.root[1] = r if is_allowed(world, roots, r, room.point, room) else -1
                     copy(room.point, best.thin)
-            elif state == ENDLESS:
+            elif state == WIDE:
                 best.cost[2] = min(best.cost[2], bound)
             elif state == OPEN:
                 if spares > 0:

@@ -14,16 +14,16 @@ from typing import Any
 import numpy as np
 
 from equieffort.classifiers import NetworkView
-from equieffort.frames import Floats, number
+from equieffort.frames import Floats
 from equieffort.problem import RecourseProblem
 from equieffort.solvers.base import FOUND, LIMIT, NONE, Proposal
+from equieffort.solvers.endings import DONE, least, told
 from equieffort.solvers.network_world import NetworkPeople, prepare
 from equieffort.solvers.patterns import NotLinear
 from equieffort.solvers.threads import pool
 
 TOGETHER = 1024
 """People whose arrays are made together."""
-DONE, NODES, TIME, ENDLESS = 0, 1, 2, 3
 
 
 def supports_network(problem: RecourseProblem, gap: float) -> str:
@@ -122,28 +122,11 @@ def _solve(
         proposal.code[row] = NONE if proven else LIMIT
         if not proven and bound == np.inf:
             proposal.bound[row] = 0.0
-    note = _note(why, bound, cost, gap, nodes, time_limit, root >= 0, people.problem)
-    if note:
-        proposal.notes[row] = note
-
-
-def _note(
-    why: int, bound: float, cost: float, gap: float, nodes: int, time_limit: float | None, acts: bool,
-    problem: RecourseProblem,
-) -> str:  # fmt: skip
-    """Why the search ended before its end, as a sentence."""
-    least = f"no action costs less than {number(bound)}"
-    if why == NODES:
-        return f"{nodes:,} boxes reached; {least}; raise node_limit."
-    if why == TIME:
-        return f"{time_limit:g} s reached; {least}; raise time_limit."
-    if why == ENDLESS:
-        return f"Nothing was found, and the actions have no limits; {least}."
-    if acts and cost - bound > gap:
-        view = problem.view
-        assert isinstance(view, NetworkView)
-        return f"The model's own rounding ({view.relative_error:.0e} of what it sums) leaves room; {least}."
-    return ""
+    if why != DONE:
+        proposal.notes[row] = told(why, acts=root >= 0, bound=bound, boxes=nodes, seconds=time_limit)
+    elif root >= 0 and cost - bound > gap:
+        share = f"{made.view.relative_error:.0e} of what it sums"
+        proposal.notes[row] = f"The model's own rounding ({share}) leaves room; {least(bound)}."
 
 
 @contextmanager

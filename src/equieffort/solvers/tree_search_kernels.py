@@ -15,14 +15,13 @@ import numpy as np
 
 from equieffort.solvers.box_kernels import Person, cell_of, cheapest, contract, cost_of, make_space
 from equieffort.solvers.compiled import entry, inner
+from equieffort.solvers.endings import DONE, NODES, STOPPED, TIME
 from equieffort.solvers.heap_kernels import grown, grown_list, heap_pop, heap_push
 from equieffort.solvers.node_kernels import choose, load, make_child, no_split, store
 from equieffort.solvers.root_kernels import People, World, broken_clause, candidate, is_allowed, open_root, place
 from equieffort.solvers.simplex_kernels import EMPTY
 from equieffort.solvers.tree_kernels import Forest, advance, collapse, is_decided, make_grove, most_of, worth_of
 
-DONE, NODES, TIME, STOPPED = 0, 1, 2, 3
-"""Why a person's search ended: all was looked at; the limit of nodes; of time; somebody asked to stop."""
 MOST_ASKED = 4096
 MOST_MARKS = 25_000_000
 """Room for the undecided trees of waiting nodes, in numbers of four bytes; later nodes begin at the roots again."""
