@@ -11,11 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from equieffort.criteria import Criteria, Literal, TwoSided
 from equieffort.errors import ParameterError
 from equieffort.metrics import Comparison
 from equieffort.solvers import Status
 from equieffort.stats import EffortStats
-from equieffort.verdict import REASONS, Criteria, Literal, TwoSided, decide, judge
+from equieffort.verdict import REASONS, decide, judge
 
 
 def people(optimal=(), *, fine=0, infeasible=0, unknown=(), gapped=()) -> EffortStats:

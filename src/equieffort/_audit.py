@@ -18,6 +18,7 @@ import pandas as pd
 from equieffort import __version__
 from equieffort.classifiers import known_features
 from equieffort.cost import Cost
+from equieffort.criteria import Criteria
 from equieffort.distances import BoundDistance, Distance, Manhattan
 from equieffort.errors import DataError, EquieffortWarning, ParameterError, RuleError, collecting, many, warn
 from equieffort.errors import label as written
@@ -40,7 +41,7 @@ from equieffort.schema import Schema
 from equieffort.scm import StructuralCausalModel
 from equieffort.solvers import Auto, Choice, Solver
 from equieffort.table import RecourseTable
-from equieffort.verdict import Assessment, Criteria, Surrogate, Verdict, decide
+from equieffort.verdict import Assessment, Surrogate, Verdict, decide
 
 if TYPE_CHECKING:
     from equieffort.plots import AuditPlots

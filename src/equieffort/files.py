@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from equieffort.criteria import Criteria
 from equieffort.distances import Distance, Euclidean, Manhattan
 from equieffort.errors import AuditFileError, EquieffortWarning, label, sentence
 from equieffort.frames import Column, Encoding
@@ -23,7 +24,6 @@ from equieffort.rules import link_from_dict
 from equieffort.scales import MAD, Own, Range, Scale, Std
 from equieffort.schema import Feature, Schema
 from equieffort.table import RecourseTable, Saved, split_actions
-from equieffort.verdict import Criteria
 
 if TYPE_CHECKING:
     from equieffort._audit import Audit

@@ -6,18 +6,17 @@ to the end. Chance is not yet part of them, so a verdict says that it is a point
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from math import isfinite, isnan
+from math import isnan
 from typing import Any
 from typing import Literal as OneOf
 
-import numpy as np
 import pandas as pd
 
-from equieffort.errors import AuditFileError, ParameterError, label
+from equieffort.criteria import Criteria
+from equieffort.errors import label
 from equieffort.frames import number
 from equieffort.metrics import Comparison, exact_discrepancy
 from equieffort.stats import EffortStats
@@ -38,101 +37,6 @@ REASONS = {
 """Code -> what it means."""
 
 ROUNDING = 1e-12
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
-
-
-class Rule(ABC):
-    """How a ratio of efforts is compared with tau."""
-
-    @abstractmethod
-    def ends(self, tau: float) -> tuple[float, float]:
-        """The range of ratios that count as equal."""
-
-
-@dataclass(frozen=True)
-class TwoSided(Rule):
-    """Equal when neither group needs more than tau times the other's effort."""
-
-    def ends(self, tau: float) -> tuple[float, float]:
-        """[1 / tau, tau]."""
-        return 1 / tau, tau
-
-
-@dataclass(frozen=True)
-class Literal(Rule):
-    """The paper's line 19 as printed: equal when the ratio is at most tau, however small it is."""
-
-    def ends(self, tau: float) -> tuple[float, float]:
-        """[0, tau]."""
-        return 0.0, tau
-
-
-RULES: dict[str, type[Rule]] = {"two-sided": TwoSided, "literal": Literal}
-"""Name in a file -> rule."""
-
-
-@dataclass(frozen=True)
-class Criteria:
-    """What counts as equal effort.
-
-    Parameters
-    ----------
-    tau
-        The largest ratio of average efforts that counts as equal (equal to tau still does).
-    epsilon
-        The smallest difference in possible recourse that counts as unequal.
-    rule
-        `TwoSided()`, or `Literal()` for the paper's one-sided test.
-    min_people
-        Groups with fewer unfavourably decided people get no verdict (system and subgroup level).
-    certified
-        Judge only what no unsolved row can overturn; False judges the estimate and says so.
-    """
-
-    tau: float = 1.25
-    epsilon: float = 0.05
-    rule: Rule = field(default_factory=TwoSided)
-    min_people: int = 10
-    certified: bool = True
-
-    def __post_init__(self) -> None:
-        if not (_is_number(self.tau) and isfinite(self.tau) and self.tau >= 1):
-            raise ParameterError(
-                "CRITERIA_INVALID", f"tau is {self.tau!r}, but must be 1 or more.", fix="Give a ratio."
-            )
-        if not (_is_number(self.epsilon) and 0 < self.epsilon <= 1):
-            raise ParameterError(
-                "CRITERIA_INVALID",
-                f"epsilon is {self.epsilon!r}, but must be a share.",
-                fix="Give more than 0, at most 1.",
-            )
-        if not (_is_number(self.min_people) and self.min_people >= 1):
-            raise ParameterError("CRITERIA_INVALID", f"min_people is {self.min_people!r}.", fix="Give 1 or more.")
-
-    def to_dict(self) -> dict[str, Any]:
-        """A form that JSON can hold."""
-        rule = next((name for name, kind in RULES.items() if type(self.rule) is kind), None)
-        if rule is None:
-            raise AuditFileError(
-                "AUDIT_FILE",
-                f"The rule {type(self.rule).__name__} is not part of equieffort, so no file can hold it.",
-                fix="Save dataclasses.replace(audit, criteria=Criteria(...)) with TwoSided() or Literal().",
-            )
-        return {
-            "tau": self.tau,
-            "epsilon": self.epsilon,
-            "rule": rule,
-            "min_people": self.min_people,
-            "certified": self.certified,
-        }
-
-    @classmethod
-    def from_dict(cls, saved: dict[str, Any]) -> Criteria:
-        """From the saved form."""
-        return cls(saved["tau"], saved["epsilon"], RULES[saved["rule"]](), saved["min_people"], saved["certified"])
 
 
 @dataclass(frozen=True)

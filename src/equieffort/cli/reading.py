@@ -51,7 +51,7 @@ def check(
     """
     from dataclasses import replace
 
-    from equieffort.verdict import Literal, TwoSided
+    from equieffort.criteria import Literal, TwoSided
 
     if out is not None:
         check_writable(out)

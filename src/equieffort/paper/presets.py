@@ -18,6 +18,7 @@ from sklearn.linear_model import LogisticRegression
 
 from equieffort._audit import Audit
 from equieffort.cost import Cost, WeightedL1
+from equieffort.criteria import Criteria
 from equieffort.datasets import german_credit, paper_synthetic
 from equieffort.frames import Bools
 from equieffort.metrics.counterfactual import decision_stays
@@ -28,7 +29,6 @@ from equieffort.scales import Range, Std
 from equieffort.schema import Feature, Schema
 from equieffort.scm import LeastSquares, StructuralCausalModel
 from equieffort.solvers import Auto
-from equieffort.verdict import Criteria
 
 PROTECTED, UNPROTECTED = 0, 1
 

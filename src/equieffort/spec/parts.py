@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from equieffort.cost import Cost
+from equieffort.criteria import Criteria
 from equieffort.frames import Missing
 from equieffort.neighbours import Neighbourhood
 from equieffort.schema import Schema
 from equieffort.scm import Learner, LeastSquares
 from equieffort.solvers import Auto, Solver
-from equieffort.verdict import Criteria
 
 
 @dataclass(frozen=True)

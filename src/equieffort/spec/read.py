@@ -19,6 +19,7 @@ from os import PathLike
 from pathlib import Path
 
 from equieffort.cost import Cost, Percentile, WeightedL1
+from equieffort.criteria import Criteria, Literal, TwoSided
 from equieffort.distances import Euclidean, Manhattan
 from equieffort.errors import EquieffortError, sentence
 from equieffort.neighbours import Everyone, Nearest, NearestK, Neighbourhood
@@ -33,7 +34,6 @@ from equieffort.spec.nodes import SpecError, Table, read_nodes
 from equieffort.spec.parts import DataSource, ModelSource, Spec
 from equieffort.spec.people import BACK_QUOTES, read_schema
 from equieffort.spec.solving import read_solver
-from equieffort.verdict import Criteria, Literal, TwoSided
 
 
 def read_spec(path: str | PathLike[str]) -> Spec:
