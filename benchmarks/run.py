@@ -20,7 +20,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import equieffort as ee
-from equieffort import recourse
+from equieffort import replay
 from equieffort.metrics import neighbourhood_sweep
 from equieffort.solvers.kernels import fill_batch
 
@@ -84,7 +84,7 @@ def one_linprog(problem: ee.RecourseProblem, X: Any, people: int = 300) -> float
 def replay_share(problem: ee.RecourseProblem, X: Any) -> float:
     """The share of `solve` that is spent on replaying every action."""
     spent = [0.0]
-    original = recourse._Chunk._replay
+    original = replay.Chunk._replay
 
     def timed(self: Any, *args: Any) -> Any:
         start = time.perf_counter()
@@ -92,13 +92,13 @@ def replay_share(problem: ee.RecourseProblem, X: Any) -> float:
         spent[0] += time.perf_counter() - start
         return result
 
-    recourse._Chunk._replay = timed
+    replay.Chunk._replay = timed
     try:
         start = time.perf_counter()
         ee.solve(problem, X)
         return spent[0] / (time.perf_counter() - start)
     finally:
-        recourse._Chunk._replay = original
+        replay.Chunk._replay = original
 
 
 def memory(problem: ee.RecourseProblem, X: Any) -> float:

@@ -1,0 +1,230 @@
+"""People solved together: what a solver proposes is replayed apart from it, and only then believed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from equieffort.classifiers import View
+from equieffort.frames import Bools, Floats, Missing
+from equieffort.problem import TOLERANCE, RecourseProblem
+from equieffort.solvers import Proposal, Solver, Status
+from equieffort.solvers.base import FOUND, LIMIT, NONE, TIE
+from equieffort.table import RecourseTable, action_costs, propagate, settings, with_columns
+
+ATTEMPTS = 21
+"""Doublings of the step over the boundary: from 1e-12 of the score's scale to 1e-6."""
+FINE, LABEL = 0, 1
+"""No fault; and that of an action right in all but the model's own label: a larger step may do."""
+FURTHER = 9
+"""Internal: only a tie is left, to be settled."""
+
+
+@dataclass(eq=False)
+class Chunk:
+    """People solved together, so that memory stays bounded."""
+
+    problem: RecourseProblem
+    solver: Solver
+    frame: pd.DataFrame
+
+    def run(self, table: RecourseTable, start: int, missing: Missing) -> npt.NDArray[np.intp]:
+        """Fill the table's rows for this chunk; returns who is outside the declared limits."""
+        problem = self.problem
+        everyone = problem.encoding.encode(self.frame)
+        problem.encoding.check_whole(everyone, self.frame.index)
+        favourable = problem.decision.is_favourable(self.frame)
+        lacking = np.isnan(everyone).any(axis=1)
+        self.rows = np.flatnonzero(~favourable & ~lacking)
+        self.matrix = everyone[self.rows]
+        for row in np.flatnonzero(~favourable & lacking).tolist():
+            table.status[start + row] = Status.UNKNOWN
+            table.bound[start + row] = 0.0
+            table.notes[start + row] = "A missing value: no counterfactual can be computed."
+        if len(self.rows):
+            self._solve(table, start)
+        return np.flatnonzero(problem.outside(everyone))
+
+    def _solve(self, table: RecourseTable, start: int) -> None:
+        proposal = self.solver.propose(self.problem, self.matrix)
+        status = np.full(len(self.rows), Status.INFEASIBLE, dtype=np.int8)
+        pending = np.flatnonzero(proposal.code == FOUND)
+        trial = proposal
+        for attempt in range(ATTEMPTS):
+            faults, words = self._replay(pending, trial, proposal)
+            believed = faults == FINE
+            status[pending[believed]] = self._judge(proposal, pending[believed])
+            for k in np.flatnonzero(faults > LABEL).tolist():
+                self._unknown(table, start, status, int(pending[k]), f"The action did not replay: {words[faults[k]]}.")
+            pending = pending[faults == LABEL]
+            if len(pending) == 0:
+                break
+            trial = self.solver.propose(self.problem, self.matrix[pending], attempt=attempt + 1)
+            proposal.bound[pending] = trial.bound
+            status[pending[trial.code == TIE]] = FURTHER
+            for row in pending[trial.code == LIMIT].tolist():
+                self._unknown(table, start, status, row, "The action's label stays, and no surer action was found.")
+            pending, trial = pending[trial.code == FOUND], _take(trial, trial.code == FOUND)
+        for row in pending.tolist():
+            self._unknown(table, start, status, row, "The model's label does not follow its score near the boundary.")
+        for row in np.flatnonzero(proposal.code == LIMIT).tolist():
+            gave_up = "The solver gave up before it found or excluded an action."
+            self._unknown(table, start, status, row, proposal.notes.get(row, gave_up))
+        for row in np.flatnonzero(status == Status.FEASIBLE).tolist():
+            if row in proposal.notes:
+                table.notes[start + int(self.rows[row])] = proposal.notes[row]
+        further = (proposal.code == TIE) | (status == FURTHER) | (status == Status.FEASIBLE)
+        for row in np.flatnonzero(further).tolist() if self.solver.patterns(self.problem) else ():
+            status[row] = self._settle(row, proposal, Status(min(status[row], Status.UNKNOWN)))
+            if status[row] == Status.UNKNOWN:
+                self._unknown(
+                    table, start, status, row, "The best score is the threshold, and no answer there replays."
+                )
+        proposal.bound[status == Status.INFEASIBLE] = np.inf
+        self._write(table, start, status, proposal)
+
+    def _judge(self, proposal: Proposal, rows: npt.NDArray[np.intp]) -> npt.NDArray[np.int8]:
+        cost, bound = proposal.cost[rows], proposal.bound[rows]
+        proven = cost - bound <= np.maximum(self.solver.gap, 1e-9 * cost)
+        return np.where(proven, Status.OPTIMAL, Status.FEASIBLE).astype(np.int8)
+
+    def _settle(self, row: int, proposal: Proposal, status: Status) -> Status:
+        """A best score equal to the threshold: the model's own label decides, pattern by pattern."""
+        one = np.array([row])
+        bound, had_action = np.inf, status == Status.FEASIBLE
+        for pattern in range(self.solver.patterns(self.problem)):
+            trial = self.solver.propose(self.problem, self.matrix[one], attempt=1, only=pattern)
+            code = trial.code[0]
+            if code == NONE:
+                continue
+            if code != TIE:
+                bound = min(bound, trial.bound[0])
+                continue
+            kept = _take(proposal, one)
+            fault = int(self._replay(one, trial, proposal)[0][0])
+            if fault == FINE and had_action and kept.cost[0] <= proposal.cost[row]:
+                _put(proposal, one, kept)
+            elif fault == FINE:
+                had_action = True
+            else:
+                _put(proposal, one, kept)
+                if fault != LABEL:
+                    bound = min(bound, trial.bound[0])
+            if fault == FINE:
+                bound = min(bound, trial.bound[0])
+        proposal.bound[row] = bound
+        if had_action:
+            return Status(int(self._judge(proposal, one)[0]))
+        return Status.INFEASIBLE if bound == np.inf else Status.UNKNOWN
+
+    def _replay(
+        self, rows: npt.NDArray[np.intp], trial: Proposal, proposal: Proposal
+    ) -> tuple[npt.NDArray[np.int16], list[str]]:
+        """Replay the trial's actions in plain numpy, apart from the solver; what holds goes into the proposal.
+
+        Returns for each row FINE, or the position among the returned words of what is wrong.
+        """
+        problem = self.problem
+        if len(rows) == 0:
+            return np.empty(0, dtype=np.int16), []
+        if trial is proposal:
+            trial = _take(proposal, rows) if len(rows) < len(proposal.code) else proposal
+        matrix = self.matrix[rows] if len(rows) < len(self.matrix) else self.matrix
+        picked, values = settings(problem, matrix, trial.chosen, trial.delta, trial.level)
+        moved, unknown = propagate(problem, matrix, picked, values)
+        faults, words = np.zeros(len(rows), dtype=np.int16), ["", "its label stays"]
+
+        def found(whom: Bools, fault: str) -> None:
+            if whom.any():
+                faults[whom] = len(words)
+                words.append(fault)
+
+        for j, k in enumerate(problem.numeric):
+            off = np.abs(matrix[:, k] + trial.delta[:, j] - values[:, k]) > TOLERANCE * (1 + np.abs(values[:, k]))
+            if problem.is_integer[j]:
+                off |= values[:, k] != np.rint(values[:, k])
+            found(off & picked[:, k], f"the value of {problem.names[k]!r} is not allowed")
+        for k in range(matrix.shape[1]):
+            feature = problem.feature(k)
+            if feature.role == "immutable" or feature.plausible is not None:
+                low, high = problem.plausible(matrix, k)
+                give = TOLERANCE * (1 + np.abs(matrix[:, k]))
+                off = (moved[:, k] < low - give) | (moved[:, k] > high + give)
+                found(off, f"{problem.names[k]!r} leaves its plausible range")
+        for broken, rule in problem.rules.faults(matrix, moved):
+            found(broken, f"it breaks the rule that {rule}")
+        for node, whom in unknown.items():
+            found(whom, f"{node!r} would follow, and no equation says how")
+        cost = action_costs(problem, matrix, picked, values).sum(axis=1)
+        found(~(np.abs(cost - trial.cost) <= 1e-6 * (1 + np.abs(cost))), "its cost comes out differently")
+        fine = np.flatnonzero(faults == FINE)
+        flips = self._flips(rows[fine], moved[fine], matrix[fine])
+        faults[fine[~flips]] = LABEL
+        good = faults == FINE
+        trial.cost[good] = cost[good]
+        trial.chosen[good] = self._needed(matrix, moved, picked, values, trial.chosen)[good]
+        _put(proposal, rows[good], _take(trial, good))
+        return faults, words
+
+    def _flips(self, rows: npt.NDArray[np.intp], moved: Floats, matrix: Floats) -> Bools:
+        """The classifier's own answer to the counterfactual people."""
+        problem = self.problem
+        if len(rows) == 0:
+            return np.zeros(0, dtype=bool)
+        after = self.frame[list(problem.decision.features)].iloc[self.rows[rows]]
+        changed = {}
+        for name in problem.decision.features:
+            k = problem.encoding.position(name)
+            if not np.array_equal(moved[:, k], matrix[:, k]):
+                changed[name] = problem.encoding.columns[k].decode(moved[:, k])
+        answer = problem.decision.is_favourable(with_columns(after, changed))
+        if problem.margin > 0 and isinstance(problem.view, View):
+            nearly = problem.view.margins(moved) + problem.view.blur(moved)
+            answer &= problem.view.goals.met(nearly, problem.margin)
+        return answer
+
+    def _needed(self, matrix: Floats, moved: Floats, picked: Bools, values: Floats, chosen: Any) -> Any:
+        """The set without features that are kept at their fact although nothing would have moved them."""
+        problem, kept = self.problem, chosen.copy()
+        nodes = set(problem.scm.graph.nodes)
+        for b, k in enumerate(problem.acts):
+            still = picked[:, k] & (values[:, k] == matrix[:, k])
+            if problem.names[k] in nodes:
+                for parent in problem.scm.graph.parents(problem.names[k]):
+                    p = problem.encoding.position(parent)
+                    still &= moved[:, p] == matrix[:, p]
+            kept[still] &= ~(1 << b)
+        return kept
+
+    def _unknown(self, table: RecourseTable, start: int, status: Any, row: int, note: str) -> None:
+        status[row] = Status.UNKNOWN
+        table.notes[start + int(self.rows[row])] = note
+
+    def _write(self, table: RecourseTable, start: int, status: npt.NDArray[np.int8], proposal: Proposal) -> None:
+        acting = (status == Status.OPTIMAL) | (status == Status.FEASIBLE)
+        rows = start + self.rows
+        table.status[rows] = status
+        table.bound[rows] = np.where(acting, np.minimum(proposal.bound, proposal.cost), proposal.bound)
+        table.cost[rows[acting]] = proposal.cost[acting]
+        table.chosen[rows[acting]] = proposal.chosen[acting]
+        table.delta[rows[acting]] = proposal.delta[acting]
+        table.level[rows[acting]] = proposal.level[acting]
+        unknown = np.flatnonzero(status == Status.UNKNOWN)
+        most = self.problem.ceiling(self.matrix[unknown])
+        table.ceilings.update(zip(rows[unknown].tolist(), most.tolist(), strict=True))
+
+
+def _take(proposal: Proposal, rows: Any) -> Proposal:
+    return Proposal(
+        proposal.code[rows], proposal.cost[rows], proposal.bound[rows], proposal.chosen[rows], proposal.delta[rows],
+        proposal.level[rows],
+    )  # fmt: skip
+
+
+def _put(proposal: Proposal, rows: Any, source: Proposal) -> None:
+    proposal.cost[rows], proposal.chosen[rows] = source.cost, source.chosen
+    proposal.delta[rows], proposal.level[rows] = source.delta, source.level
