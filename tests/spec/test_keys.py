@@ -13,6 +13,7 @@ import jsonschema
 import pytest
 
 import equieffort as ee
+from equieffort.models import SURROGATES
 from equieffort.spec import SpecError, json_schema, parse_spec
 from equieffort.spec.keys import SPEC
 from equieffort.spec.kinds import Either, Flag, Number, OrNone, Text, Value
@@ -89,7 +90,7 @@ VALID: dict[str, list[tuple[Any, Any, Any]]] = {
     # They stand beside `file`; tests/spec/test_saved_models.py tries them.
     "model.features": [],
     "model.trusted": [],
-    "model.train": [(choice, "model.train", choice) for choice in ("logistic", "ridge", "linear_svc")],
+    "model.train": [(choice, "model.train", choice) for choice in SURROGATES],
     "outcome": [({"column": "y", "favourable": 1}, "schema.favourable", 1)],
     "outcome.column": [("y", "label", "y")],
     "outcome.favourable": [(v, "schema.favourable", v) for v in ("NO", "1", 1, 2.5, True, "2026-01-01", ["a", "b"])],

@@ -115,7 +115,7 @@ def draft(table: pd.DataFrame, path: str, answers: Answers, name: str) -> str:
         *_id(table, answers),
         f"  missing: error  # {_missing(table)}",
         "",
-        "# A linear model trained here to imitate the decisions (logistic, ridge or linear_svc), or your own model:",
+        "# A model trained to imitate the decisions (logistic, ridge, linear_svc, forest or boosted), or your own:",
         "# model: {file: model.skops}",
         "model: {train: logistic}",
         "",

@@ -1,4 +1,4 @@
-"""Models from files, read without running anything that is in them, and linear models trained on decisions."""
+"""Models from files, read without running anything that is in them, and models trained on decisions."""
 
 from equieffort.models.loaders import load_model
 from equieffort.models.surrogate import SURROGATES, Surrogate, train_surrogate

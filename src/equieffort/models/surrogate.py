@@ -1,4 +1,4 @@
-"""A linear model trained on decisions, with how often it decides alike for people it was not trained on."""
+"""A model trained on decisions to stand for them, with how often it decides alike for people it was not trained on."""
 
 from __future__ import annotations
 
@@ -14,13 +14,15 @@ from equieffort.errors import DataError, ModelError, ParameterError, closest, la
 from equieffort.frames import read_frame, require_columns
 from equieffort.table import RecourseTable
 
-SURROGATES = ("logistic", "ridge", "linear_svc")
+SURROGATES = ("logistic", "ridge", "linear_svc", "forest", "boosted")
+"""All of them can be solved exactly."""
+TREES = ("forest", "boosted")
 FOLDS = 5
 
 
 @dataclass(frozen=True, eq=False)
 class Surrogate:
-    """A fitted linear classifier and its agreement with the decisions, measured on people held out."""
+    """A fitted classifier and its agreement with the decisions, measured on people held out."""
 
     classifier: Any
     agreement: float
@@ -54,14 +56,14 @@ class Surrogate:
 def train_surrogate(
     kind: str, X: Any, y: Any, *, features: Sequence[str], groups: Any, random_state: int = 0
 ) -> Surrogate:
-    """Train a linear model on decisions, and measure by stratified cross-validation how well it stands for them.
+    """Train a model on decisions, and measure by stratified cross-validation how well it stands for them.
 
     Parameters
     ----------
     kind
-        "logistic", "ridge" or "linear_svc".
+        "logistic", "ridge" or "linear_svc", which are linear; "forest" or "boosted", 100 trees each.
     X
-        The people; text is one-hot encoded, numbers are standardised.
+        The people; text is one-hot encoded, and for linear models numbers are standardised.
     y
         Their decisions, in the order of the rows: two different labels, usually from the model's own `predict`.
     features
@@ -208,6 +210,7 @@ def _labels(y: Any, frame: pd.DataFrame) -> np.ndarray[Any, Any]:
 
 def _pipeline(kind: str, frame: pd.DataFrame, random_state: int) -> Any:
     from sklearn.compose import ColumnTransformer
+    from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
     from sklearn.linear_model import LogisticRegression, RidgeClassifier
     from sklearn.pipeline import Pipeline
     from sklearn.preprocessing import OneHotEncoder, StandardScaler
@@ -221,10 +224,12 @@ def _pipeline(kind: str, frame: pd.DataFrame, random_state: int) -> Any:
         levels = [np.array(sorted(frame[name].unique().tolist()), dtype=object) for name in texts]
         parts.append(("text", OneHotEncoder(categories=levels, handle_unknown="error", sparse_output=False), texts))
     if numbers:
-        parts.append(("numbers", StandardScaler(), numbers))
+        parts.append(("numbers", "passthrough" if kind in TREES else StandardScaler(), numbers))
     final = {
         "logistic": lambda: LogisticRegression(max_iter=10_000, random_state=random_state),
         "ridge": lambda: RidgeClassifier(random_state=random_state),
         "linear_svc": lambda: LinearSVC(max_iter=10_000, random_state=random_state),
+        "forest": lambda: RandomForestClassifier(100, max_depth=6, random_state=random_state),
+        "boosted": lambda: GradientBoostingClassifier(n_estimators=100, max_depth=3, random_state=random_state),
     }[kind]()
     return Pipeline([("columns", ColumnTransformer(parts)), ("model", final)])

@@ -49,9 +49,9 @@ MODEL = Section(
             "Types in a skops file that you vouch for, as the refusal lists them.",
         ),
         "train": Key(
-            Text(("logistic", "ridge", "linear_svc")),
-            "Train a stand-in on the recorded decisions. What is found holds for the stand-in, so its agreement with "
-            "the decisions is reported.",
+            Text(("logistic", "ridge", "linear_svc", "forest", "boosted")),
+            "Train a stand-in on the recorded decisions: linear, or 100 trees. What is found holds for the stand-in, "
+            "so its agreement with the decisions is reported.",
         ),
     },
     one_of=("file", "train"),
