@@ -127,6 +127,8 @@ def _transform(transformer: Any, affine: Affine) -> Affine:
     if isinstance(transformer, ColumnTransformer):
         return _column_transformer(transformer, affine)
     name = type(transformer).__name__
+    if not type(transformer).__module__.startswith("sklearn."):
+        raise NoView(f"the transformer {name} is not one that can be followed")
     if name in ("OneHotEncoder", "OrdinalEncoder", "TargetEncoder"):
         return _encoder(transformer, affine)
     if name == "StandardScaler":
@@ -148,12 +150,14 @@ def _transform(transformer: Any, affine: Affine) -> Affine:
 
 def _column_transformer(transformer: Any, affine: Affine) -> Affine:
     parts = []
-    for _, inner, columns in transformer.transformers_:
+    weights = transformer.transformer_weights or {}
+    for name, inner, columns in transformer.transformers_:
         if isinstance(inner, str) and inner == "drop":
             continue
         rows = _rows(columns, affine)
         if rows:
-            parts.append(_transform(inner, affine.take(rows)))
+            part = _transform(inner, affine.take(rows))
+            parts.append(part.scale(weights[name], 0.0) if name in weights else part)
     return Affine.stack(parts, affine.encoding)
 
 
