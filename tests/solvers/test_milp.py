@@ -360,6 +360,11 @@ def test_trees_and_networks_agree_with_trying_everything(kind, rules):
         assert np.isfinite(check_grid(2, MODELS[kind], chosen)[0]).any()
 
 
+def test_a_whole_action_that_ends_on_a_threshold_and_is_refused_is_left_out():
+    # What follows it lands on the threshold itself: for the program on either side, for the model on the wrong one.
+    check_grid(219, MODELS["boosted"], RULES[219 % len(RULES)], people=5)
+
+
 @pytest.mark.verify
 @pytest.mark.parametrize("seed", range(200, 220))
 @pytest.mark.parametrize("kind", MODELS)

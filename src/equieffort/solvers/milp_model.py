@@ -79,6 +79,27 @@ class Model:
             {switch: float(table[code]) - own for code, switch in enumerate(self.levels[k]) if table[code] != own}
         )
 
+    def leave_out(self, point: Floats) -> bool:
+        """Forbid the action of a point, if it is all whole numbers with ends and choices; whether it is."""
+        program, spans = self.program, [self.program.range(amount) for amount in self.amounts]
+        if not (np.all(self.problem.is_integer) and np.all(np.isfinite(spans))):
+            return False
+        choices = [*self.set_.values(), *(switch for switches in self.levels.values() for switch in switches)]
+        ones = {switch: point[switch] > 0.5 for switch in choices}
+        other = Form({v: -1.0 if one else 1.0 for v, one in ones.items()}, float(sum(ones.values())))
+        for amount, (low, high) in zip(self.amounts, spans, strict=True):
+            value = float(np.rint(amount.at(point)))
+            if value > low:
+                below = program.switch()
+                program.row(amount.plus(Form({below: high - value + 1.0})), high=high)
+                other = other.plus(Form({below: 1.0}))
+            if value < high:
+                above = program.switch()
+                program.row(amount.plus(Form({above: low - value - 1.0})), low=low)
+                other = other.plus(Form({above: 1.0}))
+        program.row(other, low=1.0)
+        return True
+
 
 def obstacle(problem: RecourseProblem) -> str:
     """Which equation below an action is no weighted sum, as a sentence; empty if all are."""

@@ -209,9 +209,11 @@ class Search:
             if self._closed(answer.bound):
                 self.note = THIN
                 return bound
-            if refused is not None:
+            if refused is not None and model.leave_out(answer.point):
+                continue
+            if refused is not None and isinstance(self.problem.view, TreeView):
                 # One leaf of every tree: all who fall into these leaves have the same label.
-                leaves = leaf_switches(model, self.problem.view, refused)  # type: ignore[arg-type]
+                leaves = leaf_switches(model, self.problem.view, refused)
                 if leaves:
                     program.exclude(leaves, np.ones(len(program.lower)))
                     if all(answer.point[v] > 0.5 for v in leaves):
@@ -265,7 +267,7 @@ class Search:
     def _try(self, model: Model, point: Floats) -> Floats | None:
         """Keep the cheapest action with these whole numbers that holds when tried.
 
-        Returns where it led if only the label was in the way and trees decide it.
+        Returns where it led if only the label was in the way.
         """
         refused = None
         for step in STEPS:
@@ -277,6 +279,6 @@ class Search:
                 if self.best is None or action.cost < self.best.cost:
                     self.best = action
                 return None
-            if holds and isinstance(self.problem.view, TreeView):
+            if holds:
                 refused = moved
         return refused
