@@ -146,7 +146,7 @@ class Audit:
     def solve_further(self, people: Sequence[Any] | None = None, *, solver: Solver | None = None) -> Audit:
         """The same audit with people solved again: those given by index label, by default all who are unsettled.
 
-        Without `solver` the same one works with larger limits. What was proven stays proven.
+        Without `solver` the same one works with larger limits, each time larger. What was proven stays proven.
         """
         if people is None:
             rows = np.flatnonzero(self.recourse.is_unsettled)

@@ -102,7 +102,7 @@ def require_support(solver: Solver, problem: RecourseProblem) -> None:
 
 
 def solve_further(table: RecourseTable, rows: npt.NDArray[np.intp], *, solver: Solver | None = None) -> RecourseTable:
-    """The table with some people solved again, by default with the same solver and larger limits.
+    """The table with some people solved again, by default with the same solver and larger limits, each time larger.
 
     What was proven stays proven: of two actions the cheaper one is kept, of two bounds the higher one.
     """
@@ -113,15 +113,18 @@ def solve_further(table: RecourseTable, rows: npt.NDArray[np.intp], *, solver: S
             "This audit was read from a file, which holds neither the model nor the equations.",
             fix="Run the audit again and solve further there.",
         )
-    engine = detail.solver.harder() if solver is None else solver
+    engine = (detail.further or detail.solver).harder() if solver is None else solver
     if obstacle := engine.supports(detail.problem):
         raise ParameterError(
             "MODEL_NOT_LINEAR", f"{type(engine).__name__} cannot solve this. {obstacle}", fix="Leave solver out."
         )
+    if len(rows) == 0:
+        return table
     groups = replace(table.groups, codes=table.groups.codes[rows])
     part = RecourseTable.blank(Live(detail.problem, engine, detail.data.iloc[rows]), groups)
     Chunk(detail.problem, engine, part.data).run(part, 0, "model")
-    return _merged(table, part, rows, engine.gap)
+    merged = _merged(table, part, rows, engine.gap)
+    return replace(merged, detail=replace(detail, further=engine))
 
 
 def _merged(table: RecourseTable, part: RecourseTable, rows: npt.NDArray[np.intp], gap: float) -> RecourseTable:

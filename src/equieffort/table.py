@@ -209,6 +209,8 @@ class Live(Detail):
     data: pd.DataFrame
     known: dict[int, str] = field(default_factory=dict)
     """What the solver said of infeasible rows: it takes as long as solving them, and table, file and report ask."""
+    further: Solver | None = None
+    """The last solver that people were solved further with."""
 
     @property
     def schema(self) -> Schema:  # type: ignore[override]

@@ -8,9 +8,10 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.ensemble import RandomForestClassifier
 
 import equieffort as ee
-from equieffort.errors import ParameterError
+from equieffort.errors import EquieffortWarning, ParameterError
 from equieffort.metrics import Comparison
 from equieffort.solvers import LinearExact, Proposal, Solver, Status
 from equieffort.solvers.base import LIMIT
@@ -197,3 +198,26 @@ def test_after_a_search_nobody_is_told_to_search_on():
     assert searched.verdict.codes == ("UNCERTIFIED",)
     assert "a search proves nothing, however long it goes on" in str(searched.verdict)
     assert "solve_further" not in str(searched.verdict)
+
+
+def test_solving_further_again_goes_further_still():
+    rng = np.random.default_rng(0)
+    people = pd.DataFrame(rng.normal(size=(300, 4)), columns=list("abcd"))
+    forest = RandomForestClassifier(30, max_depth=6, random_state=0).fit(people, people.sum(axis=1) > 1)
+    people["side"] = np.where(np.arange(300) % 2, "left", "right")
+    schema = ee.Schema(
+        sensitive="side", protected="left", favourable=True, features=dict.fromkeys("abcd", "actionable")
+    )
+    scm = ee.StructuralCausalModel([], nodes=list(people)).fit(people)
+    solver = ee.BranchAndBound(node_limit=1, time_limit=None)
+    problem = ee.RecourseProblem.of(forest, people, schema=schema, scm=scm)
+    with pytest.warns(EquieffortWarning):
+        audit = ee.audit(forest, people, schema=schema, scm=scm, solver=solver)
+    left = [len(audit.unsettled)]
+    for _ in range(6):
+        audit = audit.solve_further()
+        left.append(len(audit.unsettled))
+    assert left[0] > left[1] > left[2]
+    assert left[-1] == 0
+    whole = ee.solve(problem, people)
+    assert audit.recourse.cost == pytest.approx(whole.cost, nan_ok=True, abs=1e-5)
