@@ -269,7 +269,9 @@ def test_what_it_cannot_solve_is_said():
     assert "no sum of trees" in SOLVER.supports(ee.RecourseProblem.of(linear, frame, schema=schema, scm=scm))
 
 
-@pytest.mark.parametrize("bad", [{"gap": -1.0}, {"gap": float("nan")}, {"time_limit": 0}, {"node_limit": 0}])
+@pytest.mark.parametrize(
+    "bad", [{"gap": -1.0}, {"gap": float("nan")}, {"time_limit": 0}, {"node_limit": 0}, {"node_limit": 1.5}]
+)
 def test_nonsense_is_refused(bad):
     with pytest.raises(ParameterError, match=next(iter(bad))):
         ee.BranchAndBound(**bad)

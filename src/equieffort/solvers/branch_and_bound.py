@@ -55,7 +55,8 @@ class BranchAndBound(Solver):
             raise ParameterError(
                 "PARAMETER", f"time_limit is {self.time_limit!r}.", fix="Give seconds, or None for no limit."
             )
-        if self.node_limit is not None and not self.node_limit >= 1:
+        whole = isinstance(self.node_limit, int | np.integer) and not isinstance(self.node_limit, bool)
+        if self.node_limit is not None and not (whole and self.node_limit >= 1):
             raise ParameterError(
                 "PARAMETER", f"node_limit is {self.node_limit!r}.", fix="Give a whole number, or None for no limit."
             )
