@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from equieffort.classifiers.assembly import Ensemble
+from equieffort.classifiers.cut import Cut
 from equieffort.classifiers.decision import Decision
 from equieffort.classifiers.opened import Opened
 from equieffort.classifiers.pipeline import Affine
@@ -38,7 +39,8 @@ def loaded_lightgbm_view(decision: Decision, encoding: Encoding) -> TreeView:
     names = tuple(map(str, getattr(loaded, "feature_names_in_", decision.features)))
     known = np.asarray(loaded.classes_).tolist()
     wanted = tuple(known.index(label) for label in decision.wanted)
-    opened = Opened(loaded.booster, Affine.identity(encoding, names), len(known), wanted, None)
+    cut = None if decision.threshold is None else Cut(wanted, decision.threshold, "predict_proba", True)
+    opened = Opened(loaded.booster, Affine.identity(encoding, names), len(known), wanted, cut)
     return _view(opened, decision, loaded.booster, nearly_zero_at_most)
 
 

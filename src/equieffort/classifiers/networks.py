@@ -12,7 +12,7 @@ import numpy as np
 
 from equieffort.classifiers.decision import Decision
 from equieffort.classifiers.linear import affine_network
-from equieffort.classifiers.onnx_network import OnnxNetwork, is_onnx, read_graph
+from equieffort.classifiers.onnx_network import OnnxNetwork, is_onnx, read_chance, read_graph
 from equieffort.classifiers.opened import Opened, logit, open_up
 from equieffort.classifiers.pipeline import Affine
 from equieffort.classifiers.relu_network import ReLUNetwork
@@ -23,11 +23,17 @@ DOUBLE = 1e-11
 """Rounding of sums of doubles, relative to what is summed; with much to spare."""
 SINGLE = 2.0**-24
 """Rounding of one operation with floats of four bytes."""
+ROUNDINGS = 16
+"""How many such roundings a probability may be off; onnxruntime's logistic function was measured to be 3 off."""
+LARGEST_ERROR = 1e-3
+"""Beyond that, margins say too little about what probabilities are, relative to what is summed."""
 
 
 def network_view(decision: Decision, encoding: Encoding) -> NetworkView | LinearView:
     """The network view of a classifier over the encoded columns; raises `NoView` with the reason."""
     if is_onnx(decision.classifier):
+        if decision.threshold is not None:
+            return _onnx_chance_view(decision, encoding, decision.threshold)
         return _onnx_view(read_graph(decision.classifier), decision, encoding)
     opened = open_up(decision, encoding)
     layers, single = _layers(opened.final)
@@ -104,8 +110,6 @@ def _contrasted(last: Layer, contrasts: Floats) -> Layer:
 
 
 def _onnx_view(network: OnnxNetwork, decision: Decision, encoding: Encoding) -> NetworkView | LinearView:
-    if decision.threshold is not None:
-        raise NoView("its probabilities are not read from the ONNX file")
     absent = [label for label in decision.wanted if label not in network.classes]
     if absent:
         raise NoView(f"the label {absent[0]!r} is not among those the ONNX graph gives")
@@ -122,3 +126,26 @@ def _onnx_view(network: OnnxNetwork, decision: Decision, encoding: Encoding) -> 
         return _view(affine, (*layers[:-1], Layer(sign * last.weights, sign * last.bias)), goals, error)
     goals, contrasts = Goals.argmax(len(network.classes), wanted)
     return _view(affine, (*layers[:-1], _contrasted(last, contrasts)), goals, error)
+
+
+def _onnx_chance_view(decision: Decision, encoding: Encoding, threshold: float) -> NetworkView | LinearView:
+    """Favourable where the probability of one of two classes reaches a threshold."""
+    known = np.asarray(decision.classifier.classes_).tolist()
+    if len(known) != 2 or len(decision.wanted) != 1:
+        raise NoView("a threshold on the probability of one of several classes does not follow from its scores alone")
+    network = read_chance(decision.classifier, known.index(decision.wanted[0]))
+    affine = Affine.identity(encoding, decision.features)
+    if network.layers[0].weights.shape[1] != affine.matrix.shape[0]:
+        raise NoView(f"it takes {network.layers[0].weights.shape[1]} columns, not {affine.matrix.shape[0]}")
+    last = network.layers[-1]
+    layers = (*network.layers[:-1], Layer(last.weights, last.bias - logit(threshold)))
+    # The probability and the threshold are rounded too: how far apart that carries scores, and what is summed at least.
+    unit = SINGLE if network.single else SINGLE**2
+    least = np.zeros(layers[0].weights.shape[1])
+    for layer in layers:
+        least = np.abs(layer.weights) @ least + np.abs(layer.bias)
+    apart = ROUNDINGS * unit / (threshold * (1.0 - threshold))
+    error = rounding(layers, single=network.single) * network.stretch
+    if not error * least[0] + apart <= LARGEST_ERROR * least[0]:
+        raise NoView("its probabilities near the threshold are rounded too coarsely")
+    return _view(affine, layers, Goals.one(closed=True), error + apart / float(least[0]))

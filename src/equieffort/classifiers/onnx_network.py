@@ -15,8 +15,8 @@ from equieffort.classifiers.opened import logit
 from equieffort.classifiers.views import Layer, NoView
 from equieffort.frames import Floats
 
-DOUBLE_TYPE = 11
-"""TensorProto.DOUBLE."""
+SINGLE_TYPE, DOUBLE_TYPE = 1, 11
+"""TensorProto.FLOAT and DOUBLE."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,6 +29,8 @@ class OnnxNetwork:
     """With one output: whether zero already gives the second class."""
     single: bool
     """Whether it is computed with floats of four bytes."""
+    stretch: float = 1.0
+    """How many times as much the graph itself sums as these layers do: it computes two scores, these the difference."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,6 +66,30 @@ def read_graph(classifier: Any) -> OnnxNetwork:
     vector = label.vector
     layers = (*vector.layers, Layer(vector.weights, vector.bias))
     return OnnxNetwork(layers, label.classes, label.closed, graph.single)
+
+
+def read_chance(classifier: Any, position: int) -> OnnxNetwork:
+    """The network whose one output is the logit of the probability of one of two classes."""
+    graph = _Graph(classifier.model, classifier.n_features_in_)
+    vector = graph.value(classifier.chances)
+    if not isinstance(vector, _Vector) or not vector.link or len(vector.bias) != 2:
+        raise NoView("the ONNX probabilities are not those of a logistic function or softmax of two classes")
+    own = Layer(vector.weights[[position]], vector.bias[[position]])
+    stretch = 1.0
+    if vector.link == "softmax":
+        other = Layer(vector.weights[[1 - position]], vector.bias[[1 - position]])
+        apart = Layer(own.weights - other.weights, own.bias - other.bias)
+        stretch = max(_stretch(own.weights, other.weights), _stretch(own.bias, other.bias))
+        own = apart
+    classes = np.asarray(classifier.classes_).tolist()
+    return OnnxNetwork((*vector.layers, own), classes, True, graph.single, stretch)
+
+
+def _stretch(first: Floats, second: Floats) -> float:
+    """The largest (|a| + |b|) / |a - b|."""
+    sizes, apart = np.abs(first) + np.abs(second), np.abs(first - second)
+    with np.errstate(divide="ignore"):
+        return float(np.max(sizes[sizes > 0] / apart[sizes > 0], initial=1.0))
 
 
 class _Graph:
@@ -103,17 +129,21 @@ class _Graph:
                     raise NoView("the ONNX graph has a circle")
                 todo.extend(lacking)
                 continue
-            self.known[todo.pop()] = self._apply(node)
+            made = todo.pop()
+            self.known[made] = self._apply(node, list(node.output).index(made))
         return self.known[name]
 
-    def _apply(self, node: Any) -> Any:
+    def _apply(self, node: Any, place: int) -> Any:
         attributes = {one.name: one for one in node.attribute}
         given = [self.known[one] for one in node.input if one]
         if node.op_type == "Constant" and "value" in attributes:
             return self.read(attributes["value"].t)
-        if node.op_type in ("LinearClassifier", "Scaler"):
+        if node.op_type in ("LinearClassifier", "Scaler", "Normalizer", "ZipMap"):
             self.single = True
-        step = STEPS.get(node.op_type)
+        if node.op_type == "Cast" and attributes["to"].i == SINGLE_TYPE:
+            self.single = True
+        # Only the second output of a classifier is known besides first ones.
+        step = STEPS.get(node.op_type) if place == 0 else SECOND.get(node.op_type) if place == 1 else None
         answer = None if step is None or not given else step(given, attributes)
         if answer is None:
             raise NoView(f"the ONNX operator {node.op_type} is not known")
@@ -265,6 +295,26 @@ def _scaler(given: list[Any], attributes: Attributes) -> Any:
     return None if offset is None or scale is None else _affine(vector, np.diag(scale), -offset * scale)
 
 
+def _linear_chances(given: list[Any], attributes: Attributes) -> Any:
+    """The scores of a linear classifier, under the function that makes them probabilities."""
+    choice = _linear_classifier(given, attributes)
+    kind = attributes["post_transform"].s if "post_transform" in attributes else b"NONE"
+    link = {b"SOFTMAX": "softmax", b"LOGISTIC": "sigmoid"}.get(kind)
+    # With one row of numbers for two classes the other column is not written down.
+    if choice is None or link is None or len(choice.vector.bias) != len(choice.classes):
+        return None
+    return replace(choice.vector, link=link)
+
+
+def _normalizer(given: list[Any], attributes: Attributes) -> Any:
+    """Dividing by the sum changes nothing where the sum is one."""
+    vector = given[0]
+    if not isinstance(vector, _Vector) or "norm" not in attributes or attributes["norm"].s != b"L1":
+        return None
+    opposite = len(vector.bias) == 2 and not np.any(vector.weights.sum(axis=0)) and vector.bias.sum() == 0.0
+    return vector if vector.link == "softmax" or (vector.link == "sigmoid" and opposite) else None
+
+
 def _linear_classifier(given: list[Any], attributes: Attributes) -> Any:
     names = [one.decode() for one in attributes["classlabels_strings"].strings] if (
         "classlabels_strings" in attributes
@@ -307,6 +357,11 @@ STEPS: dict[str, Callable[[list[Any], Attributes], Any]] = {
     "GreaterOrEqual": _above(closed=True),
     "Scaler": _scaler,
     "LinearClassifier": _linear_classifier,
+    "Normalizer": _normalizer,
+    "ZipMap": _same,
 }
 """What each operator makes of what it is given, or None where it cannot be followed. Reshaping a row keeps it a row:
 what would not is found when the view's labels are compared with the model's."""
+
+SECOND: dict[str, Callable[[list[Any], Attributes], Any]] = {"LinearClassifier": _linear_chances}
+"""The same for the second output of an operator."""

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from equieffort.classifiers.assembly import Ensemble
+from equieffort.classifiers.cut import Cut
 from equieffort.classifiers.decision import Decision
 from equieffort.classifiers.opened import Opened
 from equieffort.classifiers.pipeline import Affine
@@ -35,8 +36,9 @@ def loaded_xgboost_view(decision: Decision, encoding: Encoding) -> TreeView:
     names = tuple(map(str, getattr(loaded, "feature_names_in_", decision.features)))
     known = np.asarray(loaded.classes_).tolist()
     wanted = tuple(known.index(label) for label in decision.wanted)
+    cut = None if decision.threshold is None else Cut(wanted, decision.threshold, "predict_proba", True)
     affine = Affine.identity(encoding, names)
-    return xgboost_view(Opened(loaded.classifier, affine, len(known), wanted, None), decision)
+    return xgboost_view(Opened(loaded.classifier, affine, len(known), wanted, cut), decision)
 
 
 def xgboost_view(opened: Opened, decision: Decision) -> TreeView:

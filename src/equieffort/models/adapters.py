@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,10 +13,14 @@ from equieffort.frames import Floats
 
 
 class Labels:
-    """Base of the classifiers read from files; `feature_names_in_` and `classes_` exist only where known."""
+    """Base of the classifiers read from files.
+
+    `feature_names_in_` and `classes_` exist only where known, `predict_proba` only where the file gives probabilities.
+    """
 
     feature_names_in_: np.ndarray[Any, Any]
     classes_: np.ndarray[Any, Any]
+    predict_proba: Callable[[Any], np.ndarray[Any, Any]]
 
     def __init__(self, names: Sequence[str] | None, width: int, classes: Sequence[Any] | None) -> None:
         self.n_features_in_ = width

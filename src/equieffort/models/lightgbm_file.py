@@ -30,16 +30,25 @@ SINGLE = ("num_leaves", "num_cat", "is_linear", "shrinkage")
 
 
 class LightgbmLabels(Labels):
-    """The labels 0, 1, ... that LightGBM's own classifier gives: the likeliest class, the first of equals."""
+    """The labels 0, 1, ... that LightGBM's own classifier gives: the likeliest class, the first of equals.
 
-    def __init__(self, booster: Any, names: list[str] | None, width: int, n_classes: int) -> None:
+    Where its scores of a person add up to one, they are its probabilities.
+    """
+
+    def __init__(self, booster: Any, names: list[str] | None, width: int, n_classes: int, *, probable: bool) -> None:
         super().__init__(names, width, range(n_classes))
         self.booster = booster
+        if probable:
+            self.predict_proba = self._chances
 
     def predict(self, X: Any) -> np.ndarray[Any, Any]:
         """One label a row."""
         scores = np.asarray(self.booster.predict(self.matrix(X)))
         return np.argmax(scores, axis=1) if scores.ndim == 2 else (scores > 0.5).astype(np.int64)
+
+    def _chances(self, X: Any) -> np.ndarray[Any, Any]:
+        scores = np.asarray(self.booster.predict(self.matrix(X)))
+        return scores if scores.ndim == 2 else np.column_stack([1.0 - scores, scores])
 
 
 def read_lightgbm(data: bytes, path: Path) -> LightgbmLabels:
@@ -79,7 +88,9 @@ def read_lightgbm(data: bytes, path: Path) -> LightgbmLabels:
     if version != FORMAT:
         other_version(path, "LightGBM's text format", version, f"lightgbm {lightgbm.__version__}")
     unnamed = all(re.fullmatch(r"Column_\d+", name) for name in names)
-    return LightgbmLabels(booster, None if unnamed else names, len(names), n_classes)
+    # One against all others: each class has a chance of its own, and they do not add up to one.
+    probable = not objective.startswith("multiclassova")
+    return LightgbmLabels(booster, None if unnamed else names, len(names), n_classes, probable=probable)
 
 
 def _split(data: bytes) -> tuple[dict[str, str], list[dict[str, str]], int]:

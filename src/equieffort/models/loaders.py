@@ -43,7 +43,7 @@ def load_model(
 
     Returns
     -------
-    An object with `predict` and, where the file tells, `classes_` and `feature_names_in_`.
+    An object with `predict` and, where the file tells, `classes_`, `feature_names_in_` and `predict_proba`.
 
     >>> load_model("model.h5")
     Traceback (most recent call last):

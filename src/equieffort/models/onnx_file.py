@@ -1,4 +1,4 @@
-"""ONNX: a graph of known operators. Its own label is used; probabilities are never thresholded again here."""
+"""ONNX: a graph of known operators. Its own label is used; its probabilities are only for declared thresholds."""
 
 from __future__ import annotations
 
@@ -25,21 +25,48 @@ DTYPES: dict[str, Any] = {
     "tensor(bool)": np.bool_,
     "tensor(string)": object,
 }
+PASSING = ("Identity", "Cast", "Reshape", "Squeeze", "Unsqueeze", "Flatten", "ZipMap")
+"""Operators that hand on the same numbers."""
+NEARLY_ONE = 1e-4
+"""How far probabilities of four bytes may be from adding up to one."""
 EXTERNAL = 1
 """TensorProto.EXTERNAL: the tensor's numbers are in another file."""
 
 
 class OnnxLabels(Labels):
-    """The label output of an ONNX graph, with one input a column or one matrix."""
+    """The label output of an ONNX graph, with one input a column or one matrix, and its probabilities if it has any."""
 
     def __init__(
-        self, session: Any, names: list[str] | None, width: int, output: str, classes: list[Any] | None, model: Any
+        self,
+        session: Any,
+        names: list[str] | None,
+        width: int,
+        output: str,
+        classes: list[Any] | None,
+        model: Any,
+        chances: str | None,
     ) -> None:
         super().__init__(names, width, classes)
-        self.session, self.output, self.model = session, output, model
+        self.session, self.output, self.model, self.chances = session, output, model, chances
+        if chances is not None:
+            self.predict_proba = self._chances
 
     def predict(self, X: Any) -> np.ndarray[Any, Any]:
         """One label a row."""
+        labels = np.asarray(self._run(X, self.output))
+        return labels[:, 0] if labels.ndim == 2 and labels.shape[1] == 1 else labels
+
+    def _chances(self, X: Any) -> np.ndarray[Any, Any]:
+        found = self._run(X, self.chances)
+        if isinstance(found, list):
+            # A map from class to number for each row; its numbers have four bytes.
+            found = np.array([[row[known] for known in self.classes_.tolist()] for row in found], dtype=np.float32)
+        sums = found.sum(axis=1, dtype=np.float64)
+        if np.any(found < 0) or np.any(found > 1 + NEARLY_ONE) or np.any(np.abs(sums - 1) > NEARLY_ONE):
+            raise ValueError(f"the output {self.chances!r} holds no probabilities: they must add up to one in each row")
+        return np.asarray(found)
+
+    def _run(self, X: Any, output: str | None) -> Any:
         columns, inputs = self.columns(X), self.session.get_inputs()
         if len(inputs) == 1 and _matrix_width(inputs[0]) is not None:
             kind = inputs[0].type
@@ -49,9 +76,8 @@ class OnnxLabels(Labels):
             for one, column in zip(inputs, columns, strict=True):
                 typed = _typed(column, one.type, one.name)
                 feed[one.name] = typed.reshape(-1, 1) if len(one.shape) == 2 else typed
-        (labels,) = self.session.run([self.output], feed)
-        labels = np.asarray(labels)
-        return labels[:, 0] if labels.ndim == 2 and labels.shape[1] == 1 else labels
+        (found,) = self.session.run([output], feed)
+        return found
 
 
 def read_onnx(data: bytes, path: Path) -> OnnxLabels:
@@ -81,7 +107,9 @@ def read_onnx(data: bytes, path: Path) -> OnnxLabels:
         ) from error
     names, width = _inputs(session, model, path)
     output = _label_output(session, path)
-    return OnnxLabels(session, names, width, output.name, _classes(model, output.type), model)
+    classes = _classes(model, output)
+    chances = _chances_output(session, model, classes)
+    return OnnxLabels(session, names, width, output.name, classes, model, chances)
 
 
 def _messages(message: Any) -> Iterator[Any]:
@@ -191,8 +219,9 @@ def _label_output(session: Any, path: Path) -> Any:
     return chosen[0]
 
 
-def _classes(model: Any, kind: str) -> list[Any] | None:
+def _classes(model: Any, output: Any) -> list[Any] | None:
     """The classes, where all nodes that list them agree."""
+    kind = output.type
     texts = kind == "tensor(string)"
     found: set[tuple[Any, ...]] = set()
     for message in _messages(model.graph):
@@ -202,10 +231,65 @@ def _classes(model: Any, kind: str) -> list[Any] | None:
             )
             if values:
                 found.add(values)
+    picked = _picked(model, output.name) if not found else None
+    if picked is not None:
+        found.add(tuple(picked))
     if len(found) != 1:
         return None
     classes = list(found.pop())
     return [bool(value) for value in classes] if kind == "tensor(bool)" else classes
+
+
+def _picked(model: Any, name: str) -> list[Any] | None:
+    """The labels among which the largest score picks one, as scikit-learn's networks are converted."""
+    node = _origin(model, name)
+    if node is None or node.op_type != "ArrayFeatureExtractor":
+        return None
+    choice = _origin(model, node.input[1])
+    tensors = [one for one in model.graph.initializer if one.name == node.input[0]]
+    if choice is None or choice.op_type != "ArgMax" or len(tensors) != 1:
+        return None
+    from onnx import numpy_helper
+
+    labels = numpy_helper.to_array(tensors[0]).reshape(-1).tolist()
+    return [one.decode("utf-8", "replace") if isinstance(one, bytes) else one for one in labels]
+
+
+def _origin(model: Any, name: str) -> Any:
+    """The node that computes a value, before those that only hand it on; None for an input or a constant."""
+    maker = {made: node for node in model.graph.node for made in node.output}
+    for _ in range(len(maker) + 1):
+        node = maker.get(name)
+        if node is None or node.op_type not in PASSING:
+            return node
+        name = node.input[0]
+    return None
+
+
+def _chances_output(session: Any, model: Any, classes: list[Any] | None) -> str | None:
+    """The output with a probability for each class, if there is one."""
+    if classes is None:
+        return None
+    found = [
+        one
+        for one in session.get_outputs()
+        if one.type in ("seq(map(int64,tensor(float)))", "seq(map(string,tensor(float)))")
+        or (one.type in ("tensor(float)", "tensor(double)") and len(one.shape) == 2 and one.shape[1] == len(classes))
+    ]
+    found = found if len(found) == 1 else [one for one in found if "prob" in one.name.lower()]
+    if len(found) != 1 or _is_score(_origin(model, found[0].name)):
+        return None
+    return str(found[0].name)
+
+
+def _is_score(node: Any) -> bool:
+    """Whether a node gives scores of a linear model or a support vector machine as they are."""
+    if node is None or node.op_type not in ("LinearClassifier", "SVMClassifier"):
+        return node is None
+    attributes = {one.name: one for one in node.attribute}
+    if "post_transform" in attributes and attributes["post_transform"].s != b"NONE":
+        return False
+    return not (node.op_type == "SVMClassifier" and "prob_a" in attributes and len(attributes["prob_a"].floats))
 
 
 def _typed(column: np.ndarray[Any, Any], kind: str, name: str) -> np.ndarray[Any, Any]:

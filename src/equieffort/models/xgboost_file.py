@@ -15,22 +15,30 @@ from equieffort.models.adapters import Labels
 from equieffort.models.optional import broken, need, other_version
 from equieffort.models.pickles import is_pickle, refuse
 
-OBJECTIVES = ("binary:logistic", "binary:hinge", "multi:softprob", "multi:softmax")
+PROBABLE = ("binary:logistic", "multi:softprob", "multi:softmax")
+OBJECTIVES = (*PROBABLE, "binary:hinge")
 
 
 class XgboostLabels(Labels):
-    """The labels 0, 1, ... that XGBoost's own classifier gives."""
+    """The labels 0, 1, ... that XGBoost's own classifier gives, and its probabilities where its objective has them."""
 
-    def __init__(self, classifier: Any, names: list[str] | None, width: int, n_classes: int) -> None:
+    def __init__(self, classifier: Any, names: list[str] | None, width: int, n_classes: int, *, probable: bool) -> None:
         super().__init__(names, width, range(n_classes))
         self.classifier = classifier
+        if probable:
+            self.predict_proba = self._chances
 
     def predict(self, X: Any) -> np.ndarray[Any, Any]:
         """One label a row."""
-        matrix = self.matrix(X)
-        if (names := getattr(self, "feature_names_in_", None)) is None:
-            return np.asarray(self.classifier.predict(matrix))
-        return np.asarray(self.classifier.predict(pd.DataFrame(matrix, columns=names)))
+        return np.asarray(self.classifier.predict(self._table(X)))
+
+    def _chances(self, X: Any) -> np.ndarray[Any, Any]:
+        return np.asarray(self.classifier.predict_proba(self._table(X)))
+
+    def _table(self, X: Any) -> Any:
+        """The model's columns, with names where it has them."""
+        names = getattr(self, "feature_names_in_", None)
+        return self.matrix(X) if names is None else pd.DataFrame(self.matrix(X), columns=names)
 
 
 def read_xgboost(data: bytes, path: Path) -> XgboostLabels:
@@ -66,7 +74,7 @@ def read_xgboost(data: bytes, path: Path) -> XgboostLabels:
     saved = ".".join(map(str, content.get("version", ())))
     if saved and saved != xgboost.__version__:
         other_version(path, "xgboost", saved, xgboost.__version__)
-    return XgboostLabels(classifier, names, width, n_classes)
+    return XgboostLabels(classifier, names, width, n_classes, probable=objective in PROBABLE)
 
 
 def _decoded(data: bytes, path: Path) -> Any:
