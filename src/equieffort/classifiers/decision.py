@@ -193,6 +193,7 @@ def known_features(classifier: Any, model_features: Sequence[str] | None = None)
             f"The model, of type {type(classifier).__name__}, has no predict method.",
             fix="Pass a fitted classifier with scikit-learn's interface.",
         )
+    _check_booster(classifier)
     _check_fitted(classifier)
     names = getattr(classifier, "feature_names_in_", None)
     features = tuple(model_features if model_features is not None else names if names is not None else ())
@@ -235,6 +236,20 @@ def _changes_nothing(step: Any) -> bool:
     if step is None or isinstance(step, str):
         return step in (None, "passthrough")
     return type(step).__name__ == "FunctionTransformer" and step.func is None
+
+
+def _check_booster(classifier: Any) -> None:
+    """Refuse what the libraries' classifiers hold inside: its `predict` gives scores, which are no labels."""
+    library = type(classifier).__module__.split(".")[0]
+    own = {"xgboost": ("XGBClassifier", "model.json"), "lightgbm": ("LGBMClassifier", "model.txt")}.get(library)
+    if own is not None and type(classifier).__name__ == "Booster":
+        name, file = own
+        raise ModelError(
+            "MODEL_NO_PREDICT",
+            f"The model is a {library}.Booster, whose predict gives scores or probabilities and no labels.",
+            fix=f"Save it and load it as a classifier: booster.save_model({file!r}), then "
+            f"equieffort.models.load_model({file!r}); or train an {name}.",
+        )
 
 
 def _check_fitted(classifier: Any) -> None:
