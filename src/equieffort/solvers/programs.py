@@ -194,6 +194,32 @@ class Program:
         return (np.inf if gain >= enough * (1 - 1e-9) else gain), delta
 
     def _least_cost(self, need: float) -> tuple[float, Floats | None]:
+        shorter, enough = self._affordable(need)
+        value, found = shorter._cheapest(need)
+        if shorter is self or (found is not None and self._cost(found) <= enough):
+            return value, found
+        return self._cheapest(need)
+
+    def _affordable(self, need: float) -> tuple[Program, float]:
+        """The same program without the parts that only answers dearer than some cost reach, and that cost.
+
+        It is about what one answer costs, found without regard to the order of segments.
+        """
+        if all(side.is_convex for side in self.sides):
+            return self, np.inf
+        moves, widths, prices = self._columns()
+        status, _, solution = self._run(prices, moves, widths, need, order=False)
+        if solution is None or status != "optimal":
+            return self, np.inf
+        enough = self._cost(self._settle(moves @ solution)) * (1 + 1e-6) + 1e-9
+        sides = []
+        for side in self.sides:
+            spent = np.cumsum([0.0, *(width * price if price > 0 else 0.0 for width, price in side.segments)])
+            kept = [segment for segment, start in zip(side.segments, spent, strict=False) if start <= enough]
+            sides.append(replace(side, segments=kept))
+        return replace(self, sides=sides), enough
+
+    def _cheapest(self, need: float) -> tuple[float, Floats | None]:
         moves, widths, prices = self._columns()
         status, value, solution = self._run(prices, moves, widths, need, order=True)
         if solution is None or status != "optimal":
