@@ -6,11 +6,11 @@ import equieffort as ee
 from equieffort.testing import check_solver
 
 RUNS = {
-    "trees": (ee.BranchAndBound(time_limit=None), ["tree", "forest", "boosted"], 4),
-    "networks": (ee.BranchAndBound(time_limit=None), ["network"], 3),
-    "programs": (ee.Milp(), ["linear", "tree"], 3),
+    "trees": (ee.BranchAndBound(time_limit=None), ["tree", "forest", "boosted"], 5),
+    "networks": (ee.BranchAndBound(time_limit=None), ["network"], 5),
+    "programs": (ee.Milp(), ["linear", "tree"], 5),
     "bent": (ee.Curved(), ["linear", "forest"], 4),
-    "search": (ee.Search(budget=300), ["black box", "forest"], 4),
+    "search": (ee.Search(budget=300), ["black box", "forest"], 5),
 }
 
 
@@ -22,3 +22,9 @@ def test_it_keeps_its_promises(name):
     assert report.passed, str(report)
     wanted = {"feasible"} if name == "search" else {"optimal", "infeasible"}
     assert wanted <= set(report.statuses), str(report)
+
+
+def test_what_rounding_may_carry_past_a_plausible_end_is_no_fault():
+    """Two people of the second case end 1.0e-9 and 1.1e-9 past it, of sizes for which that is within the tolerance."""
+    report = check_solver(ee.BranchAndBound(time_limit=None), families=["network"], cases=2, random_state=720)
+    assert report.passed, str(report)

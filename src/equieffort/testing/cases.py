@@ -80,15 +80,23 @@ FAMILIES: dict[str, Callable[[np.random.Generator], Any]] = {
 """Kinds of classifiers that cases are made with."""
 
 
-def make_case(family: str, random_state: int, *, whole: bool = True, rules: bool = False, curved: bool = False) -> Case:
+def make_case(
+    family: str,
+    random_state: int,
+    *,
+    whole: bool = True,
+    rules: bool = False,
+    curved: bool = False,
+    tight: bool = False,
+) -> Case:
     """A random problem with a classifier of a family.
 
     `whole` makes all amounts that can be set whole numbers; `rules` adds rules between features; `curved` bends an
-    equation below an action.
+    equation below an action; `tight` draws limits within what people already are, so that some start beyond them.
     """
     rng = np.random.default_rng([random_state, list(FAMILIES).index(family), whole, rules, curved])
     people = _people(rng, whole)
-    schema = _schema(rng, whole, rules)
+    schema = _schema(rng, rules, tight)
     edges = [("a", "b"), ("a", "d"), ("b", "d"), ("c", "d"), ("e", "b")]
     slopes = rng.normal(0, 1, 5).round(2)
     step = {"v": float(slopes[0]), "w": float(-slopes[1])}
@@ -105,7 +113,8 @@ def make_case(family: str, random_state: int, *, whole: bool = True, rules: bool
     problem = RecourseProblem.of(classifier, people, schema=schema, scm=scm)
     grid = np.arange(0, 5) if whole else np.linspace(0, 4, 17)
     values: dict[str, npt.NDArray[Any]] = {"a": grid, "b": grid, "c": np.array(LEVELS, dtype=object)}
-    extras = [word for word, there in (("amounts", not whole), ("rules", rules), ("curved", curved)) if there]
+    kinds = (("amounts", not whole), ("rules", rules), ("curved", curved), ("tight limits", tight))
+    extras = [word for word, there in kinds if there]
     name = ", ".join([family, *extras, f"number {random_state}"])
     return Case(name, problem, people, values, whole)
 
@@ -145,16 +154,20 @@ def _people(rng: np.random.Generator, whole: bool) -> pd.DataFrame:
     return frame
 
 
-def _schema(rng: np.random.Generator, whole: bool, rules: bool) -> Schema:
+def _schema(rng: np.random.Generator, rules: bool, tight: bool) -> Schema:
     links: list[Link] = []
     if rules:
         links = [read_link("if c = 'u' then a <= 2"), Sum({"a": 1, "b": 1}, upper=float(rng.integers(4, 8)))]
     reach = float(rng.uniform(0.5, 4))
+    low, high = (1, 3) if tight else (0, 4)
+    rise, fall = (2, 1) if tight else (None, None)
     return Schema(
         sensitive="sex", protected="f", favourable=1, rules=links,
         features={
-            "a": Feature("actionable", lower=0, upper=4, direction=rng.choice(["both", "up"]).item()),
-            "b": Feature("actionable", lower=0, upper=4, weight=(1.0, 0.5)),
+            "a": Feature("actionable", lower=low, upper=high, direction=rng.choice(["both", "up"]).item()),
+            "b": Feature(
+                "actionable", lower=0, upper=4, weight=(1.0, 0.5), max_increase=rise, max_decrease=fall
+            ),
             "c": Feature("actionable", weight=float(rng.uniform(0.1, 0.6))),
             "d": Feature("mutable", plausible=(-reach, reach)),
             "e": "immutable",

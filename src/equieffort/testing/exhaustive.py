@@ -1,7 +1,8 @@
-"""The cheapest action by trying them all: nothing here is shared with a solver."""
+"""The cheapest action by trying them all: nothing but the tolerance for rounding is shared with a solver."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
@@ -10,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from equieffort.frames import Bools, Floats
+from equieffort.problem import TOLERANCE
 from equieffort.testing.cases import Case
 
 LEAVE = -1
@@ -45,19 +47,26 @@ def cheapest(case: Case) -> list[Best]:
             k = encoding.position(name)
             picked[:, k] = choices[:, j] != LEAVE
             values[:, k] = np.where(choices[:, j] >= 0, grids[j][choices[:, j]], facts[row, k])
-        cost, allowed = _price(case, start, values)
-        moved = _follow(case, start, picked, values)
-        works = allowed & _plausible(case, start, moved)
+        cost, allowed = price(case, start, values)
+        moved = follow(case, start, picked, values)
+        works = allowed
+        for broken, _ in breaches(case, start, moved):
+            works &= ~broken
         works[works] = case.problem.decision.is_favourable(encoding.decode(moved[works]))
         cost = np.where(works, cost, np.inf)
         best = int(cost.argmin())
         after = encoding.decode(values[best : best + 1]).iloc[0]
-        done = {name: after[name] for j, name in enumerate(names) if choices[best, j] != LEAVE}
+        done = {name: _plain(after[name]) for j, name in enumerate(names) if choices[best, j] != LEAVE}
         found.append(Best(float(cost[best]), done if np.isfinite(cost[best]) else {}))
     return found
 
 
-def _follow(case: Case, start: Floats, picked: Bools, values: Floats) -> Floats:
+def _plain(value: Any) -> Any:
+    """As Python writes it: 2 rather than np.int64(2)."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def follow(case: Case, start: Floats, picked: Bools, values: Floats) -> Floats:
     """The counterfactuals: nodes of the graph follow their equations, other columns are set or stay."""
     nodes = len(case.problem.scm.graph.nodes)
     moved = values.copy()
@@ -65,7 +74,7 @@ def _follow(case: Case, start: Floats, picked: Bools, values: Floats) -> Floats:
     return moved
 
 
-def _price(case: Case, start: Floats, values: Floats) -> tuple[Floats, Bools]:
+def price(case: Case, start: Floats, values: Floats) -> tuple[Floats, Bools]:
     """What setting the values costs, and whether that is allowed."""
     cost, allowed = np.zeros(len(start)), np.ones(len(start), dtype=bool)
     for name in case.values:
@@ -83,22 +92,26 @@ def _price(case: Case, start: Floats, values: Floats) -> tuple[Floats, Bools]:
         allowed &= (value >= np.minimum(low, fact)) & (value <= np.maximum(high, fact))
         if feature.direction == "up":
             allowed &= value >= fact
+        if feature.max_increase is not None:
+            allowed &= value - fact <= feature.max_increase
+        if feature.max_decrease is not None:
+            allowed &= fact - value <= feature.max_decrease
     return cost, allowed
 
 
-def _plausible(case: Case, before: Floats, after: Floats) -> Bools:
+def breaches(case: Case, before: Floats, after: Floats) -> Iterator[tuple[Bools, str]]:
+    """Who moves a feature that must stay, leaves a plausible range or breaks a rule, and the words for it."""
     schema = case.problem.schema
-    good = np.ones(len(before), dtype=bool)
     for k, name in enumerate(case.problem.names):
-        feature = schema.feature(name)
+        feature, give = schema.feature(name), TOLERANCE * (1 + np.abs(before[:, k]))
         if feature.role == "immutable":
-            good &= np.abs(after[:, k] - before[:, k]) <= 1e-9
+            yield np.abs(after[:, k] - before[:, k]) > give, f"{name!r} moves, but is immutable"
         elif feature.plausible is not None:
             low, high = feature.plausible
+            words = f"{name!r} leaves its plausible range"
             if low is not None:
-                good &= after[:, k] >= np.minimum(low, before[:, k]) - 1e-9
+                yield after[:, k] < np.minimum(low, before[:, k]) - give, words
             if high is not None:
-                good &= after[:, k] <= np.maximum(high, before[:, k]) + 1e-9
-    for broken, _ in case.problem.rules.faults(before, after):
-        good &= ~broken
-    return good
+                yield after[:, k] > np.maximum(high, before[:, k]) + give, words
+    for broken, rule in case.problem.rules.faults(before, after):
+        yield broken, f"it breaks the rule that {rule}"

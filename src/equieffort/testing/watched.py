@@ -1,0 +1,95 @@
+"""A solver under watch: what it proposes is kept as it was, before anything is done with it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from equieffort.frames import Floats
+from equieffort.problem import RecourseProblem
+from equieffort.solvers import Proposal, Solver
+from equieffort.solvers.base import FOUND, LIMIT, NONE, TIE
+
+KINDS = {"f": "floating-point numbers", "iu": "whole numbers"}
+"""What the kinds of numpy's types are called."""
+
+
+class Malformed(Exception):
+    """A proposal that cannot be read, and why."""
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """One call of `propose`, and its answer."""
+
+    matrix: Floats
+    attempt: int
+    only: int | None
+    proposal: Proposal
+
+
+class Watched(Solver):
+    """Asks the solver, keeps a copy of each answer and refuses what cannot be read."""
+
+    def __init__(self, solver: Solver) -> None:
+        self.solver = solver
+        self.gap = solver.gap
+        self.certifies = solver.certifies
+        self.asked: list[Asked] = []
+
+    def supports(self, problem: RecourseProblem) -> str:
+        """What the solver says."""
+        return self.solver.supports(problem)
+
+    def propose(
+        self, problem: RecourseProblem, matrix: Floats, *, attempt: int = 0, only: int | None = None
+    ) -> Proposal:
+        """What the solver proposes, kept."""
+        before = matrix.copy()
+        proposal = self.solver.propose(problem, matrix, attempt=attempt, only=only)
+        if not np.array_equal(before, matrix):
+            raise Malformed("it writes into the table of people that it was given")
+        _require_readable(problem, len(matrix), proposal)
+        if (proposal.code == TIE).any() and self.patterns(problem) == 0:
+            raise Malformed("it proposes a tie, but `patterns` names no patterns to settle it by")
+        arrays = {name: getattr(proposal, name).copy() for name in _shapes(problem, 0)}
+        self.asked.append(Asked(before, attempt, only, replace(proposal, **arrays)))
+        return proposal
+
+    def patterns(self, problem: RecourseProblem) -> int:
+        """What the solver says."""
+        return self.solver.patterns(problem)
+
+    def why_infeasible(self, problem: RecourseProblem, person: Floats) -> str:
+        """What the solver says."""
+        return self.solver.why_infeasible(problem, person)
+
+
+def _shapes(problem: RecourseProblem, n: int) -> dict[str, tuple[str, tuple[int, ...]]]:
+    """For each array of a proposal its kind and shape."""
+    return {
+        "code": ("iu", (n,)),
+        "cost": ("f", (n,)),
+        "bound": ("f", (n,)),
+        "chosen": ("iu", (n,)),
+        "delta": ("f", (n, len(problem.numeric))),
+        "level": ("iu", (n, len(problem.categorical))),
+    }
+
+
+def _require_readable(problem: RecourseProblem, n: int, proposal: Any) -> None:
+    if not isinstance(proposal, Proposal):
+        raise Malformed(f"propose gave a {type(proposal).__name__}, not a Proposal")
+    for name, (kind, shape) in _shapes(problem, n).items():
+        array: Any = getattr(proposal, name)
+        if not isinstance(array, np.ndarray):
+            raise Malformed(f"its proposal cannot be read: `{name}` is a {type(array).__name__}, not an array")
+        if array.shape != shape:
+            raise Malformed(f"its proposal cannot be read: `{name}` has shape {array.shape}, not {shape}")
+        if array.dtype.kind not in kind:
+            raise Malformed(f"its proposal cannot be read: `{name}` holds {array.dtype}, not {KINDS[kind]}")
+    stray = proposal.code[~np.isin(proposal.code, (FOUND, TIE, NONE, LIMIT))]
+    if len(stray):
+        raise Malformed(f"its proposal cannot be read: code {stray[0]} is none of FOUND, TIE, NONE and LIMIT")
