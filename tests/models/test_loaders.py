@@ -516,9 +516,11 @@ def test_lightgbm_what_gives_no_labels_or_has_codes(tmp_path: Path) -> None:
     path.write_bytes(lgb("regression"))
     assert "'regression', which gives no labels" in refused(path, "MODEL_FILE").what
     path.write_bytes(lgb(tail='pandas_categorical:[["f", "m"]]'))
-    assert "splits on categories" in refused(path, "MODEL_FILE").what
+    assert "does not say for sure which columns" in refused(path, "MODEL_FILE").what
     path.write_bytes(lgb(num_cat="1"))
-    assert "splits on categories" in refused(path, "MODEL_FILE").what
+    assert "splits on categories that it does not list" in refused(path, "MODEL_FILE").what
+    path.write_bytes(lgb(tail='pandas_categorical:{"sex": ["f", "m"]}'))
+    assert "not a list of lists" in refused(path, "MODEL_FILE").what
     for old, new in ((b"\n", b"\r\n"), (b"tree_sizes", b"tree_seizes"), (b"num_class=1", b"num_class=3")):
         path.write_bytes(b"tree\n" + LGB[5:].replace(old, new))
         refused(path, "MODEL_FILE")

@@ -41,7 +41,8 @@ def loaded_lightgbm_view(decision: Decision, encoding: Encoding) -> TreeView:
     wanted = tuple(known.index(label) for label in decision.wanted)
     cut = None if decision.threshold is None else Cut(wanted, decision.threshold, "predict_proba", True)
     opened = Opened(loaded.booster, Affine.identity(encoding, names), len(known), wanted, cut)
-    return _view(opened, decision, loaded.booster, nearly_zero_at_most)
+    codes = {k: level_codes(opened.affine, k, list(known)) for k, known in loaded.levels.items()}
+    return _view(opened, decision, loaded.booster, nearly_zero_at_most, codes)
 
 
 def lightgbm_view(opened: Opened, decision: Decision) -> TreeView:
@@ -56,14 +57,15 @@ def lightgbm_view(opened: Opened, decision: Decision) -> TreeView:
     kinds = {opened.affine.encoding[name].kind for name in decision.features}
     # An array of whole numbers only is handed on in single precision.
     whole = decision.bare and not opened.steps and kinds == {"integer"}
-    return _view(opened, decision, final.booster_, nearly_zero_single_at_most if whole else nearly_zero_at_most)
+    compare = nearly_zero_single_at_most if whole else nearly_zero_at_most
+    return _view(opened, decision, final.booster_, compare, _codes(final.booster_, opened))
 
 
-def _view(opened: Opened, decision: Decision, booster: Any, compare: Compare) -> TreeView:
+def _view(opened: Opened, decision: Decision, booster: Any, compare: Compare, codes: dict[int, Floats]) -> TreeView:
     header, trees = _read(booster.model_to_string())
     objective = header.get("objective", "none")
     several = int(header["num_tree_per_iteration"])
-    columns = Columns(decision, opened.affine, opened.steps, _codes(booster, opened))
+    columns = Columns(decision, opened.affine, opened.steps, codes)
     parts = tuple(_part(tree, columns, compare, k % several, several) for k, tree in enumerate(trees))
     divisor = float(len(trees) // several) if "average_output" in header else 1.0
     steepness = float(found.group(1)) if (found := re.search(r"sigmoid:(\S+)", objective)) else 1.0

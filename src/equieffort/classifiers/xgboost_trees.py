@@ -171,5 +171,8 @@ def _codes(learner: dict[str, Any], booster: dict[str, Any], opened: Opened) -> 
 def _names(entry: dict[str, Any]) -> list[Any]:
     if "offsets" not in entry:
         return list(entry["values"])
-    text, ends = bytes(v % 256 for v in entry["values"]), entry["offsets"]
-    return [text[a:b].decode("utf-8") for a, b in pairwise(ends)]
+    if any(not 0 <= byte < 128 for byte in entry["values"]):
+        # XGBoost counts letters where it should count bytes: only in ASCII is that the same.
+        raise NoView("its categories have letters beyond ASCII, which XGBoost does not keep whole")
+    text, ends = bytes(entry["values"]).decode("ascii"), entry["offsets"]
+    return [text[a:b] for a, b in pairwise(ends)]

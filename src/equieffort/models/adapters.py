@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,8 +22,16 @@ class Labels:
     classes_: np.ndarray[Any, Any]
     predict_proba: Callable[[Any], np.ndarray[Any, Any]]
 
-    def __init__(self, names: Sequence[str] | None, width: int, classes: Sequence[Any] | None) -> None:
+    def __init__(
+        self,
+        names: Sequence[str] | None,
+        width: int,
+        classes: Sequence[Any] | None,
+        levels: Mapping[int, Sequence[str]] | None = None,
+    ) -> None:
         self.n_features_in_ = width
+        self.levels = {column: tuple(known) for column, known in (levels or {}).items()}
+        """For each column of text: what it may say, in the order of its codes."""
         if names is not None:
             self.feature_names_in_ = np.array(list(names), dtype=object)
         if classes is not None:
@@ -42,5 +50,16 @@ class Labels:
         return [array[:, k] for k in range(self.n_features_in_)]
 
     def matrix(self, X: Any) -> Floats:
-        """The model's columns as numbers."""
-        return np.column_stack([np.asarray(column, dtype=np.float64) for column in self.columns(X)])
+        """The model's columns as numbers: text as its codes, what is missing as nan."""
+        return np.column_stack([self._numbers(k, column) for k, column in enumerate(self.columns(X))])
+
+    def _numbers(self, k: int, column: np.ndarray[Any, Any]) -> Floats:
+        if k not in self.levels:
+            return np.asarray(column, dtype=np.float64)
+        code = {level: float(place) for place, level in enumerate(self.levels[k])}
+        present = column[~pd.isna(column)].tolist()
+        if unknown := sorted({str(value) for value in present if value not in code}):
+            # The libraries take these for missing, without a word.
+            name = getattr(self, "feature_names_in_", range(self.n_features_in_))[k]
+            raise ValueError(f"unknown categories {listed(unknown)} in {name!r}; it knows {listed(self.levels[k])}")
+        return np.array([code.get(value, np.nan) for value in column.tolist()], dtype=np.float64)

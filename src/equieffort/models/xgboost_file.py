@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +23,17 @@ OBJECTIVES = (*PROBABLE, "binary:hinge")
 class XgboostLabels(Labels):
     """The labels 0, 1, ... that XGBoost's own classifier gives, and its probabilities where its objective has them."""
 
-    def __init__(self, classifier: Any, names: list[str] | None, width: int, n_classes: int, *, probable: bool) -> None:
-        super().__init__(names, width, range(n_classes))
+    def __init__(
+        self,
+        classifier: Any,
+        names: list[str] | None,
+        width: int,
+        n_classes: int,
+        levels: dict[int, list[str]],
+        *,
+        probable: bool,
+    ) -> None:
+        super().__init__(names, width, range(n_classes), levels)
         self.classifier = classifier
         if probable:
             self.predict_proba = self._chances
@@ -36,9 +46,15 @@ class XgboostLabels(Labels):
         return np.asarray(self.classifier.predict_proba(self._table(X)))
 
     def _table(self, X: Any) -> Any:
-        """The model's columns, with names where it has them."""
+        """The model's columns, with names where it has them, and text as categories in the order of their codes."""
         names = getattr(self, "feature_names_in_", None)
-        return self.matrix(X) if names is None else pd.DataFrame(self.matrix(X), columns=names)
+        if names is None:
+            return self.matrix(X)
+        table = pd.DataFrame(self.matrix(X), columns=names)
+        for k, known in self.levels.items():
+            codes = table[names[k]].fillna(-1).astype(int)
+            table[names[k]] = pd.Categorical.from_codes(codes, categories=list(known))
+        return table
 
 
 def read_xgboost(data: bytes, path: Path) -> XgboostLabels:
@@ -57,16 +73,18 @@ def read_xgboost(data: bytes, path: Path) -> XgboostLabels:
         )
     try:
         names, width, n_classes = _checked(learner)
+        levels = _levels(learner, names, width)
     except (KeyError, TypeError, ValueError, IndexError, OverflowError, AttributeError) as error:
         raise broken(path, "XGBoost", f"{type(error).__name__}: {error}") from error
-    if _has_categories(learner):
+    if levels is None:
         raise ModelError(
             "MODEL_FILE",
-            f"{path.name!r} splits on categories, whose codes depend on the table it was trained on.",
-            fix="Encode the categories in a scikit-learn pipeline, and save it as .skops or .onnx.",
+            f"{path.name!r} splits on categories and does not hold their text, so that their codes are not known.",
+            fix="Only text in ASCII can be read (other letters XGBoost cuts off when it saves), from files of XGBoost "
+            "3.1 or later. Else encode the categories in a scikit-learn pipeline, and save it as .skops or .onnx.",
         )
     xgboost = need("xgboost", "xgboost", path)
-    classifier = xgboost.XGBClassifier()
+    classifier = xgboost.XGBClassifier(enable_categorical=True) if levels else xgboost.XGBClassifier()
     try:
         classifier.load_model(bytearray(data))
     except Exception as error:
@@ -74,7 +92,7 @@ def read_xgboost(data: bytes, path: Path) -> XgboostLabels:
     saved = ".".join(map(str, content.get("version", ())))
     if saved and saved != xgboost.__version__:
         other_version(path, "xgboost", saved, xgboost.__version__)
-    return XgboostLabels(classifier, names, width, n_classes, probable=objective in PROBABLE)
+    return XgboostLabels(classifier, names, width, n_classes, levels, probable=objective in PROBABLE)
 
 
 def _decoded(data: bytes, path: Path) -> Any:
@@ -147,11 +165,74 @@ def _check_tree(tree: dict[str, Any], number: int, width: int) -> None:
     _require(len(np.unique(children)) == len(children) and 0 not in children, f"tree {number} runs in a circle")
 
 
-def _has_categories(learner: dict[str, Any]) -> bool:
+def _levels(learner: dict[str, Any], names: list[str] | None, width: int) -> dict[int, list[str]] | None:
+    """The texts of each column with codes, after all sets of codes were checked; None where the file does not say."""
     booster = learner["gradient_booster"]
     model = booster["gbtree"]["model"] if booster["name"] == "dart" else booster.get("model", {})
-    typed = any(kind == "c" for kind in learner.get("feature_types") or ())
-    return typed or any(any(tree.get("split_type", ())) or tree.get("categories") for tree in model.get("trees", ()))
+    kinds = learner.get("feature_types") or ["float"] * width
+    _require(len(kinds) == width, "its feature types miss features")
+    coded = [k for k, kind in enumerate(kinds) if kind == "c"]
+    trees = model.get("trees", ())
+    split = any(any(tree.get("split_type", ())) or len(tree.get("categories", ())) for tree in trees)
+    cats = model.get("cats") or {}
+    held = any(len(entry["values"]) for entry in cats.get("enc", ()))
+    if not coded and not split and not held:
+        return {}
+    entries = cats.get("enc", ())
+    if names is None or not coded or len(entries) != width or any("offsets" not in entries[k] for k in coded):
+        return None
+    if any(not -1 < byte < 128 for k in coded for byte in entries[k]["values"]):
+        return None
+    levels = {k: _texts(entries[k]) for k in coded}
+    _require(all(k in levels or not len(entry["values"]) for k, entry in enumerate(entries)), "levels of numbers")
+    counts = [len(levels.get(k, ())) for k in range(width)]
+    _require(all(counts[k] for k in coded), "a category without levels")
+    total = sum(counts)
+    segments = _whole(cats["feature_segments"], width + 1, 0, total)
+    _require(segments.tolist() == np.concatenate([[0], np.cumsum(counts)]).tolist(), "its categories' segments")
+    order = _whole(cats["sorted_idx"], total, 0, max(counts) - 1)
+    for k in coded:
+        own = order[segments[k] : segments[k + 1]]
+        _require(np.array_equal(np.sort(own), np.arange(counts[k])), "its sorted categories")
+        # The library finds levels by bisection over their bytes.
+        texts = [levels[k][place].encode() for place in own]
+        _require(texts == sorted(texts), "its sorted categories are not sorted")
+    for number, tree in enumerate(trees):
+        _check_sets(tree, number, counts)
+    return levels
+
+
+def _texts(entry: dict[str, Any]) -> list[str]:
+    """Texts, written one after the other as bytes."""
+    values = _whole(entry["values"], len(entry["values"]), 0, 127)
+    ends = _whole(entry["offsets"], len(entry["offsets"]), 0, len(values))
+    _require(len(ends) > 0 and ends[0] == 0 and ends[-1] == len(values), "texts of categories miss bytes")
+    _require(bool(np.all(np.diff(ends) >= 0)), "texts of categories overlap")
+    data = bytes(values.tolist()).decode("ascii")
+    texts = [data[a:b] for a, b in pairwise(ends.tolist())]
+    _require(len(set(texts)) == len(texts), "a category has a level twice")
+    return texts
+
+
+def _check_sets(tree: dict[str, Any], number: int, counts: list[int]) -> None:
+    """Each split of a category has a set of codes, and no other node has."""
+    n = len(tree["split_indices"])
+    kinds = _whole(tree.get("split_type", [0] * n), n, 0, 1)
+    inner = np.asarray(tree["left_children"]) >= 0
+    codes = _whole(tree.get("categories", []), len(tree.get("categories", [])), 0, max(counts))
+    nodes = _whole(tree.get("categories_nodes", []), len(tree.get("categories_nodes", [])), 0, n - 1)
+    starts = _whole(tree.get("categories_segments", []), len(nodes), 0, len(codes))
+    sizes = _whole(tree.get("categories_sizes", []), len(nodes), 1, len(codes))
+    _require(np.array_equal(nodes, np.flatnonzero(kinds == 1)), f"tree {number}: its sets")
+    _require(
+        np.array_equal(starts, np.cumsum(sizes) - sizes) and sizes.sum() == len(codes), f"tree {number}: set sizes"
+    )
+    for node, at, size in zip(nodes.tolist(), starts.tolist(), sizes.tolist(), strict=True):
+        # What was pruned to a leaf may still have a set, which is not looked at.
+        most = counts[int(tree["split_indices"][node])] if inner[node] else max(counts)
+        _require(bool(np.all(codes[at : at + size] < most)), f"tree {number} has codes without levels")
+    columns = np.asarray(tree["split_indices"])[inner & (kinds == 0)]
+    _require(not any(counts[int(k)] for k in columns), f"tree {number} splits a category as a number")
 
 
 def _whole(values: Any, n: int, least: int, most: int) -> np.ndarray[Any, np.dtype[np.int64]]:
