@@ -271,6 +271,19 @@ def test_onnx_probabilities_beside_the_threshold(tmp_path: Path, threshold: floa
     np.testing.assert_array_equal(view.is_favourable(matrix)[clear], own[clear])
 
 
+def test_onnx_labels_that_become_text_on_the_way(tmp_path: Path) -> None:
+    path = tmp_path / "m.onnx"
+    model = two_scores([[0.3, -0.4], [0.9, 1.7]], [0.1, -0.8], path).model
+    model.graph.node[-1].output[0] = "number"
+    model.graph.node.append(helper.make_node("Cast", ["number"], ["label"], to=TensorProto.STRING))
+    model.graph.output[0].type.tensor_type.elem_type = TensorProto.STRING
+    path.write_bytes(model.SerializeToString())
+    loaded = load_model(path)
+    assert loaded.predict(np.array([[9.0, 0.0], [0.0, 9.0]])).tolist() == ["4", "7"]
+    assert not hasattr(loaded, "classes_")
+    assert not hasattr(loaded, "predict_proba")
+
+
 def test_onnx_scores_that_nearly_cancel_are_not_trusted(tmp_path: Path) -> None:
     loaded = two_scores([[1e6, 1e6 + 1], [1.0, 2.0]], [0.0, 0.5], tmp_path / "m.onnx")
     people = pd.DataFrame(RNG.normal(size=(60, 2)), columns=["a", "b"])

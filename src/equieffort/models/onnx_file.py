@@ -232,7 +232,8 @@ def _classes(model: Any, output: Any) -> list[Any] | None:
             if values:
                 found.add(values)
     picked = _picked(model, output.name) if not found else None
-    if picked is not None:
+    # A label that is turned into text, or back, on its way to the output is not what was listed.
+    if picked is not None and all(isinstance(one, str) == texts for one in picked):
         found.add(tuple(picked))
     if len(found) != 1:
         return None
