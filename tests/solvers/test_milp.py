@@ -565,3 +565,22 @@ def test_what_compiled_code_prints_goes_to_standard_error(capfd):
     library.fflush(None)
     out, err = capfd.readouterr()
     assert (out, err) == ("result\n", "noise\n")
+
+
+@pytest.mark.parametrize("factor", [1.0, 1e4, 1e8, 1e12])
+def test_costs_in_any_unit_change_no_answer(factor):
+    """Prices of 1e8 made the solver take what they stood beside for zero, and everybody infeasible."""
+    frame = pd.DataFrame({"sex": ["f", "m"] * 30, "v": np.arange(60) % 5})
+    features = {"v": ee.Feature("actionable", lower=-1, upper=6)}
+    schema = ee.Schema(
+        sensitive="sex", protected="f", favourable=False, features=features, rules=["if v > 2 then v > 3"]
+    )
+    scm = ee.StructuralCausalModel([], nodes=["sex", "v"]).fit(frame)
+    clf = ee.LinearScore({"v": 1.0}, threshold=0.0)
+    cost = ee.Separable({"v": lambda fact, value: factor * (value - fact) ** 2}, knots=5)
+    one = ee.RecourseProblem.of(clf, frame, schema=schema, scm=scm, cost=cost, model_features=["v"])
+    told = ee.solve(one, frame.iloc[:5], solver=Milp()).frame()
+    assert set(told["status"]) <= {"optimal", "feasible"}
+    # At -1 alone is nobody refused.
+    assert told["do_v"].tolist() == [-1] * 5
+    assert (told["bound"] <= told["cost"]).all()

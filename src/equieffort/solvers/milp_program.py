@@ -17,6 +17,8 @@ from equieffort.frames import Bools, Floats
 from equieffort.solvers.quiet import aside
 
 OPTIMAL, STOPPED, EMPTY, UNCLEAR = "optimal", "stopped", "empty", "unclear"
+SMALLEST = 1e-9
+"""HiGHS takes smaller entries of the matrix for zero."""
 """What the solver says: solved, out of time, infeasible, or something that proves nothing."""
 
 NOISE = 1e-14
@@ -195,10 +197,15 @@ class Program:
         self.row(Form({v: -1.0 if one else 1.0 for v, one in ones.items()}, float(sum(ones.values()))), low=1.0)
 
     def _units(self) -> Floats:
-        """A unit for each variable in which it is about one: its width, or what a unit of cost buys."""
+        """A unit for each variable in which it is about one: its width, or what a unit of cost buys.
+
+        Where whole widths cost thousands, a thousandth of the dearest is the unit of cost.
+        """
         lower, upper, price = np.array(self.lower), np.array(self.upper), np.array(self.price)
+        width = upper - lower
+        dearest = float((price * np.where(np.isfinite(width), width, 1.0)).max(initial=0.0))
         with np.errstate(divide="ignore"):
-            units = np.minimum(upper - lower, np.where(price > 0, 1.0 / price, np.inf))
+            units = np.minimum(width, np.where(price > 0, max(1.0, 1e-3 * dearest) / price, np.inf))
         units[~np.isfinite(units) | (units <= 0) | np.array(self.whole)] = 1.0
         return units
 
@@ -237,6 +244,8 @@ class Program:
         matrix, low, high, units = self._scaled(self.rows, step, slack)
         lower, upper = np.array(self.lower) / units, np.array(self.upper) / units
         whole = np.array(self.whole)
+        if _is_lost(matrix, upper - lower):
+            return Answer(UNCLEAR, 0.0, None)
         upper = np.where(whole, upper, upper + slack)
         price = np.array(self.price) * units
         # The solver stops within 1e-6 of the optimum: a large objective makes that small beside the cost.
@@ -311,3 +320,10 @@ class Program:
             return None
         result[left] = answer.x * units[left]
         return settled + float(answer.fun) * size, result
+
+
+def _is_lost(matrix: Any, width: Floats) -> bool:
+    """Whether the solver, which takes the smallest entries for zero, would leave out what can matter."""
+    entries = matrix.tocoo()
+    small = (entries.data != 0) & (np.abs(entries.data) < SMALLEST)
+    return bool((np.abs(entries.data[small]) * width[entries.col[small]] > SMALLEST).any())
