@@ -59,15 +59,15 @@ def many_actions(model: Any) -> tuple[ee.RecourseProblem, Any]:
 
 
 def each(solver: ee.BranchAndBound, problem: ee.RecourseProblem, people: Any) -> tuple[np.ndarray, int]:
-    """Seconds of each person alone, and how many were not certified."""
+    """Seconds of each person alone, the less of two times, and how many were not certified."""
     solver.propose(problem, people[:1])
-    took, left = [], 0
-    for row in range(len(people)):
+    took, left = np.full(len(people), np.inf), 0
+    for row in [*range(len(people))] * 2:
         start = time.perf_counter()
         proposal = solver.propose(problem, people[row : row + 1])
-        took.append(time.perf_counter() - start)
+        took[row] = min(took[row], time.perf_counter() - start)
         left += int(proposal.code[0] == LIMIT or bool(proposal.notes))
-    return np.array(took), left
+    return took, left // 2
 
 
 def together(solver: ee.BranchAndBound, problem: ee.RecourseProblem, people: Any) -> None:

@@ -135,9 +135,17 @@ class RecourseProblem:
         """Positions of all actionable features: numbers first. Bit b of a set stands for acts[b]."""
         return self.numeric + self.categorical
 
+    @cached_property
+    def _features(self) -> tuple[Feature, ...]:
+        return tuple(self.schema.feature(name) for name in self.names)
+
+    @cached_property
+    def _limits(self) -> tuple[tuple[Limit, ...], ...]:
+        return tuple(tuple(limits(self.feature(k))) for k in self.numeric)
+
     def feature(self, position: int) -> Feature:
         """What the schema says of a column."""
-        return self.schema.feature(self.names[position])
+        return self._features[position]
 
     @cached_property
     def is_integer(self) -> Bools:
@@ -157,9 +165,9 @@ class RecourseProblem:
         low = np.empty((len(matrix), len(self.numeric)))
         high = np.empty_like(low)
         for j, k in enumerate(self.numeric):
-            fact, feature = matrix[:, k], self.feature(k)
+            fact = matrix[:, k]
             least, most = np.full(len(fact), -np.inf), np.full(len(fact), np.inf)
-            for limit in limits(feature):
+            for limit in self._limits[j]:
                 if limit.side < 0:
                     np.maximum(least, np.minimum(limit.at(fact), fact), out=least)
                 else:
