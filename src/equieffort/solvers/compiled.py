@@ -1,6 +1,6 @@
 """How the loops of branch and bound are compiled: what Python calls is kept on disk, with all it calls.
 
-Compiling and keeping each inner loop by itself took a quarter longer and served nobody.
+Compiling and keeping each inner loop by itself took longer and served nobody.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Why a search ended: a code, which compiled loops return too, and the sentence that tells a person's user."""
+"""Why a search ended: a code, which compiled loops return too, and the sentence that says so to users."""
 
 from __future__ import annotations
 

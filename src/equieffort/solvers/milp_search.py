@@ -267,9 +267,9 @@ class Search:
     def _try(self, model: Model, point: Floats) -> Floats | None:
         """Keep the cheapest action with these whole numbers that holds when tried.
 
-        Returns where it led if only the label was in the way.
+        Returns where it led if only the label was in the way, and the label of a person is the same in every batch.
         """
-        refused = None
+        refused, view = None, self.problem.view
         for step in STEPS:
             solved = model.program.polish(point, step * 2.0**self.attempt)
             if solved is None:
@@ -279,6 +279,6 @@ class Search:
                 if self.best is None or action.cost < self.best.cost:
                     self.best = action
                 return None
-            if holds:
+            if holds and (isinstance(view, TreeView) or (isinstance(view, LinearView) and view.rowwise)):
                 refused = moved
         return refused
