@@ -15,6 +15,7 @@ from equieffort.cli.demo import demo
 from equieffort.cli.init import init, schema
 from equieffort.cli.paper import paper
 from equieffort.cli.reading import check, diff, explain, report
+from equieffort.cli.streams import run
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode=None)
 
@@ -48,4 +49,4 @@ for command in (init, audit, check, report, explain, diff, demo, schema, paper):
 
 def main() -> None:
     """Entry point."""
-    app()
+    run(app)

@@ -45,7 +45,7 @@ def guarded(command: Callable[..., None]) -> Callable[..., None]:
             warnings.showwarning = lambda message, *_, **__: tell_warning(message, settings)
             try:
                 command(**options)
-            except (typer.Exit, typer.Abort, BrokenPipeError):
+            except (typer.Exit, typer.Abort):
                 raise
             except (Exception, KeyboardInterrupt) as error:
                 if settings["debug"]:
