@@ -26,6 +26,16 @@ class Groups:
     protected: tuple[int, ...]
     reference: int
 
+    def __post_init__(self) -> None:
+        named = len(self.labels)
+        codes = np.asarray([*self.protected, self.reference])
+        if not (((self.codes >= 0) & (self.codes < named)).all() and ((codes >= 0) & (codes < named)).all()):
+            raise SchemaError(
+                "SCHEMA_GROUPS",
+                f"A code stands for none of the {many(named, 'group', 'groups')} {listed(self.labels)}.",
+                fix="Form groups with Groups.of(frame, schema).",
+            )
+
     @classmethod
     def of(cls, frame: pd.DataFrame, schema: Schema) -> Groups:
         """Form the groups that the schema names from the sensitive columns."""

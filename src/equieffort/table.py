@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from equieffort.errors import ParameterError
 from equieffort.frames import Bools, Encoding, Floats
 from equieffort.groups import Groups
 from equieffort.problem import RecourseProblem, limits
@@ -76,6 +77,16 @@ class RecourseTable:
     """Why a row is unknown, or not solved to the end."""
     ceilings: dict[int, float] = field(default_factory=dict)
     """By row, where the recourse is unknown: the most that an allowed action can cost, where that has a limit."""
+
+    def __post_init__(self) -> None:
+        n = len(self.status)
+        columns = (self.groups.codes, self.cost, self.bound, self.chosen, self.delta, self.level)
+        if any(len(column) != n for column in columns) or not np.isin(self.status, list(Status)).all():
+            raise ParameterError(
+                "PARAMETER",
+                f"The table of {n:,} people has a column of another length, or a status that is none.",
+                fix="Give each person one value in every column, and a Status from 0 to 4.",
+            )
 
     @classmethod
     def blank(cls, detail: Detail, groups: Groups) -> RecourseTable:

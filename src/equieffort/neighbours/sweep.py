@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from equieffort.distances import BoundDistance, MixedDistance
+from equieffort.errors import ParameterError
 from equieffort.frames import Floats
 from equieffort.neighbours.kernels import sweep_given, sweep_mixed
 from equieffort.neighbours.neighbourhoods import check_quantile
@@ -63,6 +65,7 @@ def sweep(
     """
     for quantile in quantiles:
         check_quantile(quantile)
+    _check_indices(distance, centres, group, cost, groups)
     rising = np.argsort(quantiles, kind="stable")
     wanted = np.asarray(quantiles, dtype=np.float64)[rising]
     has = ~np.isnan(cost)
@@ -88,3 +91,23 @@ def sweep(
             sweep_given(rows, wanted, group, digits, lowest, size[part], acting[part], total[part])
     back = np.argsort(rising, kind="stable")
     return Sweep(centres, np.asarray(quantiles, dtype=np.float64), size[:, back], acting[:, back], total[:, back])
+
+
+def _check_indices(
+    distance: BoundDistance, centres: npt.NDArray[np.intp], group: Any, cost: Floats, groups: int
+) -> None:
+    """Refuse what compiled loops would read or write beyond its end, or could not add up."""
+    n = len(distance.values) if isinstance(distance, MixedDistance) else len(group)
+    found = {
+        f"There are {len(group)} groups and {len(cost)} costs for {n} people": len(group) == len(cost) == n,
+        f"A group is none of the {groups} there are": bool(((group >= -1) & (group < groups)).all()),
+        f"A centre is none of the {n} people": bool(((centres >= 0) & (centres < n)).all()),
+        "A cost is infinite": not bool(np.isinf(cost).any()),
+    }
+    for what, holds in found.items():
+        if not holds:
+            raise ParameterError(
+                "PARAMETER",
+                f"{what}.",
+                fix="Use the table as solve() or load() gave it, or give each person one value.",
+            )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import io
 import json
 import os
 import zipfile
@@ -16,22 +15,25 @@ import pandas as pd
 
 from equieffort.criteria import Criteria
 from equieffort.distances import Distance, Euclidean, Manhattan
-from equieffort.errors import AuditFileError, EquieffortWarning, label, sentence
+from equieffort.errors import AuditFileError, EquieffortError, EquieffortWarning, label, sentence
+from equieffort.files.archive import PLAIN, Archive, array_bytes, write_archive
+from equieffort.files.checks import Contents, check_contents, check_groups
+from equieffort.files.shapes import check_fields
 from equieffort.frames import Column, Encoding
 from equieffort.groups import Groups
 from equieffort.neighbours import Everyone, Nearest, NearestK, Neighbourhood, Unsaved
 from equieffort.rules import link_from_dict
 from equieffort.scales import MAD, Own, Range, Scale, Std
-from equieffort.schema import Feature, Schema
-from equieffort.table import RecourseTable, Saved, split_actions
+from equieffort.schema import Feature, Schema, check_kinds
+from equieffort.solvers import Status
+from equieffort.table import RecourseTable, Saved
+from equieffort.verdict import Surrogate
 
 if TYPE_CHECKING:
     from equieffort._audit import Audit
 
 FORMAT, VERSION = "equieffort-audit", 1
 STORED = ("status", "cost", "bound", "chosen", "delta", "level")
-PLAIN = "iufbMm"
-"""Kinds of arrays that are stored as they are: numbers, flags and dates without time zone."""
 SCALARS = ("string", "integer", "floating", "mixed-integer-float", "boolean", "empty")
 """What pandas calls columns of values that JSON gives back as they were."""
 
@@ -48,12 +50,8 @@ def save(audit: Audit, path: str | os.PathLike[str]) -> None:
     manifest, arrays = _parts(audit)
     partial = target.with_name(f".{target.name}.{os.getpid()}.partial")
     try:
-        with zipfile.ZipFile(partial, "w", zipfile.ZIP_DEFLATED) as file:
-            _member(file, "audit.json", _json(manifest))
-            for name, array in arrays.items():
-                buffer = io.BytesIO()
-                np.save(buffer, np.ascontiguousarray(array), allow_pickle=False)
-                _member(file, f"{name}.npy", buffer.getvalue())
+        parts = {"audit.json": _json(manifest)}
+        write_archive(partial, parts | {f"{name}.npy": array_bytes(array) for name, array in arrays.items()})
         os.replace(partial, target)
     except OSError as error:
         raise AuditFileError(
@@ -68,13 +66,6 @@ def save(audit: Audit, path: str | os.PathLike[str]) -> None:
 def _json(manifest: dict[str, Any]) -> bytes:
     # Half a character, as cut text leaves behind, is kept as it is; json.loads reads it likewise.
     return json.dumps(manifest, indent=1, ensure_ascii=False).encode(errors="surrogatepass")
-
-
-def _member(file: zipfile.ZipFile, name: str, content: bytes) -> None:
-    # A fixed date makes the same audit the same bytes.
-    info = zipfile.ZipInfo(name, date_time=(1980, 1, 1, 0, 0, 0))
-    info.compress_type = zipfile.ZIP_DEFLATED
-    file.writestr(info, content)
 
 
 def _parts(audit: Audit) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
@@ -108,7 +99,11 @@ def _parts(audit: Audit) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
         "index": None if isinstance(labels, np.ndarray) else labels,
         "index_name": None if table.data.index.name is None else str(table.data.index.name),
         "reasons": reasons,
-        "ceilings": {str(row): most for row, most in table.ceilings.items() if np.isfinite(most)},
+        "ceilings": {
+            str(row): most
+            for row, most in table.ceilings.items()
+            if np.isfinite(most) and table.status[row] == Status.UNKNOWN
+        },
         "criteria": audit.criteria.to_dict(),
         "neighbourhood": _neighbourhood(audit.neighbourhood),
         "warnings": [[w.code, w.what, w.fix] for w in audit.warnings],
@@ -213,15 +208,13 @@ def load(path: str | os.PathLike[str]) -> Audit:
         raise AuditFileError("AUDIT_FILE", f"There is no audit file at {str(source)!r}.", fix="Check the path.")
     try:
         with zipfile.ZipFile(source) as file:
-            manifest = json.loads(file.read("audit.json"))
-            if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
-                raise KeyError("format")
-            _check_version(source, manifest.get("version"))
-            arrays = {
-                name[:-4]: np.load(io.BytesIO(file.read(name)), allow_pickle=False)
-                for name in file.namelist()
-                if name.endswith(".npy")
-            }
+            archive = Archive(file, source.stat().st_size)
+            manifest = _manifest(source, archive.read("audit.json"))
+            check_fields(manifest)
+            others = archive.names - {"audit.json"}
+            if strange := sorted(name for name in others if not name.endswith(".npy")):
+                raise ValueError(f"it holds {strange[0]!r}, which no audit file has")
+            arrays = {name[:-4]: archive.array(name) for name in others}
         return _rebuild(manifest, arrays)
     except AuditFileError:
         raise
@@ -229,18 +222,38 @@ def load(path: str | os.PathLike[str]) -> Audit:
         # Damage can show as anything: zip, decompression, JSON, numpy and pandas each have errors of their own.
         raise AuditFileError(
             "AUDIT_FILE",
-            f"{str(source)!r} is not a complete audit file: {type(error).__name__}: {sentence(error)}",
-            fix="Save the audit again; a file cut short by a full disk or a broken transfer looks like this.",
+            f"{str(source)!r} is not a complete audit file: {_reason(error)}",
+            fix="Save the audit again; a file cut short by a full disk or a broken transfer looks like this, and so "
+            "does one that was changed after it was saved.",
         ) from error
 
 
-def _check_version(source: Path, version: Any) -> None:
-    if version != VERSION:
+def _reason(error: Exception) -> str:
+    """What is wrong in a sentence: our own words as they are, those of others with their kind."""
+    if isinstance(error, EquieffortError):
+        return error.what
+    return sentence(error) if type(error) is ValueError else f"{type(error).__name__}: {sentence(error)}"
+
+
+def _manifest(source: Path, content: bytes) -> dict[str, Any]:
+    manifest = json.loads(content, object_pairs_hook=_once)
+    if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
+        raise ValueError("it does not say that it is one")
+    version = manifest.get("version")
+    if type(version) is not int or version != VERSION:
         raise AuditFileError(
             "AUDIT_FILE",
             f"{str(source)!r} has file version {version}; this equieffort reads version {VERSION}.",
             fix="Read it with the version of equieffort that wrote it, or upgrade.",
         )
+    return manifest
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a name in audit.json occurs twice")
+    return found
 
 
 def _rebuild(manifest: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> Audit:
@@ -249,9 +262,15 @@ def _rebuild(manifest: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> A
     columns = manifest["columns"]
     encoding = Encoding(tuple(Column(c["name"], c["kind"], tuple(c["levels"])) for c in columns))
     schema = _schema(manifest["schema"])
-    _check_arrays(arrays, schema, encoding)
+    check_kinds(schema, encoding)
+    contents = Contents(manifest, arrays, schema, encoding)
+    check_contents(contents)
+    data = _data(manifest, arrays, encoding)
+    check_groups(contents, data)
+    if "surrogate" in manifest["about"]:
+        Surrogate(**manifest["about"]["surrogate"])
     reasons = {int(row): text for row, text in manifest["reasons"].items()}
-    saved = Saved(schema, encoding, _data(manifest, arrays, encoding), arrays, reasons)
+    saved = Saved(schema, encoding, data, arrays, reasons)
     groups = manifest["groups"]
     table = RecourseTable(
         saved,
@@ -267,23 +286,6 @@ def _rebuild(manifest: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> A
     warnings = tuple(EquieffortWarning(*parts) for parts in manifest["warnings"])
     criteria = Criteria.from_dict(manifest["criteria"])
     return Audit(table, criteria, _read_neighbourhood(manifest["neighbourhood"]), warnings, manifest["about"])
-
-
-def _check_arrays(arrays: dict[str, npt.NDArray[Any]], schema: Schema, encoding: Encoding) -> None:
-    """Refuse what would fail only when it is read: arrays that are missing, or of another kind or shape."""
-    numeric, categorical = split_actions(schema, encoding)
-    n, width, acts = len(arrays["status"]), len(encoding.columns), len(numeric) + len(categorical)
-    expected = {
-        "status": ("i", (n,)), "cost": ("f", (n,)), "bound": ("f", (n,)), "chosen": ("i", (n,)),
-        "delta": ("f", (n, len(numeric))), "level": ("i", (n, len(categorical))), "codes": ("i", (n,)),
-        "facts": ("f", (n, width)), "moved": ("f", (n, width)), "values": ("f", (n, acts)), "costs": ("f", (n, acts)),
-        "outside": ("b", (n,)),
-    }  # fmt: skip
-    for name, (kind, shape) in expected.items():
-        if arrays[name].dtype.kind != kind or arrays[name].shape != shape:
-            raise ValueError(f"{name} has type {arrays[name].dtype} and shape {arrays[name].shape}, not {shape}")
-    if any(len(array) != n for array in arrays.values()):
-        raise ValueError("arrays of different length")
 
 
 def _data(manifest: dict[str, Any], arrays: dict[str, npt.NDArray[Any]], encoding: Encoding) -> pd.DataFrame:
@@ -304,10 +306,13 @@ def _schema(saved: dict[str, Any]) -> Schema:
     for name, parts in saved["features"].items():
         pairs: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in parts.items()}
         features[name] = Feature(pairs.pop("role"), **pairs)
-    sensitive = saved["sensitive"]
+    sensitive, protected = saved["sensitive"], saved["protected"]
+    if len(sensitive) > 1 and isinstance(protected, list) and not any(isinstance(key, list) for key in protected):
+        # One group of several columns; in a list of groups each would be a list.
+        protected = tuple(protected)
     return Schema(
         sensitive=sensitive[0] if len(sensitive) == 1 else sensitive,
-        protected=saved["protected"],
+        protected=protected,
         reference=saved["reference"],
         favourable=saved["favourable"],
         threshold=saved["threshold"],

@@ -1,0 +1,111 @@
+"""The zip around an audit: members of fixed date written, and read only within limits that its size allows.
+
+A zip can announce less than it holds, name a member twice, or unpack to a thousand times its size. So what it announces
+is compared with the file before anything is unpacked, and no member is read beyond what it announced.
+"""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+MOST_TIMES = 200
+"""So many times its own size a file may unpack to; `save` packs less tightly what would be more."""
+ALWAYS = 64 << 20
+"""Bytes that any file may unpack to."""
+PLAIN = "iufbMm"
+"""Kinds of arrays that are stored: numbers, flags and dates without time zone."""
+METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+
+
+def write_archive(path: Path, parts: Mapping[str, bytes]) -> None:
+    """Write the members; the same members are the same bytes."""
+    with zipfile.ZipFile(path, "w") as file:
+        for name, content in parts.items():
+            _member(file, name, content, zipfile.ZIP_DEFLATED)
+    if sum(map(len, parts.values())) > _most(path.stat().st_size):
+        with zipfile.ZipFile(path, "w") as file:
+            for name, content in parts.items():
+                _member(file, name, content, zipfile.ZIP_STORED)
+
+
+def _member(file: zipfile.ZipFile, name: str, content: bytes, method: int) -> None:
+    # A fixed date makes the same audit the same bytes.
+    info = zipfile.ZipInfo(name, date_time=(1980, 1, 1, 0, 0, 0))
+    info.compress_type = method
+    file.writestr(info, content)
+
+
+def _most(size: int) -> int:
+    return ALWAYS + MOST_TIMES * size
+
+
+class Archive:
+    """An open zip whose announced sizes are within the limits; raises ValueError if they are not."""
+
+    def __init__(self, file: zipfile.ZipFile, size: int) -> None:
+        self.file = file
+        infos = file.infolist()
+        self.infos = {info.filename: info for info in infos}
+        if len(self.infos) < len(infos):
+            raise ValueError("a member occurs twice")
+        if strange := [info.filename for info in infos if info.compress_type not in METHODS or info.flag_bits & 1]:
+            raise ValueError(f"{strange[0]!r} is packed in a way no audit file uses")
+        # Members that share bytes would unpack to more than their sizes say.
+        if sum(info.compress_size for info in infos) > size:
+            raise ValueError("its members overlap")
+        unpacked = sum(info.file_size for info in infos)
+        if unpacked > _most(size):
+            raise ValueError(
+                f"it has {size:,} bytes and unpacks to {unpacked:,}; more than {_most(size):,} are not read"
+            )
+
+    @property
+    def names(self) -> set[str]:
+        """The members."""
+        return set(self.infos)
+
+    def read(self, name: str) -> bytes:
+        """One member, at most as long as announced; its checksum is compared."""
+        info = self.infos[name]
+        with self.file.open(info) as member:
+            content = member.read(info.file_size)
+            # The checksum is only compared when the end is reached.
+            if len(content) != info.file_size or member.read(1):
+                raise ValueError(f"{name!r} is not as long as announced")
+        return content
+
+    def array(self, name: str) -> npt.NDArray[Any]:
+        """A member that is an array of numbers, flags or dates; nothing is allocated but for bytes that are there."""
+        content = self.read(name)
+        stream = io.BytesIO(content)
+        version = np.lib.format.read_magic(stream)
+        readers = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
+        if version not in readers:
+            raise ValueError(f"{name!r} has the array version {version}, which no audit file uses")
+        shape, by_column, dtype = readers[version](stream)
+        if dtype.hasobject or dtype.kind not in PLAIN:
+            raise ValueError(f"{name!r} is an array of type {dtype}, not of numbers, flags or dates")
+        rest = len(content) - stream.tell()
+        count = 1
+        for length in shape:
+            count *= length
+        if any(length < 0 for length in shape) or count * dtype.itemsize != rest:
+            raise ValueError(f"{name!r} announces the shape {shape}, which its {rest:,} bytes do not have")
+        flat = np.frombuffer(content, dtype=dtype, offset=stream.tell())
+        found = flat.reshape(shape, order="F" if by_column else "C")
+        # In this machine's order of bytes, and writable as arrays are that were computed here.
+        return np.ascontiguousarray(found).astype(dtype.newbyteorder("="))
+
+
+def array_bytes(array: npt.NDArray[Any]) -> bytes:
+    """An array as a member holds it."""
+    buffer = io.BytesIO()
+    np.save(buffer, np.ascontiguousarray(array), allow_pickle=False)
+    return buffer.getvalue()
