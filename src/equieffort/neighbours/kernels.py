@@ -13,10 +13,12 @@ from typing import Any
 import numba
 import numpy as np
 
+from equieffort.jit import njit
+
 BUCKETS = 2048
 
 
-@numba.njit(cache=True, inline="always")
+@njit(inline="always")
 def _distances(values: Any, scales: Any, is_category: Any, power: int, centre: int, out: Any) -> None:
     """The paper's mixed distance from one person to everybody."""
     people, features = values.shape[1], values.shape[0]
@@ -41,14 +43,14 @@ def _distances(values: Any, scales: Any, is_category: Any, power: int, centre: i
             out[i] = np.sqrt(out[i])
 
 
-@numba.njit(cache=True, inline="always")
+@njit(inline="always")
 def _bucket(distance: float, scale: float) -> int:
     """The bucket of a distance. Whatever it is, also NaN, the answer is a bucket: an index is never outside."""
     place = distance * scale
     return max(int(place), 0) if place < BUCKETS else BUCKETS - 1
 
 
-@numba.njit(cache=True)
+@njit()
 def _one(
     distance: Any, quantiles: Any, group: Any, digits: Any, slot: Any, ends: Any, order: Any, size: Any, acting: Any,
     sums: Any,
@@ -100,7 +102,7 @@ def _one(
                 _add(order[p], group, digits, width, size[q], acting[q], sums[q])
 
 
-@numba.njit(cache=True, inline="always")
+@njit(inline="always")
 def _add(i: int, group: Any, digits: Any, width: int, size: Any, acting: Any, sums: Any) -> None:
     g = group[i]
     if g >= 0:
@@ -110,7 +112,7 @@ def _add(i: int, group: Any, digits: Any, width: int, size: Any, acting: Any, su
             sums[g, w] += digits[i, w]
 
 
-@numba.njit(cache=True)
+@njit()
 def _quantile(distance: Any, order: Any, ends: Any, slot: Any, quantile: float) -> float:
     """numpy's linear quantile, step for step, so that ties fall as they do there."""
     people = distance.shape[0]
@@ -126,7 +128,7 @@ def _quantile(distance: Any, order: Any, ends: Any, slot: Any, quantile: float) 
     return below + gap * share if share < 0.5 else above - gap * (1.0 - share)
 
 
-@numba.njit(cache=True)
+@njit()
 def _order_statistic(distance: Any, order: Any, ends: Any, rank: int, slot: Any) -> float:
     """The distance of the given rank: found in its bucket, which is sorted by selection of what it holds."""
     b = slot[order[rank]]
@@ -136,7 +138,7 @@ def _order_statistic(distance: Any, order: Any, ends: Any, rank: int, slot: Any)
     return float(inside[rank - begin])
 
 
-@numba.njit(cache=True, parallel=True)
+@njit(parallel=True)
 def sweep_mixed(
     values: Any, scales: Any, is_category: Any, power: int, centres: Any, quantiles: Any, group: Any, digits: Any,
     lowest: int, size: Any, acting: Any, cost: Any,
@@ -156,7 +158,7 @@ def sweep_mixed(
             _round(sums, lowest, cost[c])
 
 
-@numba.njit(cache=True, parallel=True)
+@njit(parallel=True)
 def sweep_given(
     distances: Any, quantiles: Any, group: Any, digits: Any, lowest: int, size: Any, acting: Any, cost: Any
 ) -> None:
@@ -174,7 +176,7 @@ def sweep_given(
             _round(sums, lowest, cost[c])
 
 
-@numba.njit(cache=True, inline="always")
+@njit(inline="always")
 def _round(sums: Any, lowest: int, cost: Any) -> None:
     """From digits to a double: the digits are exact, so the result is the same however people were ordered.
 

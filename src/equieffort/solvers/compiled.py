@@ -6,13 +6,12 @@ Compiling and keeping each inner loop by itself took longer and served nobody.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numba
 
-Loop = Callable[..., Any]
+from equieffort.jit import Loop, njit
 
-entry: Callable[[Loop], Loop] = numba.njit(cache=True, nogil=True, error_model="numpy", no_cfunc_wrapper=True)
+entry: Callable[[Loop], Loop] = njit(nogil=True, error_model="numpy", no_cfunc_wrapper=True)
 """A loop that Python calls; other threads go on meanwhile."""
 inner: Callable[[Loop], Loop] = numba.njit(error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
 """A loop that only compiled loops call."""

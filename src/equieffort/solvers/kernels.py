@@ -12,12 +12,14 @@ from typing import Any
 import numba
 import numpy as np
 
+from equieffort.jit import njit
+
 FOUND, TIE, NONE, LIMIT = 1, 2, 3, 4
 MOST_NODES = 20_000
 DEPTH = 400
 
 
-@numba.njit(cache=True, inline="always")
+@njit(inline="always")
 def _fill(need: float, gain: Any, price: Any, low: Any, high: Any, out: Any) -> tuple[float, int, float]:
     """Fill from `low` towards `high`: (cost, feature filled in part or -1, need left over)."""
     count = gain.shape[0]
@@ -48,7 +50,7 @@ def _fill(need: float, gain: Any, price: Any, low: Any, high: Any, out: Any) -> 
     return cost, -1, 0.0
 
 
-@numba.njit(cache=True)
+@njit()
 def _branch(
     need: float, gain: Any, price: Any, high: Any, whole: Any, out: Any, lows: Any, highs: Any, trial: Any
 ) -> tuple[float, bool]:
@@ -83,7 +85,7 @@ def _branch(
     return best, True
 
 
-@numba.njit(cache=True, parallel=True)
+@njit(parallel=True)
 def fill_batch(
     need: Any,
     slack: Any,
@@ -165,7 +167,7 @@ def fill_batch(
                 delta[i, j] = out[j] if gain[j] > 0.0 else -out[j]
 
 
-@numba.njit(cache=True)
+@njit()
 def lower_hull(x: Any, y: Any, keep: Any) -> int:
     """Positions of the lower convex hull of points with rising x; returns how many."""
     size = 0

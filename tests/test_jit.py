@@ -1,0 +1,169 @@
+"""Compiled loops work and are kept wherever something can be written, and work where nothing can."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import equieffort
+
+PACKAGE = Path(equieffort.__file__).parent
+LOOP = "from equieffort.jit import njit\n@njit(nogil=True)\ndef twice(x):\n    return 2 * x\n"
+
+# Permissions do not bind root, who runs tests in containers: its children give up every privilege they have.
+WITHOUT_PRIVILEGES = """
+import ctypes, os, sys
+if sys.platform == "linux":
+    header, nothing = (ctypes.c_uint32 * 2)(0x20080522, 0), (ctypes.c_uint32 * 6)()
+    assert ctypes.CDLL(None, use_errno=True).capset(header, nothing) == 0, os.strerror(ctypes.get_errno())
+for folder in filter(None, os.environ["SHUT"].split(os.pathsep)):
+    try:
+        open(os.path.join(folder, "new"), "w")
+    except OSError:
+        continue
+    raise SystemExit(f"{folder} can be written, so nothing would be tested")
+"""
+
+
+def shut(folder: Path) -> Path:
+    """Nothing in the folder can be written any more."""
+    for path in [folder, *folder.rglob("*")]:
+        path.chmod(0o555 if path.is_dir() else 0o444)
+    return folder
+
+
+@pytest.fixture
+def machine(tmp_path):
+    """A process whose home, modules and current folder can be read and not written."""
+    (tmp_path / "home").mkdir()
+    modules = tmp_path / "modules"
+    modules.mkdir()
+    home = shut(tmp_path / "home")
+
+    def run(code: str, temporary: Path | None, **variables: str) -> subprocess.CompletedProcess[str]:
+        shut(modules)
+        kept = {name: os.environ[name] for name in ("PATH", "LANG", "LD_LIBRARY_PATH") if name in os.environ}
+        environment = kept | {
+            "HOME": str(home),
+            "PYTHONPATH": str(modules),
+            "PYTHONDONTWRITEBYTECODE": "1",
+            "SHUT": os.pathsep.join([str(home), str(modules), *([] if temporary else [str(home)])]),
+            "TMPDIR": str(temporary or home),
+            **variables,
+        }
+        if temporary is None:
+            # The temporary folders of every machine, none of which there is here.
+            code = f"import tempfile\ntempfile._candidate_tempdir_list = lambda: [{str(home)!r}]\n{code}"
+        command = [sys.executable, "-W", "error", "-c", f"{WITHOUT_PRIVILEGES}\n{code}"]
+        return subprocess.run(command, cwd=home, env=environment, capture_output=True, text=True, timeout=300)
+
+    yield run, modules
+    for path in (home, modules, *modules.rglob("*")):
+        path.chmod(0o755)
+
+
+def copy_package(modules: Path) -> None:
+    shutil.copytree(PACKAGE, modules / "equieffort", ignore=shutil.ignore_patterns("__pycache__"))
+
+
+CALL = "import loop\nprint(loop.twice(21), loop.twice.stats.cache_path, sum(loop.twice.stats.cache_hits.values()))"
+
+
+def test_a_loop_that_cannot_be_kept_at_home_is_kept_among_the_temporary_files(machine, tmp_path):
+    run, modules = machine
+    copy_package(modules)
+    (modules / "loop.py").write_text(LOOP)
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    answers = []
+    for _ in range(2):
+        done = run(CALL, temporary)
+        assert (done.returncode, done.stderr) == (0, "")
+        answers.append(done.stdout.split())
+    assert [first for first, _, _ in answers] == ["42", "42"]
+    assert all(Path(folder).is_relative_to(temporary) for _, folder, _ in answers)
+    assert [hits for _, _, hits in answers] == ["0", "1"], "the second process compiles nothing"
+    (folder,) = temporary.iterdir()
+    assert folder.stat().st_mode & 0o077 == 0, "what others could write would be executed"
+
+
+@pytest.mark.parametrize("foreign", ["open to all", "a link"])
+def test_a_temporary_folder_that_others_can_write_is_not_used(machine, tmp_path, foreign):
+    run, modules = machine
+    copy_package(modules)
+    (modules / "loop.py").write_text(LOOP)
+    temporary, elsewhere = tmp_path / "temporary", tmp_path / "elsewhere"
+    temporary.mkdir()
+    elsewhere.mkdir()
+    folder = temporary / f"equieffort-{os.getuid()}"
+    if foreign == "a link":
+        folder.symlink_to(elsewhere)
+    else:
+        folder.mkdir()
+        folder.chmod(0o777)
+    done = run("import loop\nprint(loop.twice(21))", temporary)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "42\n", "")
+    assert not list(folder.iterdir())
+
+
+def test_where_nothing_can_be_written_each_process_compiles_for_itself(machine):
+    run, modules = machine
+    copy_package(modules)
+    (modules / "loop.py").write_text(LOOP)
+    done = run("import loop\nprint(loop.twice(21))", None, NUMBA_CACHE_DIR="/dev/null/nowhere")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "42\n", "")
+
+
+def test_an_audit_runs_where_only_temporary_files_can_be_written(machine, tmp_path):
+    """Row 79: no writable cache folder, read-only home."""
+    run, modules = machine
+    copy_package(modules)
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    code = f"""
+import equieffort as ee, pandas as pd
+assert ee.__file__.startswith({str(modules)!r})
+X = pd.DataFrame({{"s": list("ab") * 20, "x": [float(k) for k in range(40)]}})
+schema = ee.Schema(sensitive="s", protected="a", favourable=True, features={{"x": "actionable"}})
+scm = ee.StructuralCausalModel([], nodes=["s", "x"]).fit(X)
+audit = ee.audit(ee.LinearScore({{"x": 1.0}}, threshold=30.5), X, schema=schema, scm=scm)
+print(audit.verdict.outcome)
+audit.save({str(temporary / "x.audit")!r})
+"""
+    done = run(code, temporary)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.strip() in {"equal", "unequal"}
+    assert (temporary / "x.audit").is_file()
+    assert list(temporary.glob("equieffort-*/**/*.nbi")), "the loops are kept for the next audit"
+
+
+def test_a_damaged_or_unwritable_file_of_a_loop_means_compiling_again(tmp_path):
+    (tmp_path / "loop.py").write_text(LOOP)
+    environment = os.environ | {"PYTHONPATH": f"{tmp_path}{os.pathsep}{PACKAGE.parent}"}
+    environment.pop("NUMBA_CACHE_DIR", None)
+
+    def call() -> list[str]:
+        command = [sys.executable, "-W", "error", "-c", CALL]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
+        assert (done.returncode, done.stderr) == (0, "")
+        return done.stdout.split()
+
+    assert call()[2] == "0"
+    (index,) = tmp_path.glob("__pycache__/*.nbi")
+    whole = index.read_bytes()
+    index.write_bytes(whole[: len(whole) // 2])
+    assert call()[0::2] == ["42", "0"]
+    assert call()[0::2] == ["42", "1"], "what was damaged has been replaced"
+    (code,) = tmp_path.glob("__pycache__/*.nbc")
+    code.write_bytes(b"no code")
+    assert call()[0::2] == ["42", "0"]
+    # A folder in the place of the file: nothing can be written there, whoever tries.
+    code.unlink(missing_ok=True)
+    index.unlink()
+    index.mkdir()
+    assert call()[0::2] == ["42", "0"]
