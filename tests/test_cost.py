@@ -47,7 +47,7 @@ def test_weighted_l1_by_hand():
             (math.sqrt(350.0), math.sqrt(10.25)),
         ),  # squared deviations 400+100+0+900 and 6.25+2.25+2.25+30.25, over 4
         (MAD(), (10.0, 0.5)),
-        ({"age": Std()}, (math.sqrt(350.0), 8.0)),
+        ({"age": Std(), "debt": Range()}, (math.sqrt(350.0), 8.0)),
         ({"age": MAD(), "debt": Std()}, (10.0, math.sqrt(10.25))),
     ],
     ids=str,
@@ -56,6 +56,25 @@ def test_each_scale_divides(scale, sizes):
     bound = WeightedL1(scale=scale).bind(NAMES, REFERENCE, ONES)
     assert cost_of(bound, [30, 2], [37, 2]) == pytest.approx(7 / sizes[0])
     assert cost_of(bound, [30, 2], [30, 1.5]) == pytest.approx(0.5 / sizes[1])
+
+
+@pytest.mark.parametrize(
+    ("cost", "says"),
+    [
+        (WeightedL1(scale={"age": Std()}), ["No scale is given for 'debt'"]),
+        (WeightedL1(scale={"age": Std(), "debt": Std(), "job": Std()}), ["a scale for 'job'"]),
+        (Separable({"age": abs}), ["No cost function is given for 'debt'"]),
+        (Separable({"age": abs, "debt": abs, "dept": abs}), ["a function for 'dept'", "Did you mean 'debt'?"]),
+        (Separable({"age": abs, "debt": abs, "job": abs}), ["a function for 'job'", "no numeric actionable feature"]),
+    ],
+    ids=str,
+)
+def test_every_name_counts_and_none_is_forgotten(cost, says):
+    """What is given for no feature would be ignored, and what is left out would be at a scale that nobody chose."""
+    with pytest.raises(CostError) as caught:
+        cost.bind(NAMES, REFERENCE, ONES)
+    assert caught.value.code == "COST_INVALID"
+    assert [words for words in says if words not in caught.value.what] == []
 
 
 def test_weights_of_cost_and_schema_multiply():
@@ -79,7 +98,7 @@ def test_own_is_relative_to_the_person():
     ("cost", "error"),
     [
         (WeightedL1(scale={"age": Own(), "debt": Std()}), ParameterError),
-        (WeightedL1(scale={"age": Own()}), ParameterError),
+        (WeightedL1(scale={"age": Own(), "debt": Range()}), ParameterError),
         (WeightedL1(scale="range"), ParameterError),
         (WeightedL1(weights={"dept": 2.0}), CostError),
         (WeightedL1(scale={"dept": Std()}), CostError),

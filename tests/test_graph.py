@@ -361,3 +361,67 @@ def test_to_dict_is_json():
 
 def test_public_name():
     assert ee.CausalGraph is CausalGraph
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("a -> b [dir=both]", "dir=both"),
+        ('a -> b [dir="both", label="x"]', "dir=both"),
+        ("a -> b [dir=back]", "dir=back"),
+        ("a -> b [dir=none]", "dir=none"),
+        ("a -> b -> c [dir=both]", "The edge a -> b"),
+        ("a -> {b c} [dir=back]", "dir=back"),
+        ("a -> b [arrowhead=none]", "arrowhead=none"),
+        ("edge [dir=both] a -> b", "Edges are drawn with dir=both"),
+        ("c -> a subgraph s {edge [dir=back] a -> b}", "dir=back"),
+        ("a -- b", "written with --"),
+        ("a <-> b", "<->"),
+    ],
+)
+def test_edges_of_dot_that_are_not_one_arrow_are_refused(text, says, capsys):
+    with pytest.raises(GraphError) as caught:
+        CausalGraph.of(f"digraph {{ {text} }}")
+    assert says in caught.value.what
+    assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "edges"),
+    [
+        ("a -> b [dir=forward]", [("a", "b")]),
+        ('a -> b [label="-- not an edge --"] /* a -- c */', [("a", "b")]),
+        ("a:n -> b:port:s", [("a", "b")]),
+        ("a -> b -> c", [("a", "b"), ("b", "c")]),
+        ("a -> {b c}", [("a", "b"), ("a", "c")]),
+        ("subgraph x {a -> b} subgraph y {c -> d} b -> c", [("a", "b"), ("b", "c"), ("c", "d")]),
+        ("a -> b; a -> b", [("a", "b")]),
+    ],
+)
+def test_edges_of_dot_that_are_arrows(text, edges):
+    assert list(CausalGraph.of(f"digraph {{ {text} }}").edges) == edges
+
+
+def test_dot_that_cannot_be_read_says_where_and_prints_nothing(capsys):
+    with pytest.raises(GraphError, match="col:13"):
+        CausalGraph.of("digraph { a <- b }")
+    assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize(
+    "graph",
+    [
+        nx.MultiDiGraph([("a", "b", {"dir": "both"})]),
+        nx.DiGraph([("a", "b", {"dir": "back"})]),
+        'graph [ directed 1 node [ id 0 label "a" ] node [ id 1 label "b" ] edge [ source 0 target 1 dir "both" ] ]',
+        'graph [ directed 1 node [ id 0 label "a" ] node [ id 1 label "b" ] '
+        'edge [ source 0 target 1 graphics [ arrow "both" ] ] ]',
+    ],
+)
+def test_edges_of_networkx_and_gml_with_two_heads_are_refused(graph):
+    with pytest.raises(GraphError, match="not one arrow"):
+        CausalGraph.of(graph)
+
+
+def test_edges_that_are_there_twice_are_one_edge():
+    assert CausalGraph.of(nx.MultiDiGraph([("a", "b"), ("a", "b")])).edges == (("a", "b"),)

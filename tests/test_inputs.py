@@ -14,8 +14,9 @@ import pandas as pd
 import pytest
 
 import equieffort as ee
+from equieffort.cells import parse_cells
 from equieffort.errors import DataError, EquieffortError, EquieffortWarning
-from equieffort.inputs import parse_cells, read_table, warn_similar_labels
+from equieffort.inputs import read_table, warn_similar_labels
 from equieffort.spec import DataSource
 
 
@@ -58,6 +59,11 @@ def refused(table):
         (["1e3", "-.5", "5."], "float64", [1000.0, -0.5, 5.0]),
         (["1.5", "inf", "-inf"], "float64", [1.5, np.inf, -np.inf]),
         (["", ""], "float64", [np.nan, np.nan]),
+        (["+5", "-5", "0"], "int64", [5, -5, 0]),
+        (["\u22125", "\u20135", "5"], "int64", [-5, -5, 5]),
+        (["1 000", "2", "1\u00a0234\u00a0567"], "int64", [1000, 2, 1_234_567]),
+        (["1'000", "-12\u2019345.5"], "float64", [1000.0, -12345.5]),
+        (["\u00a05\u00a0", "\u202f6"], "int64", [5, 6]),
     ],
 )
 def test_numbers(cells, kind, values):
@@ -76,7 +82,7 @@ def test_numbers(cells, kind, values):
         ["-9007199254740993"],
         ["123456789012345678901234567890", "1.5"],
         ["1,000", "2,000"],
-        ["+49", "5"],
+        ["+4915112345678", "+4930123456"],
         ["12", "twelve"],
         ["2026-01-01", "2026-01-02"],
         ["True", "False"],
@@ -84,7 +90,8 @@ def test_numbers(cells, kind, values):
         ["0x10", "1_000"],
         ["nan", "1"],
         [" ", "1"],
-        ["1 000", "2"],
+        ["12 34", "2"],
+        ["12 %", "$5", "(5)", "5 kg", "1,5"],
         ["٣", "٤"],
         ["é", "𝒳"],
     ],

@@ -23,7 +23,7 @@ from equieffort.distances import BoundDistance, Distance, Manhattan
 from equieffort.errors import DataError, EquieffortWarning, ParameterError, RuleError, collecting, many, warn
 from equieffort.errors import label as written
 from equieffort.explain import Explanation, explain
-from equieffort.frames import Bools, Missing, join_sensitive, read_frame
+from equieffort.frames import Bools, Missing, aligned, join_sensitive, read_frame
 from equieffort.metrics import (
     PAPER_QUANTILES,
     acr_curve,
@@ -78,14 +78,18 @@ class Audit:
         return self.system.by_group
 
     def subgroup(self, which: str | Any) -> Assessment:
-        """Algorithm 1 for a subgroup: a rule such as ``"age < 25 and purpose = 'car'"``, or a boolean mask."""
+        """Algorithm 1 for a subgroup: a rule such as ``"age < 25 and purpose = 'car'"``, or a boolean mask.
+
+        A mask that is a pandas Series is matched by its index, any other by position.
+        """
         if isinstance(which, str):
             rule = parse_rule(which)
             columns = _columns(self.recourse.data)
             for sentence in rule.unmatched(columns):
                 warn("RULE_UNMATCHED", sentence, fix="Check the spelling; quotes and case count.")
             return self._assess("subgroup", f"People with {rule}", rule.evaluate(columns))
-        mask = np.asarray(which)
+        data = self.recourse.data
+        mask = np.asarray(aligned(which, data.index, "the mask", "mask.loc[audit.recourse.index]", derived=True))
         if mask.dtype != bool or mask.shape != (len(self.recourse),):
             raise RuleError(
                 "SUBGROUP_MASK",

@@ -120,7 +120,8 @@ class Cost(ABC):
 class WeightedL1(Cost):
     """Sum of weighted absolute changes, each divided by its feature's scale (the range by default).
 
-    `scale` is one for all features, or a mapping from feature to scale. `weights` multiply those of the schema.
+    `scale` is one for all features, or a mapping that gives every numeric actionable feature its own: none is left
+    at a scale that nobody chose. `weights` multiply those of the schema; a feature that is not named keeps its own.
     """
 
     scale: Scale | Mapping[str, Scale] = field(default_factory=Range)
@@ -130,6 +131,7 @@ class WeightedL1(Cost):
         """Fix the scales."""
         if isinstance(self.scale, Mapping):
             _check_names(self.scale, names, "a scale")
+            _check_complete(self.scale, names, "scale")
         _check_names(self.weights, names, "a weight")
         scales = [self._scale(name) for name in names]
         own = [isinstance(scale, Own) for scale in scales]
@@ -150,7 +152,7 @@ class WeightedL1(Cost):
         return LinearCost(tuple(names), per_unit[:, 0].copy(), per_unit[:, 1].copy(), bool(own) and all(own))
 
     def _scale(self, name: str) -> Scale:
-        scale = self.scale.get(name, Range()) if isinstance(self.scale, Mapping) else self.scale
+        scale = self.scale[name] if isinstance(self.scale, Mapping) else self.scale
         if not isinstance(scale, Scale):
             raise ParameterError(
                 "PARAMETER", f"The scale {scale!r} of {name!r} is not a scale.", fix=f"Use {ALTERNATIVES}."
@@ -165,7 +167,17 @@ def _check_names(given: Mapping[str, Any], names: Sequence[str], what: str) -> N
             "COST_INVALID",
             f"The cost has {what} for {stray[0]!r}, which is no numeric actionable feature. "
             f"{closest(stray[0], names)}".rstrip(),
-            fix=f"The numeric actionable features are {listed(names)}.",
+            fix=f"The numeric actionable features are {listed(names)}. A category costs its weight in the schema.",
+        )
+
+
+def _check_complete(given: Mapping[str, Any], names: Sequence[str], what: str) -> None:
+    absent = [name for name in names if name not in given]
+    if absent:
+        raise CostError(
+            "COST_INVALID",
+            f"No {what} is given for {listed(absent)}.",
+            fix="Give one for each numeric actionable feature.",
         )
 
 
@@ -244,7 +256,7 @@ class _PercentileCurves:
 
 @dataclass(frozen=True)
 class Separable(Cost):
-    """Your own cost: for each feature a function f(fact, values) -> costs, added up.
+    """Your own cost: for each numeric actionable feature a function f(fact, values) -> costs, added up.
 
     f must be zero at the fact and must not fall away from it. It is read at `knots` quantiles of the reference
     values and at the fact, and is linear between them: that piecewise linear cost is what is minimised and reported.
@@ -258,13 +270,8 @@ class Separable(Cost):
 
     def bind(self, names: Sequence[str], reference: Floats, weights: Floats) -> PiecewiseCost:
         """Fix the knots."""
-        absent = [name for name in names if name not in self.functions]
-        if absent:
-            raise CostError(
-                "COST_INVALID",
-                f"No cost function is given for {listed(absent)}.",
-                fix="Give one for each numeric actionable feature.",
-            )
+        _check_names(self.functions, names, "a function")
+        _check_complete(self.functions, names, "cost function")
         grids = [np.unique(np.quantile(reference[:, k], np.linspace(0, 1, self.knots))) for k in range(len(names))]
         tails = np.zeros((len(names), 2))
         for k, name in enumerate(names):

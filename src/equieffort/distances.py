@@ -146,6 +146,13 @@ def _bind(distance: Normalised, data: pd.DataFrame, encoding: Encoding, schema: 
             fix=f"They are {listed(encoding.names, 20)}.",
         )
     if not distance.include_protected:
+        named = [name for name in distance.features or () if name in schema.protected_columns]
+        if named:
+            raise ParameterError(
+                "PARAMETER",
+                f"The distance names {listed(named)}, which is protected and would be left out.",
+                fix="Leave it out of features=, or compare people by it too: include_protected=True.",
+            )
         names = [name for name in names if name not in schema.protected_columns]
     kept, scales, constant = [], [], []
     for name in names:

@@ -35,6 +35,7 @@ CODES: dict[str, str] = {
     "DATA_NAMES_PEOPLE": "A model that sees who somebody is learns single people, not a rule.",
     "DATA_UNKNOWN_ROW": "Only a person who was audited can be looked up.",
     "DATA_LENGTH": "Each person needs exactly one value.",
+    "DATA_INDEX": "Values joined by position where labels disagree would be given to the wrong people.",
     "DATA_NOT_INTEGER": "An integer feature never gets a fraction, so the facts must be whole numbers too.",
     # schema
     "SCHEMA_ROLE": "Role and direction decide how a feature may be acted on.",

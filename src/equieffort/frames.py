@@ -6,6 +6,7 @@ be handled as rows of one array. `Encoding` is the one place that knows how to g
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
@@ -85,8 +86,15 @@ def _from_array(data: npt.NDArray[Any], names: Sequence[str] | None, what: str) 
 
 
 def _from_mapping(data: Mapping[Any, Any], what: str) -> pd.DataFrame:
+    labelled = [column for column in data.values() if isinstance(column, pd.Series)]
+    index = labelled[0].index if labelled else None
+    columns = {}
+    for name, column in data.items():
+        if index is not None and len(column) == len(index):
+            column = aligned(column, index, f"Column {name!r} of {what}", "column.loc[other.index]")
+        columns[name] = _bare(column)
     try:
-        return pd.DataFrame({name: _bare(column) for name, column in data.items()})
+        return pd.DataFrame(columns, index=index)
     except ValueError as error:
         raise DataError(
             "DATA_LENGTH", f"The columns of {what} are not of one length.", fix="Give one value a person in each."
@@ -126,27 +134,61 @@ def _from_series(series: Any) -> Any:
 
 
 def _duplicated(names: Iterable[Any]) -> list[Any]:
-    names = list(names)
-    return [name for k, name in enumerate(names) if name in names[:k]]
+    counts = Counter(names)
+    return [name for name, count in counts.items() if count > 1]
+
+
+def aligned(given: Any, index: pd.Index, what: str, by_label: str, *, derived: bool = False) -> Any:
+    """The rows of a pandas object in the order of an index: by label, and refused where labels do not tell.
+
+    Without an index of its own (a list, an array, polars) it is taken to be in that order. The numbers of rows that
+    pandas gives by itself may have been given anew, so they tell only of what is `derived` from the same table; that
+    may also hold further rows, if the people have labels of their own.
+    """
+    own = getattr(given, "index", None)
+    if not isinstance(own, pd.Index) or own.equals(index):
+        return given
+    counted = index.equals(pd.RangeIndex(len(index)))
+    absent = index[~index.isin(own)]
+    if len(absent):
+        why = f"it has no row labelled {label(absent[0])}"
+    elif not (own.is_unique and index.is_unique):
+        why = "some labels name more than one row"
+    elif len(own) > len(index) and (counted or not derived):
+        why = f"it has {len(own):,} rows for {len(index):,} people"
+    elif counted and not derived:
+        why = "it is in another order, and the people have no labels but the numbers of their rows"
+    else:
+        return given.loc[index]
+    raise DataError(
+        "DATA_INDEX",
+        f"The index of {what} is not that of the people: {why}.",
+        fix=f"Pass {by_label}; or, if it is in the order of the people, drop its index with .to_numpy().",
+    )
 
 
 def join_sensitive(frame: pd.DataFrame, sensitive_features: Any, names: Sequence[str]) -> pd.DataFrame:
-    """Add sensitive columns that come beside X; they join the causal data, never the classifier's input."""
+    """Add sensitive columns that come beside X; they join the causal data, never the classifier's input.
+
+    Those with an index of their own are joined by label, others by position.
+    """
     if sensitive_features is None:
         return frame
+    if isinstance(sensitive_features, Mapping):
+        by_label = any(isinstance(column, pd.Series) for column in sensitive_features.values())
+        sensitive_features = read_frame(sensitive_features, what="sensitive_features")
+        if not by_label and len(sensitive_features) == len(frame):
+            sensitive_features = sensitive_features.set_axis(frame.index)
+    if len(sensitive_features) == len(frame):
+        sensitive_features = aligned(
+            sensitive_features, frame.index, "sensitive_features", "sensitive_features.loc[X.index]"
+        )
     beside = _beside(sensitive_features, list(names))
     if len(beside) != len(frame):
         raise DataError(
             "DATA_LENGTH",
             f"sensitive_features has {len(beside)} rows and X has {len(frame)}.",
             fix="Give one value for each person, in the same order.",
-        )
-    own = getattr(sensitive_features, "index", None)
-    if isinstance(own, pd.Index) and not own.equals(frame.index) and set(own) == set(frame.index):
-        raise DataError(
-            "DATA_LENGTH",
-            "sensitive_features has the index of X in another order, and columns are joined by position.",
-            fix="Pass sensitive_features.loc[X.index].",
         )
     for name in beside.columns:
         if name in frame.columns and not np.array_equal(beside[name].to_numpy(), frame[name].to_numpy()):
@@ -163,7 +205,7 @@ def join_sensitive(frame: pd.DataFrame, sensitive_features: Any, names: Sequence
 
 
 def _beside(given: Any, names: list[str]) -> pd.DataFrame:
-    if isinstance(given, Mapping) or hasattr(given, "columns") or hasattr(given, "column_names"):
+    if hasattr(given, "columns") or hasattr(given, "column_names"):
         return read_frame(given, what="sensitive_features")
     values = np.asarray(given)
     if values.ndim == 1:

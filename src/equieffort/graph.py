@@ -15,8 +15,10 @@ import os
 import re
 import warnings
 from collections.abc import Iterable, Mapping
+from contextlib import redirect_stdout
 from dataclasses import dataclass, field
 from functools import cached_property
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -186,6 +188,8 @@ def _from_networkx(source: nx.Graph) -> nx.DiGraph:
             "The graph is undirected, so it does not say which feature is the cause.",
             fix="Use a networkx DiGraph, or `directed 1` in GML and `digraph` in DOT.",
         )
+    for cause, effect, data in source.edges(data=True):
+        _check_arrow(f"The edge {cause} -> {effect} is", data)
     digraph = nx.DiGraph()
     digraph.add_nodes_from(source.nodes)
     digraph.add_edges_from(source.edges())
@@ -198,6 +202,23 @@ def _from_networkx(source: nx.Graph) -> nx.DiGraph:
         )
         digraph.remove_nodes_from(hidden)
     return digraph
+
+
+def _check_arrow(edge: str, data: Mapping[str, Any]) -> None:
+    """Refuse an edge that is not drawn as one arrow from cause to effect, as attributes in DOT and GML can say."""
+    graphics = data.get("graphics")
+    arrow = str(graphics.get("arrow", "last")).lower() if isinstance(graphics, Mapping) else "last"
+    drawn = {key: str(data[key]).strip('"').lower() for key in ("dir", "arrowhead") if key in data}
+    if arrow in ("both", "first"):
+        drawn["arrow"] = arrow
+    if "arrow" in drawn or drawn.get("dir", "forward") != "forward" or drawn.get("arrowhead") == "none":
+        said = ", ".join(f"{key}={value}" for key, value in drawn.items())
+        raise GraphError(
+            "GRAPH_TYPE",
+            f"{edge} drawn with {said}, which is not one arrow from the cause to the effect.",
+            fix="Write each edge from the cause to the effect, without these attributes. A common cause that is not in "
+            "the data cannot be drawn as an edge.",
+        )
 
 
 def _dowhy_graph(source: Any) -> nx.Graph | None:
@@ -227,7 +248,7 @@ def _read_text(source: str | os.PathLike[str]) -> nx.Graph:
         if is_dot:
             return _read_dot(text)
         return nx.parse_gml(text, label="label")
-    except ParameterError:
+    except (ParameterError, GraphError):
         raise
     except Exception as error:
         kind = "DOT" if is_dot else "GML"
@@ -239,6 +260,7 @@ def _read_text(source: str | os.PathLike[str]) -> nx.Graph:
 
 
 _QUOTED_OR_COMMENT = re.compile(r'"(?:[^"\\]|\\.)*"|//[^\n]*|/\*.*?\*/|^\s*#[^\n]*', re.DOTALL | re.MULTILINE)
+_HTML = re.compile(r"<[^<>]*>")
 _DOT_OPENING = re.compile(r"\s*(strict\s+)?(di)?graph\b[^\[{]*\{", re.IGNORECASE)
 
 
@@ -250,7 +272,7 @@ def _is_dot(text: str) -> bool:
 def _read_dot(text: str) -> nx.Graph:
     try:
         # What pydot and its parser deprecate in each other says nothing about the graph.
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), redirect_stdout(StringIO()) as printed:
             warnings.simplefilter("ignore")
             import pydot
 
@@ -262,10 +284,14 @@ def _read_dot(text: str) -> nx.Graph:
             fix="pip install 'equieffort[dot]', or pass the edges as a list.",
         ) from error
     if not graphs:
-        raise ValueError("no graph could be parsed")
+        said = printed.getvalue().strip().splitlines()
+        raise ValueError(said[-1] if said else "no graph could be parsed")
     if len(graphs) > 1:
         raise ValueError(f"it holds {len(graphs)} graphs, and only one can be meant")
     graph = nx.DiGraph() if graphs[0].get_type() == "digraph" else nx.Graph()
+    if graph.is_directed() and "--" in _HTML.sub(" ", _QUOTED_OR_COMMENT.sub(" ", text)):
+        # pydot reads it as an arrow.
+        raise ValueError("an edge in a digraph is written with -- and not with ->")
     _add_dot(graph, graphs[0].obj_dict)
     return graph
 
@@ -275,6 +301,9 @@ def _add_dot(graph: nx.Graph, part: Mapping[str, Any]) -> list[str]:
     found: list[str] = []
     for written, statements in part["nodes"].items():
         # Statements that set defaults look like nodes to pydot, and so do stray line ends.
+        if written == "edge":
+            for statement in statements:
+                _check_arrow("Edges are", statement["attributes"])
         if written in ("node", "edge", "graph", '"\\n"', "\\n"):
             continue
         name = _dot_name(written)
@@ -290,19 +319,20 @@ def _add_dot(graph: nx.Graph, part: Mapping[str, Any]) -> list[str]:
             causes, effects = (
                 _add_dot(graph, end) if isinstance(end, Mapping) else [_dot_name(end)] for end in edge["points"]
             )
-            graph.add_edges_from((cause, effect) for cause in causes for effect in effects)
+            drawn = edge["attributes"]
+            graph.add_edges_from((cause, effect, drawn) for cause in causes for effect in effects)
             found += [*causes, *effects]
     return found
 
 
-_DOT_NAME = re.compile(r'(?P<name>"(?:[^"\\]|\\.)*"|<.*>|[^:"<]+)(:.*)?', re.DOTALL)
+_DOT_NAME = re.compile(r'(?P<name>"(?:[^"\\]|\\.)*"|[^:"<]+)(:.*)?', re.DOTALL)
 
 
 def _dot_name(written: Any) -> str:
     """The name of a node without quotes and without the port, which says where an edge is drawn."""
     match = _DOT_NAME.fullmatch(str(written))
-    if match is None or str(written).lower() == "subgraph":
-        # pydot takes the keyword for a node where a subgraph is mentioned again.
+    if match is None or str(written).lower() == "subgraph" or str(written).startswith("<"):
+        # pydot takes the keyword for a node where a subgraph is mentioned again, and <-> for one in HTML.
         raise ValueError(f"{written} is not the name of a node")
     name = match["name"]
     return name[1:-1].replace('\\"', '"') if name.startswith('"') else name

@@ -1,7 +1,8 @@
 """The table of people from a CSV or Parquet file, read strictly: what is doubtful is an error with its line.
 
 A column holds whole numbers, or numbers, or else text; an empty cell is missing, and nothing else is. So a group may
-be called "NA" or "None"; "00123" and numbers above 2**53 stay as they are written; "1,000" is text; there are no dates.
+be called "NA" or "None"; "00123" and numbers above 2**53 stay as they are written; "1,000" is text; there are no dates
+(`cells` says which numbers are certain).
 """
 
 from __future__ import annotations
@@ -17,12 +18,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from equieffort.cells import EXACT, parse_cells
 from equieffort.errors import DataError, ParameterError, listed, many, sentence, warn
 from equieffort.frames import require_columns
 from equieffort.spec import DataSource
 
-EXACT = 2**53
-"""Whole numbers beyond this cannot all be told apart as floating-point numbers."""
 TEXT_FILES, PARQUET_FILES = (".csv", ".tsv", ".txt"), (".parquet", ".pq")
 _OTHER_FILES = {b"PAR1": "a Parquet file", b"PK\x03\x04": "an Excel or ZIP file", b"\x1f\x8b": "a gzip file"}
 _BYTE_ORDERS, _LINE_END = (b"\xff\xfe", b"\xfe\xff"), b"\n"
@@ -178,41 +178,6 @@ def _check_lengths(header: list[str], rows: list[list[str]], lines: list[int], n
         f"{len(header)}{also}.",
         fix=f"Put cells that hold {delimiter!r} into double quotes, and complete rows that were cut off.",
     )
-
-
-def parse_cells(cells: Sequence[str], decimal: str = ".", text: bool = False) -> pd.Series:
-    """Cells of one column as whole numbers, or numbers, or else text; an empty cell is missing.
-
-    >>> parse_cells(["1", "2"]).dtype, parse_cells(["1", ""]).dtype, parse_cells(["0,5", "-2"], ",").tolist()
-    (dtype('int64'), dtype('float64'), [0.5, -2.0])
-    >>> parse_cells(["NA", "00123"]).tolist(), parse_cells(["9007199254740993"]).tolist()
-    (['NA', '00123'], ['9007199254740993'])
-    """
-    codes, found = pd.factorize(np.asarray(cells, dtype=object))
-    words = [str(word) for word in found]
-    filled = [word for word in words if word]
-    if not text and all(map(_INTEGER.fullmatch, filled)) and all(abs(int(word)) <= EXACT for word in filled):
-        if len(filled) == len(words):
-            return pd.Series(np.array([int(word) for word in words], dtype=np.int64)[codes])
-        return pd.Series(np.array([float(word or "nan") for word in words])[codes])
-    if not text and all(map(_number(decimal).fullmatch, filled)) and not any(map(_too_long, filled)):
-        return pd.Series(np.array([float(word.replace(decimal, ".") or "nan") for word in words])[codes])
-    # A list lets pandas choose its own type of text, which differs between its versions.
-    return pd.Series(np.array([word or None for word in words], dtype=object)[codes].tolist())
-
-
-_INTEGER = re.compile(r" *-?(0|[1-9][0-9]{0,15}) *")
-
-
-def _number(decimal: str) -> re.Pattern[str]:
-    """Numbers without leading zeros or plus signs, which are names more often than amounts."""
-    digits = rf"((0|[1-9][0-9]*)({re.escape(decimal)}[0-9]*)?|{re.escape(decimal)}[0-9]+)([eE][-+]?[0-9]+)?"
-    return re.compile(rf" *-?({digits}|inf) *")
-
-
-def _too_long(word: str) -> bool:
-    """A whole number that would lose digits; a number with decimals was rounded by somebody before."""
-    return re.fullmatch(r" *-?[0-9]+ *", word) is not None and abs(int(word[:40])) > EXACT
 
 
 # -- Parquet -----------------------------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from equieffort.cells import number_like, numbers_in
 from equieffort.classifiers import BlackBox, Decision, View, known_features, recognise
 from equieffort.cost import BoundCost, Cost, WeightedL1
 from equieffort.errors import CausalModelError, ParameterError, SchemaError, listed, warn
@@ -95,6 +96,7 @@ class RecourseProblem:
         decision = Decision.of(classifier, schema.favourable, frame, model_features, schema.threshold)
         encoding = _encoding(frame, schema, scm, decision.features)
         check_kinds(schema, encoding)
+        _warn_number_like(frame, schema, encoding)
         clauses_of(schema.links, encoding)
         _check_abductible(schema, scm)
         encoding.check_whole(encoding.encode(frame.iloc[:1000]), frame.index)
@@ -280,6 +282,23 @@ def _warn_numeric_codes(column: Column, schema: Schema, scm: StructuralCausalMod
                 "SCM_NUMERIC_CODES",
                 f"The protected column {name!r} holds {count} numbers and enters the equations as an amount.",
                 fix=f"If they are codes, fit StructuralCausalModel(..., categorical=[{name!r}]).",
+            )
+
+
+def _warn_number_like(frame: pd.DataFrame, schema: Schema, encoding: Encoding) -> None:
+    """Say which numbers were taken for levels, because they are written as text."""
+    for column in encoding.columns:
+        name = column.name
+        declared = name in schema.kinds or name in schema.protected_columns
+        if declared or column.kind != "categorical" or isinstance(frame[name].dtype, pd.CategoricalDtype):
+            continue
+        # The levels are few beside the people.
+        if numbers_in(pd.Series(column.levels, dtype=object))[0] and (said := number_like(frame[name])):
+            warn(
+                "DATA_NOT_NUMERIC",
+                f"Column {name!r} {said}. It is taken as a category.",
+                fix="Write plain numbers, without marks for thousands or units; if a category is meant, declare "
+                f'Feature(..., kind="categorical") for {name!r}.',
             )
 
 

@@ -16,6 +16,7 @@ from equieffort import verdict
 from equieffort._audit import Audit, audit, without_asked
 from equieffort.classifiers import known_features
 from equieffort.errors import DataError, EquieffortWarning, ParameterError, collecting, many, warn
+from equieffort.graph import CausalGraph
 from equieffort.groups import Groups
 from equieffort.inputs import read_table, warn_similar_labels
 from equieffort.models import Surrogate, load_model, train_surrogate
@@ -120,7 +121,8 @@ def prepare(spec: Spec, *, progress: Progress = silent, unsafe_load_pickle: bool
 
 def causal_model(spec: Spec, people: pd.DataFrame) -> StructuralCausalModel:
     """The causal model of the spec, its equations learned from these people as far as they are not given."""
-    categorical = [name for name, kind in spec.schema.kinds.items() if kind == "categorical"]
+    nodes = CausalGraph.of(spec.edges, spec.nodes).nodes
+    categorical = [name for name, kind in spec.schema.kinds.items() if kind == "categorical" and name in nodes]
     mechanisms = with_levels(spec.mechanisms, people)
     with spec_words(), placed_equations(spec):
         scm = StructuralCausalModel(

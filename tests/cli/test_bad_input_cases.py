@@ -165,3 +165,68 @@ def test_case_60_small_cells_are_hidden(folder, call):
     done = call("report", "out.audit", "-o", "shared.html", "--suppress-below", "20")
     assert done.exit_code == 0, done.output
     assert "&lt;20" in (folder / "shared.html").read_text(encoding="utf-8")
+
+
+def written(folder, form) -> None:
+    """Incomes written as somebody might, with a role but no limits."""
+    people = loans()
+    people["income"] = [form(value) for value in people["income"]]
+    people.to_csv(folder / "loans.csv", index=False)
+    with_spec(folder, "{role: actionable, max_increase: 20, upper: 90}", "{role: actionable}")
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        lambda value: f"+{value}",
+        lambda value: f"{value:+}",
+        lambda value: f"\u00a0{value}\u00a0",
+    ],
+    ids=["plus", "signs", "no-break spaces"],
+)
+def test_case_67_numbers_whose_meaning_is_certain_are_read(folder, call, form):
+    with_spec(folder, "{role: actionable, max_increase: 20, upper: 90}", "{role: actionable}")
+    plain = call("audit", "loans.yaml", "-o", "plain")
+    written(folder, form)
+    odd = call("audit", "loans.yaml", "-o", "odd")
+    assert odd.exit_code == plain.exit_code
+    assert "DATA_NOT_NUMERIC" not in odd.stderr
+    assert pd.read_csv("odd.csv").equals(pd.read_csv("plain.csv"))
+
+
+@pytest.mark.parametrize(
+    ("form", "cell"),
+    [
+        (lambda value: f"{value} %", "37 %"),
+        (lambda value: f"${value}", "$37"),
+        (lambda value: f"{value}\u00a0€", "37\\xa0€"),
+        (lambda value: f"({value})", "(37)"),
+        (lambda value: f"{value} kg", "37 kg"),
+        (lambda value: f"{value},000", "37,000"),
+        (lambda value: f"USD {value}", "USD 37"),
+        (lambda value: f"{value + 2**53}", "9007199254741029"),
+    ],
+    ids=["percent", "dollar", "euro", "brackets", "unit", "comma", "code", "too long"],
+)
+def test_case_67_numbers_in_doubt_are_never_silently_a_category(folder, call, form, cell):
+    written(folder, form)
+    done = call("audit", "loans.yaml", "-o", "out", "--dry-run")
+    assert "Traceback" not in done.output
+    said = [line for line in done.stderr.splitlines() if "DATA_NOT_NUMERIC" in line]
+    assert len(said) == 1
+    assert "features.income holds text" in said[0]
+    assert repr(cell).replace("\\\\", "\\") in said[0]
+    # With limits the column must be numbers.
+    with_spec(folder, "max_increase: 20", "max_increase: 21")
+    refused(call, "DATA_NOT_NUMERIC", "features.income")
+    assert (
+        "income: holds text, although 160 of 160 cells look like numbers"
+        in call("init", "loans.csv", "-o", "new.yaml").stdout
+    )
+
+
+def test_case_67_many_words_among_many_numbers_are_said_too(folder, call):
+    written(folder, lambda value: "unknown" if value % 4 == 0 else f"{value}")
+    done = call("audit", "loans.yaml", "-o", "out", "--dry-run")
+    assert "features.income holds text" in done.stderr
+    assert "'unknown'" in done.stderr

@@ -224,15 +224,15 @@ def _about(column: pd.Series) -> str:
 
 def _slip(column: pd.Series) -> str:
     """What keeps a column from being numbers, if almost all of it is."""
+    from equieffort.cells import number_like, numbers_in
     from equieffort.frames import infer_kind
-    from equieffort.spec.against import MOSTLY, numbers_in
 
-    if infer_kind(column) != "categorical" or column.nunique() <= 2:
+    if infer_kind(column) != "categorical" or not (said := number_like(column)):
         return ""
     n, others = numbers_in(column)
+    if not others:
+        return f"{said}: write plain numbers, or kind: categorical"
     filled = int(column.notna().sum())
-    if not others or n < MOSTLY * filled:
-        return ""
     return f"{n:,} of {filled:,} cells are numbers, not {', '.join(map(word, others[:3]))}: empty what is not known"
 
 
@@ -243,8 +243,8 @@ def _names_people(column: pd.Series, least: int = 20) -> bool:
 
 def _comma_columns(table: pd.DataFrame, mark: str) -> list[str]:
     """Columns of text that hold numbers with decimal commas."""
+    from equieffort.cells import has_commas
     from equieffort.frames import infer_kind
-    from equieffort.spec.against import has_commas
 
     if mark == ",":
         return []

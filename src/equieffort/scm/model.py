@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from equieffort.errors import CausalModelError, EquieffortWarning, ParameterError, closest, collecting, listed
-from equieffort.frames import Bools, Encoding, Floats, read_frame, screen
+from equieffort.frames import Bools, Encoding, Floats, aligned, read_frame, screen
 from equieffort.graph import CausalGraph
 from equieffort.scm.base import DiscreteLearner, DiscreteMechanism, Learner, Mechanism
 from equieffort.scm.binding import Given, additive, bound_equations, naming, subset
@@ -68,7 +68,15 @@ class StructuralCausalModel:
                 f"default is {type(default).__name__}, which does not learn equations of numbers.",
                 fix="Give LeastSquares(), Polynomial(), Spline() or Regressor(...); name other nodes in mechanisms=.",
             )
-        self.categorical = tuple(categorical)
+        self.categorical = (categorical,) if isinstance(categorical, str) else tuple(categorical)
+        if stray := [name for name in self.categorical if name not in self.graph.nodes]:
+            raise CausalModelError(
+                "GRAPH_UNKNOWN_NODE",
+                f"categorical names {stray[0]!r}, which is not in the graph. "
+                f"{closest(stray[0], self.graph.nodes)}".rstrip(),
+                fix=f"Name nodes, or add it with nodes=[...]; the nodes are {listed(self.graph.nodes, 20)}. Other "
+                'columns are declared in the schema: Feature(..., kind="categorical").',
+            )
         for node, mechanism in self.mechanisms.items():
             self._check_mechanism(node, mechanism)
 
@@ -229,7 +237,7 @@ class StructuralCausalModel:
         model = self.ready(frame)
         model.graph.require(frame.columns)
         matrix = np.empty((len(frame), len(model.graph.nodes)))
-        settings = model._settings(do or {}, len(frame))
+        settings = model._settings(do or {}, frame.index)
         for k, node in enumerate(model.graph.nodes):
             if node in settings:
                 matrix[:, k] = settings[node]
@@ -250,14 +258,15 @@ class StructuralCausalModel:
         X
             Factual people.
         do
-            Node -> a value for everybody, or one a person. Setting a node to its factual value holds it.
+            Node -> a value for everybody, or one a person (a Series is matched by its index). Setting a node to its
+            factual value holds it.
 
         Returns
         -------
         The table X with the nodes of the graph replaced; other columns and the index are X's own.
         """
         model, frame, matrix = self._enter(X)
-        settings = model._settings(do, len(frame))
+        settings = model._settings(do, frame.index)
         values, chosen = matrix.copy(), np.zeros(matrix.shape, dtype=bool)
         for node, setting in settings.items():
             k = model.encoding_.position(node)
@@ -308,8 +317,8 @@ class StructuralCausalModel:
         matrix = model.encoding_.encode(frame)
         return model, frame, matrix
 
-    def _settings(self, do: Mapping[str, Any], n: int) -> dict[str, Floats]:
-        settings = {}
+    def _settings(self, do: Mapping[str, Any], index: pd.Index) -> dict[str, Floats]:
+        settings, n = {}, len(index)
         for node, value in do.items():
             if node not in self.graph.nodes:
                 raise CausalModelError(
@@ -317,6 +326,8 @@ class StructuralCausalModel:
                     f"do names {node!r}, which is not in the graph. {closest(node, self.graph.nodes)}".rstrip(),
                     fix=f"The nodes are {listed(self.graph.nodes, 20)}.",
                 )
+            if np.shape(value) == (n,):
+                value = aligned(value, index, f"do[{node!r}]", "values.loc[X.index]", derived=True)
             series = pd.Series(np.full(n, value) if np.ndim(value) == 0 else np.asarray(value), name=node)
             if series.shape != (n,):
                 raise ParameterError(

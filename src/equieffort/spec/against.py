@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from equieffort.cells import MOSTLY, has_commas, number_like
 from equieffort.errors import CausalModelError, EquieffortError, closest, label, listed, many, warn
 from equieffort.frames import infer_kind
 from equieffort.groups import Groups
@@ -19,12 +19,8 @@ from equieffort.rules import parse_rule
 from equieffort.spec.nodes import Items, Node, Place, Scalar, SpecError, Table, read_nodes
 from equieffort.spec.parts import Spec
 
-MOSTLY = 0.9
-"""A column of which so many cells are numbers was probably meant to hold numbers."""
 NAMES_PEOPLE = 20
 """From so many rows on, text that is different in almost every row is taken for a name of the person."""
-# Leading zeros belong to names, such as postcodes.
-_NUMBER = re.compile(r"\s*[-+]?((0|[1-9][0-9]*)([.,][0-9]*)*|[.,][0-9]+)([eE][-+]?[0-9]+)?\s*")
 
 
 def check_table(spec: Spec, table: pd.DataFrame) -> None:
@@ -35,30 +31,6 @@ def check_table(spec: Spec, table: pd.DataFrame) -> None:
     check.groups()
     check.outcome()
     check.subgroups()
-
-
-def numbers_in(column: pd.Series) -> tuple[int, list[Any]]:
-    """How many cells of a column of text look like numbers, and what the others hold.
-
-    >>> numbers_in(pd.Series(["7", "n/a", "7", "0.5", None, "01069"]))
-    (3, ['n/a', '01069'])
-    """
-    codes, found = pd.factorize(column)
-    is_number = np.array([bool(_NUMBER.fullmatch(str(value))) for value in found], dtype=bool)
-    counts = np.bincount(codes[codes >= 0], minlength=len(found))
-    return int(counts[is_number].sum()), [value for value, good in zip(found, is_number, strict=True) if not good]
-
-
-def has_commas(column: pd.Series) -> bool:
-    """Whether text looks like numbers with decimal commas, which groups of three digits could not be.
-
-    >>> has_commas(pd.Series(["22,7", "3,125"])), has_commas(pd.Series(["1,000", "20,500"]))
-    (True, False)
-    """
-    words = [str(value).strip() for value in column.dropna().unique()]
-    commas = [word for word in words if re.fullmatch(r"-?[0-9]+,[0-9]+", word)]
-    others = [word for word in words if not re.fullmatch(r"-?[0-9]+(,[0-9]+)?", word)]
-    return len(others) <= (1 - MOSTLY) * len(words) and any(not re.search(r",[0-9]{3}$", word) for word in commas)
 
 
 @contextmanager
@@ -187,17 +159,13 @@ class _Check:
 
     def _looks_like_slip(self, name: str, column: pd.Series, *, refuse: bool) -> None:
         """Text that is almost always a number, or different for almost everybody."""
-        n, others = numbers_in(column)
         filled = int(column.notna().sum())
-        if n and n >= MOSTLY * filled and column.nunique() > 2:
-            what = f"holds text, although {n:,} of {filled:,} cells look like numbers"
-            odd = others or [value for value in column.dropna().unique() if not _is_number(value)]
-            what += f"; not {listed(odd, 3)}." if others else f", such as {str(odd[0])!r}."
+        if what := number_like(column):
             if refuse:
-                raise self.error(("features", name), "DATA_NOT_NUMERIC", what, self._way_to_numbers(column))
+                raise self.error(("features", name), "DATA_NOT_NUMERIC", f"{what}.", self._way_to_numbers(column))
             warn(
                 "DATA_NOT_NUMERIC",
-                f"features.{name} {what} It is taken as a category.",
+                f"features.{name} {what}. It is taken as a category.",
                 fix=f"{self._way_to_numbers(column)} If a category is meant, write kind: categorical.",
             )
         elif filled >= NAMES_PEOPLE and column.nunique() >= MOSTLY * filled:
