@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import itertools
 import warnings
 from dataclasses import replace
@@ -27,7 +26,6 @@ from equieffort.problem import RecourseProblem
 from equieffort.solvers.base import FOUND, LIMIT, NONE
 from equieffort.solvers.milp import Milp
 from equieffort.solvers.milp_program import EMPTY, OPTIMAL, Answer, Form, Program, Unbounded
-from equieffort.solvers.quiet import aside
 
 pytestmark = pytest.mark.usefixtures("quiet")
 
@@ -555,16 +553,6 @@ def test_a_row_that_can_be_switched_off_needs_an_end():
     switch, endless = Form({program.switch(): 1.0}), Form({program.variable(0.0, np.inf): 1.0})
     with pytest.raises(Unbounded, match="x"):
         program.either(switch, endless, 0.0, 1.0, "x")
-
-
-def test_what_compiled_code_prints_goes_to_standard_error(capfd):
-    library = ctypes.CDLL(None)
-    with aside():
-        library.puts(b"noise")
-    library.puts(b"result")
-    library.fflush(None)
-    out, err = capfd.readouterr()
-    assert (out, err) == ("result\n", "noise\n")
 
 
 @pytest.mark.parametrize("factor", [1.0, 1e4, 1e8, 1e12])

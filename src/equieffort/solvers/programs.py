@@ -12,6 +12,7 @@ import numpy as np
 
 from equieffort.frames import Bools, Floats
 from equieffort.solvers.base import FOUND, LIMIT, NONE, TIE
+from equieffort.solvers.quiet import aside
 from equieffort.solvers.separable import Curve, least_cost
 
 Segment = tuple[float, float]
@@ -287,16 +288,17 @@ class Program:
         # The solver's absolute gap is 1e-6: a large objective makes it small beside the cost.
         blow = 1e4 / max(np.abs(price).max(initial=0.0), 1e-300)
         # Presolving has been seen to lose an optimum; only what is said with it and without it is believed.
-        answers = [
-            milp(
-                price * blow,
-                integrality=np.concatenate([np.zeros(count), np.ones(extra + len(wholes)), np.zeros(tops)]),
-                bounds=Bounds(lower, upper),
-                constraints=LinearConstraint(np.vstack(links), np.concatenate(link_low), np.concatenate(link_high)),
-                options={"mip_rel_gap": 0.0, "time_limit": SECONDS, "presolve": presolve},
-            )
-            for presolve in (False, True)
-        ]
+        with aside():
+            answers = [
+                milp(
+                    price * blow,
+                    integrality=np.concatenate([np.zeros(count), np.ones(extra + len(wholes)), np.zeros(tops)]),
+                    bounds=Bounds(lower, upper),
+                    constraints=LinearConstraint(np.vstack(links), np.concatenate(link_low), np.concatenate(link_high)),
+                    options={"mip_rel_gap": 0.0, "time_limit": SECONDS, "presolve": presolve},
+                )
+                for presolve in (False, True)
+            ]
         status = STATUS.get(answers[0].status, "other") if answers[0].status == answers[1].status else "other"
         if any(answer.x is None for answer in answers):
             return status, 0.0, None
