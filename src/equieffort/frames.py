@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -16,6 +16,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from equieffort.errors import DataError, ParameterError, SchemaError, closest, label, listed, many
+from equieffort.stored import as_stored, coarse
 
 Kind = Literal["continuous", "integer", "binary", "categorical"]
 KINDS: tuple[Kind, ...] = ("continuous", "integer", "binary", "categorical")
@@ -323,6 +324,13 @@ class Column:
     name: str
     kind: Kind
     levels: tuple[Any, ...] = ()
+    dtype: Any = field(default=None, compare=False, repr=False)
+    """The type the caller's table stores it in, if what is decoded must be of that type."""
+
+    @property
+    def grid(self) -> np.dtype[Any] | None:
+        """The numbers that the table can hold, where these are fewer than doubles."""
+        return None if self.is_category else coarse(self.dtype)
 
     @property
     def is_category(self) -> bool:
@@ -372,8 +380,13 @@ class Column:
                 )
         return codes
 
-    def decode(self, codes: Floats) -> npt.NDArray[Any]:
-        """From floats back to values; whole numbers of integer columns become integers again."""
+    def decode(self, codes: Floats) -> Any:
+        """From floats back to values, in the table's own type where that is known."""
+        values = self._values(codes)
+        return values if self.dtype is None else as_stored(values, self.dtype, self.levels)
+
+    def _values(self, codes: Floats) -> npt.NDArray[Any]:
+        """The values; whole numbers of integer columns become integers again."""
         if self.is_category:
             values = np.empty(len(self.levels) + 1, dtype=object)
             values[:-1] = self.levels
@@ -436,6 +449,15 @@ class Encoding:
 
     def __getitem__(self, name: str) -> Column:
         return self.columns[self.position(name)]
+
+    def typed(self, frame: pd.DataFrame) -> Encoding:
+        """The same columns, decoded to the types in which a table stores them."""
+        return Encoding(tuple(replace(column, dtype=frame[column.name].dtype) for column in self.columns))
+
+    def rounding(self, names: Iterable[str]) -> float:
+        """How far a number may be off when it is stored like the coarsest of these columns, relative to its size."""
+        grids = [grid for name in names if (grid := self[name].grid) is not None]
+        return max((float(np.finfo(grid).eps) / 2 for grid in grids), default=2.0**-53)
 
     def encode(self, frame: pd.DataFrame) -> Floats:
         """The columns as one float matrix, a row a person."""

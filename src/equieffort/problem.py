@@ -210,6 +210,19 @@ class RecourseProblem:
                     found |= matrix[:, k] > high
         return found
 
+    @cached_property
+    def grids(self) -> dict[int, np.dtype[Any]]:
+        """By position: the numbers that the caller's table can hold, for columns that hold fewer than doubles."""
+        grids = {k: column.grid for k, column in enumerate(self.encoding.columns)}
+        return {k: grid for k, grid in grids.items() if grid is not None}
+
+    def typed(self, frame: pd.DataFrame) -> RecourseProblem:
+        """The same problem for a table that stores its columns in other types: what is returned must hold there."""
+        if all(column.dtype == frame[column.name].dtype for column in self.encoding.columns):
+            return self
+        encoding = self.encoding.typed(frame)
+        return replace(self, encoding=encoding, view=recognise(self.decision, encoding, frame))
+
     def with_margin(self, margin: float) -> RecourseProblem:
         """The same problem asking for more distance from the boundary."""
         return replace(self, margin=margin)
@@ -269,7 +282,7 @@ def _encoding(
     known = set(scm.graph.nodes)
     rest = dict.fromkeys((*schema.protected_columns, *schema.features, *model_features, *schema.rule_columns))
     columns += [Column.of(frame[name], schema.kinds.get(name)) for name in rest if name not in known]
-    return Encoding(tuple(columns))
+    return Encoding(tuple(columns)).typed(frame)
 
 
 def _warn_numeric_codes(column: Column, schema: Schema, scm: StructuralCausalModel, frame: pd.DataFrame) -> None:

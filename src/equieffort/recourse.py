@@ -71,6 +71,7 @@ def solve(
             fix="Give each person a label of their own, for instance X.reset_index(drop=True).",
         )
     groups = Groups.of(frame, problem.schema)
+    problem = problem.typed(frame)
     chosen = Auto() if solver is None else solver
     engine = chosen.select(problem).solver if isinstance(chosen, Auto) else chosen
     require_support(engine, problem)
@@ -144,7 +145,8 @@ def _merged(table: RecourseTable, part: RecourseTable, rows: npt.NDArray[np.intp
         if arrays["status"][row] != Status.UNKNOWN:
             cost = arrays["cost"][row]
             arrays["bound"][row] = min(bound, cost)
-            proven = cost - bound <= max(gap, 1e-9 * cost)
+            # An action no dearer than one that was proven the cheapest, to whatever the table can hold.
+            proven = cost - bound <= max(gap, 1e-9 * cost) or part.status[k] == Status.OPTIMAL
             arrays["status"][row] = Status.OPTIMAL if proven else Status.FEASIBLE
             ceilings.pop(row, None)
         if arrays["status"][row] == Status.OPTIMAL:

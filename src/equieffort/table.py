@@ -17,6 +17,7 @@ from equieffort.groups import Groups
 from equieffort.problem import RecourseProblem, limits
 from equieffort.schema import Schema
 from equieffort.solvers import Solver, Status
+from equieffort.stored import as_stored, inside
 
 Rows = Any
 """Whatever selects rows of an array."""
@@ -199,9 +200,7 @@ def with_columns(frame: pd.DataFrame, columns: Mapping[str, Any]) -> pd.DataFram
     """The frame with some columns replaced; it shares the others. Names are no keywords, so that any will do."""
     changed = frame.copy(deep=False)
     for name, values in columns.items():
-        own = frame[name].dtype
-        # A model that knows categories by their type must get that type back.
-        changed[name] = pd.Categorical(values, dtype=own) if isinstance(own, pd.CategoricalDtype) else values
+        changed[name] = as_stored(values, frame[name].dtype)
     return changed
 
 
@@ -324,7 +323,8 @@ def settings(
     delta: Floats,
     level: npt.NDArray[np.int16],
 ) -> tuple[Bools, Floats]:
-    """Which columns are set for whom, and to which values: the fact plus the change, kept inside its limits."""
+    """Which columns are set for whom, and to which values: the fact plus the change, kept inside its limits, and a
+    number that the table can hold."""
     picked = np.zeros(facts.shape, dtype=bool)
     values = facts.copy()
     low, high = problem.action_box(facts)
@@ -333,6 +333,8 @@ def settings(
         if b < len(problem.numeric):
             # Rounding of fact + change must not carry the value past the limit it was computed from.
             values[:, k] = np.clip(facts[:, k] + delta[:, b], low[:, b], high[:, b])
+            if k in problem.grids:
+                values[:, k] = inside(values[:, k], low[:, b], high[:, b], problem.grids[k])
         else:
             picked[:, k] &= level[:, b - len(problem.numeric)] >= 0
             values[:, k] = np.where(picked[:, k], level[:, b - len(problem.numeric)], facts[:, k])
@@ -342,10 +344,15 @@ def settings(
 def propagate(
     problem: RecourseProblem, facts: Floats, picked: Bools, values: Floats
 ) -> tuple[Floats, dict[str, Bools]]:
-    """Counterfactuals over all columns: the graph's nodes follow the equations, the others are set or stay."""
+    """Counterfactuals over all columns: the graph's nodes follow the equations, the others are set or stay.
+
+    What follows is rounded as the table rounds.
+    """
     nodes = len(problem.scm.graph.nodes)
     moved = np.where(picked, values, facts)
     moved[:, :nodes], unknown = problem.scm.propagate(facts[:, :nodes], picked[:, :nodes], values[:, :nodes])
+    for k, grid in problem.grids.items():
+        moved[:, k] = inside(moved[:, k], *problem.plausible(facts, k), grid)
     return moved, unknown
 
 

@@ -66,11 +66,26 @@ def linear_view(decision: Decision, encoding: Encoding) -> LinearView | NetworkV
         )
     if len(coefs) == 1:
         sign, shift, closed = opened.orient(_link(opened))
-        return _one_score(opened.affine, sign * coefs[0], sign * float(intercepts[0]) + shift, closed, rowwise=False)
+        intercept = sign * float(intercepts[0]) + shift
+        narrow = opened.steps or opened.final.coef_.dtype != np.float64
+        # Given to doubles, numbers are only rounded as the table rounds what has moved.
+        error = single_rounding(opened, decision, coefs.shape[1] if narrow else -3)
+        return _one_score(opened.affine, sign * coefs[0], intercept, closed, rowwise=False, single=error)
     if opened.cut is not None:
         raise NoView("a threshold on the probability of one of several classes is not linear in its scores")
     goals, contrasts = Goals.argmax(opened.classes, opened.wanted)
-    return affine_network(opened.affine, (Layer(contrasts @ coefs, contrasts @ intercepts),), goals)
+    error = max(1e-9, single_rounding(opened, decision, coefs.shape[1]))
+    return affine_network(opened.affine, (Layer(contrasts @ coefs, contrasts @ intercepts),), goals, error)
+
+
+def single_rounding(opened: Opened, decision: Decision, width: int) -> float:
+    """How far a score of `width` columns may be off where the table holds floats coarser than doubles, relative to the
+    numbers that are summed; 0 where it holds none.
+
+    scikit-learn goes on computing in the type that it is given: one rounding for each step, two for each product.
+    """
+    unit = opened.affine.encoding.rounding(decision.features)
+    return 0.0 if unit <= 2.0**-53 else float(unit * (width + 2 * len(opened.steps) + 4))
 
 
 def affine_network(affine: Affine, layers: tuple[Layer, ...], goals: Goals, error: float = 1e-9) -> NetworkView:
@@ -82,10 +97,12 @@ def affine_network(affine: Affine, layers: tuple[Layer, ...], goals: Goals, erro
     return NetworkView((folded, *layers[1:]), tables, goals, error)
 
 
-def _one_score(affine: Affine, coef: Floats, intercept: float, closed: bool, *, rowwise: bool) -> LinearView:
+def _one_score(
+    affine: Affine, coef: Floats, intercept: float, closed: bool, *, rowwise: bool, single: float = 0.0
+) -> LinearView:
     tables = {k: coef @ table for k, table in affine.tables.items()}
     tables = {k: table for k, table in tables.items() if np.any(table)}
-    return LinearView(coef @ affine.matrix, tables, float(intercept + coef @ affine.shift), closed, rowwise)
+    return LinearView(coef @ affine.matrix, tables, float(intercept + coef @ affine.shift), closed, rowwise, single)
 
 
 LINEAR_MODELS = (

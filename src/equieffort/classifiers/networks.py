@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from equieffort.classifiers.decision import Decision
-from equieffort.classifiers.linear import affine_network
+from equieffort.classifiers.linear import affine_network, single_rounding
 from equieffort.classifiers.onnx_network import OnnxNetwork, is_onnx, read_chance, read_graph
 from equieffort.classifiers.opened import Opened, logit, open_up
 from equieffort.classifiers.pipeline import Affine
@@ -41,7 +41,9 @@ def network_view(decision: Decision, encoding: Encoding) -> NetworkView | Linear
         raise NoView(
             f"its first layer has {layers[0].weights.shape[1]} inputs, but gets {opened.affine.matrix.shape[0]} columns"
         )
-    error = rounding(layers, single=single)
+    # A network of our own computes with doubles whatever it is given; steps before it may not.
+    width = layers[0].weights.shape[1] if opened.steps or single else 0
+    error = max(rounding(layers, single=single), single_rounding(opened, decision, width) if width else 0.0)
     goals, layers = _goals(opened, layers)
     return _view(opened.affine, layers, goals, error)
 

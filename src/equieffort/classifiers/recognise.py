@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import suppress
 
 import numpy as np
 import pandas as pd
@@ -13,7 +12,7 @@ from equieffort.classifiers.linear import linear_view
 from equieffort.classifiers.networks import network_view
 from equieffort.classifiers.trees import tree_view
 from equieffort.classifiers.views import BlackBox, NoView, View
-from equieffort.errors import ModelError
+from equieffort.errors import EquieffortError
 from equieffort.frames import Encoding, Floats
 
 READERS: tuple[Callable[[Decision, Encoding], View], ...] = (linear_view, tree_view, network_view)
@@ -22,7 +21,11 @@ STRANGERS, PAIRS, HALVINGS = 200, 25, 20
 
 
 def recognise(decision: Decision, encoding: Encoding, frame: pd.DataFrame) -> View | BlackBox:
-    """The first view that fits, believed only if it agrees with the classifier's own labels."""
+    """The first view that fits, believed only if it agrees with the classifier's own labels.
+
+    Whatever it is asked about has the types that the table has: some models know categories by their type alone.
+    """
+    encoding = encoding.typed(frame)
     reasons: list[str] = []
     for read in READERS:
         try:
@@ -42,10 +45,14 @@ def _checked(view: View, decision: Decision, encoding: Encoding, frame: pd.DataF
     sample, matrix = sample[complete], matrix[complete]
     if len(sample):
         _compare(view, decision, matrix, sample)
-        strangers = _strangers(view, encoding, matrix)
-        # A model may refuse people who do not exist.
-        with suppress(ModelError):
-            _compare(view, decision, strangers, encoding.decode(strangers))
+        strangers = encoding.decode(_strangers(view, encoding, matrix))
+        try:
+            _compare(view, decision, encoding.encode(strangers), strangers)
+        except EquieffortError as error:
+            # Actions lead to people who do not exist either.
+            raise NoView(
+                f"it fails for people made up of others' values, so that it cannot be checked: {error.what}"
+            ) from error
     return view
 
 

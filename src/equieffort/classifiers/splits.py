@@ -20,6 +20,7 @@ from equieffort.classifiers.floats import last_true
 from equieffort.classifiers.pipeline import Affine
 from equieffort.classifiers.views import Ints, NoView
 from equieffort.frames import Bools, Floats
+from equieffort.stored import nearest, number_type
 
 Compare = Callable[[Floats, Floats], Bools]
 """Whether numbers, as they reach the model, go left at thresholds."""
@@ -77,6 +78,11 @@ class Columns:
     codes: dict[int, Floats]
     """For columns that the model itself encodes: the code of each level."""
 
+    @property
+    def grids(self) -> dict[int, np.dtype[Any]]:
+        """By encoded column: the numbers that the caller's table can hold, where these are fewer than doubles."""
+        return {k: one.grid for k, one in enumerate(self.affine.encoding.columns) if one.grid is not None}
+
     def source(self, column: int) -> int | None:
         """The encoded column that a column depends on; None if it is constant."""
         numbers = np.flatnonzero(self.affine.matrix[column]).tolist()
@@ -116,6 +122,8 @@ class Columns:
 
         def small(raw: Floats, which: npt.NDArray[np.intp]) -> Bools:
             seen = raw
+            for k, grid in self.grids.items():
+                seen = np.where(sources[which] == k, nearest(raw, grid), seen)
             if self.steps:
                 at = sources[which]
                 given = {int(k): np.where(at == k, raw, 0.0) for k in np.unique(sources)}
@@ -135,10 +143,14 @@ class Columns:
         for name in self.decision.features:
             k = encoding.position(name)
             values = raw.get(k, np.zeros(n))
-            frame[name] = encoding.columns[k].decode(values) if encoding.columns[k].is_category else values
+            column = encoding.columns[k]
+            if column.grid is not None:
+                values = nearest(values, column.grid)
+            frame[name] = column.decode(values) if column.is_category else values.astype(number_type(column.dtype))
         seen = self.decision.model_input(frame)
-        for step in self.steps:
-            seen = step.transform(seen)
+        with np.errstate(over="ignore"):
+            for step in self.steps:
+                seen = step.transform(seen)
         if hasattr(seen, "toarray"):
             seen = seen.toarray()
         table = seen.to_numpy() if isinstance(seen, pd.DataFrame) else np.asarray(seen)

@@ -108,6 +108,9 @@ class LinearView(View):
     closed: bool
     rowwise: bool
     """Whether the model's own score of a person is the same in every batch, to the last bit."""
+    single: float = 0.0
+    """Rounding of a model that computes with floats of four bytes or fewer, relative to the numbers summed into the
+    score; 0 where it computes with doubles."""
 
     @property
     def goals(self) -> Goals:  # type: ignore[override]
@@ -138,7 +141,7 @@ class LinearView(View):
 
     def blur(self, matrix: Floats) -> Floats:
         """Rounding relative to the summed numbers."""
-        return 1e-9 * self.magnitude(matrix)[:, None]
+        return max(1e-9, self.single) * self.magnitude(matrix)[:, None]
 
     def is_finite(self) -> bool:
         """Whether no text reached the score without an encoder."""

@@ -53,6 +53,8 @@ class Proposal:
     """Level that each actionable category is set to; -1 where it is left."""
     notes: dict[int, str] = field(default_factory=dict)
     """By row: why the solver stopped before it was done, as a sentence."""
+    rounding: Floats | None = None
+    """What of cost - bound is owed to a model that computes with floats coarser than doubles."""
 
     @classmethod
     def empty(cls, problem: RecourseProblem, n: int) -> Proposal:

@@ -81,6 +81,9 @@ class LinearExact(Solver):
         everyone = _patterns(problem)
         for pattern in everyone if only is None else [everyone[only]]:
             _try_pattern(problem, people, pattern, proposal)
+        if np.any(people.noise) and not problem.is_integer.any() and isinstance(problem.cost, LinearCost):
+            # All is solved exactly: only rounding lies between the two, and as much again beyond the boundary.
+            proposal.rounding = np.where(proposal.code == FOUND, 2.0 * (proposal.cost - proposal.bound), 0.0)
         return proposal
 
     def why_infeasible(self, problem: RecourseProblem, person: Floats) -> str:
@@ -106,10 +109,13 @@ class People:
     low: Floats
     high: Floats
     need: Floats
+    """At which score, less what rounding may add to it, no label can turn."""
     tolerance: Floats
     attempt: int
     closed: bool
     """Whether the boundary itself is favourable and can be trusted to the last bit."""
+    noise: Floats | float = 0.0
+    """How far the model's own score may be off, where it does not compute with doubles."""
 
     @classmethod
     def of(cls, problem: RecourseProblem, matrix: Floats, attempt: int) -> People:
@@ -118,20 +124,23 @@ class People:
         assert isinstance(view, LinearView)
         facts = matrix[:, list(problem.numeric)]
         low, high = problem.action_box(matrix)
-        need = problem.margin - view.score(matrix)
         closed = view.rowwise and (view.closed or problem.margin > 0)
         size = view.magnitude(matrix)
         # A score summed from zeros has no size of its own: a unit of the weightiest feature gives one.
         size = np.where(size > 0, size, np.abs(view.weights).max(initial=0.0))
-        return cls(matrix, facts, low, high, need, STEP * size, attempt, closed)
+        need = problem.margin - view.score(matrix)
+        # Who lacks more moves further, and what has moved is rounded relative to where it is.
+        noise = view.single * (size + np.maximum(need, 0.0))
+        need -= noise
+        return cls(matrix, facts, low, high, need, STEP * size, attempt, closed, noise)
 
     def slack(self, any_whole: bool) -> Floats:
         """How far past the need to go. Whole numbers are first tried at the need itself, rounding forgiven."""
         if any_whole:
-            return -self.tolerance if self.attempt == 0 else self.tolerance * 2.0 ** (self.attempt - 1)
+            return -self.tolerance if self.attempt == 0 else self.noise + self.tolerance * 2.0 ** (self.attempt - 1)
         if self.closed:
-            return np.zeros_like(self.tolerance) if self.attempt == 0 else self.tolerance * 2.0 ** (self.attempt - 1)
-        return self.tolerance * 2.0**self.attempt
+            return self.noise + self.tolerance * (0.0 if self.attempt == 0 else 2.0 ** (self.attempt - 1))
+        return self.noise + self.tolerance * 2.0**self.attempt
 
 
 def level_shift(problem: RecourseProblem, pattern: Pattern, matrix: Floats, values: Any) -> Floats:

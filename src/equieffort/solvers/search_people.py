@@ -220,14 +220,9 @@ class People:
 
 
 def frame_of(problem: RecourseProblem, moved: Floats) -> pd.DataFrame:
-    """The columns that the model sees, with the types they had in the data."""
-    columns: dict[str, Any] = {}
-    for name in problem.decision.features:
-        k = problem.encoding.position(name)
-        values = problem.encoding.columns[k].decode(moved[:, k])
-        dtype = problem.examples[name].dtype if name in problem.examples else None
-        columns[name] = pd.Categorical(values, dtype=dtype) if isinstance(dtype, pd.CategoricalDtype) else values
-    return pd.DataFrame(columns)
+    """The columns that the model sees, with the types they have in the data."""
+    places = {name: problem.encoding.position(name) for name in problem.decision.features}
+    return pd.DataFrame({name: problem.encoding.columns[k].decode(moved[:, k]) for name, k in places.items()})
 
 
 def _follows(problem: RecourseProblem) -> Bools:
