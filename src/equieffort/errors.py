@@ -124,6 +124,7 @@ CODES: dict[str, str] = {
     "MODEL_FILE": "Only a complete file of a known format gives the model that was saved.",
     "MODEL_PICKLE": "Reading a pickle runs any program that is in it.",
     "MODEL_UNTRUSTED": "Only what is known to be harmless is read from a file.",
+    "MODEL_CRASH": "What ends or stops the library that reads it would take the audit with it.",
     "MODEL_VERSION": "A model read by another version of its library may decide differently.",
     "MODEL_SURROGATE": "A surrogate must learn two outcomes, and is judged on people it has not seen.",
 }

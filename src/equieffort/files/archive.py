@@ -29,7 +29,7 @@ def write_archive(path: Path, parts: Mapping[str, bytes]) -> None:
     with zipfile.ZipFile(path, "w") as file:
         for name, content in parts.items():
             _member(file, name, content, zipfile.ZIP_DEFLATED)
-    if sum(map(len, parts.values())) > _most(path.stat().st_size):
+    if sum(map(len, parts.values())) > most_unpacked(path.stat().st_size):
         with zipfile.ZipFile(path, "w") as file:
             for name, content in parts.items():
                 _member(file, name, content, zipfile.ZIP_STORED)
@@ -42,7 +42,8 @@ def _member(file: zipfile.ZipFile, name: str, content: bytes, method: int) -> No
     file.writestr(info, content)
 
 
-def _most(size: int) -> int:
+def most_unpacked(size: int) -> int:
+    """Bytes that a file of this size may unpack to."""
     return ALWAYS + MOST_TIMES * size
 
 
@@ -61,9 +62,9 @@ class Archive:
         if sum(info.compress_size for info in infos) > size:
             raise ValueError("its members overlap")
         unpacked = sum(info.file_size for info in infos)
-        if unpacked > _most(size):
+        if unpacked > most_unpacked(size):
             raise ValueError(
-                f"it has {size:,} bytes and unpacks to {unpacked:,}; more than {_most(size):,} are not read"
+                f"it has {size:,} bytes and unpacks to {unpacked:,}; more than {most_unpacked(size):,} are not read"
             )
 
     @property

@@ -13,6 +13,7 @@ from equieffort.errors import ModelError, listed
 from equieffort.models.adapters import Labels
 from equieffort.models.optional import broken, need, other_version
 from equieffort.models.pickles import is_pickle, refuse
+from equieffort.models.probe import probe
 
 OBJECTIVE = re.compile(r"binary sigmoid:\S+|multiclass num_class:\d+|multiclassova num_class:\d+ sigmoid:\S+")
 CODED = re.compile(r"-?[0-9]+(:-?[0-9]+)*")
@@ -93,9 +94,11 @@ def read_lightgbm(data: bytes, path: Path) -> LightgbmLabels:
             "categorical features. Else encode them in a scikit-learn pipeline, and save it as .skops or .onnx.",
         )
     lightgbm = need("lightgbm", "lightgbm", path)
+    # Only what was checked is handed on: not the parameters of the training, which predictions do not need.
+    text = data[:end].decode("utf-8") + TAIL
+    probe("lightgbm", text.encode(), path, library=lightgbm.basic._LIB._name, width=len(names))
     try:
-        # Only what was checked is handed on: not the parameters of the training, which predictions do not need.
-        booster = lightgbm.Booster(model_str=data[:end].decode("utf-8") + TAIL)
+        booster = lightgbm.Booster(model_str=text)
     except Exception as error:
         raise broken(path, "LightGBM", error) from error
     if version != FORMAT:
@@ -142,6 +145,9 @@ def _pairs(block: bytes) -> dict[str, str]:
             raise ValueError(f"the key {key!r} occurs twice")
         if equals:
             pairs[key] = value
+        elif line not in ("", "tree"):
+            # The library takes such a line for the beginning of something else, and ends the process.
+            raise ValueError(f"the line {line[:40]!r} is no key with a value")
     return pairs
 
 

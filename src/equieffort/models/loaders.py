@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import stat
 import warnings
 from collections.abc import Callable, Collection
 from os import PathLike
@@ -82,14 +83,21 @@ def load_model(
 def _bytes(path: Path) -> bytes:
     """The file's content, read once: what is checked is what is loaded."""
     try:
-        size = path.stat().st_size
-        if size > LARGEST:
+        found = path.stat()
+        if not stat.S_ISREG(found.st_mode) and not stat.S_ISDIR(found.st_mode):
+            # A device or a pipe may never come to an end.
+            raise ModelError(
+                "MODEL_FILE", f"{str(path)!r} is not a file.", fix="Give the path of the file that the model is in."
+            )
+        if (size := found.st_size) > LARGEST:
             raise ModelError(
                 "MODEL_FILE",
                 f"{path.name!r} has {size:,} bytes; more than {LARGEST:,} are not read.",
                 fix="Check that this is the model and not its data.",
             )
-        data = path.read_bytes()
+        with path.open("rb") as file:
+            # A file that grows is not read for ever.
+            data = file.read(LARGEST + 1)
     except OSError as error:
         raise ModelError(
             "MODEL_FILE",

@@ -14,6 +14,7 @@ from equieffort.errors import ModelError, label, listed, sentence
 from equieffort.models.adapters import Labels
 from equieffort.models.optional import broken, need
 from equieffort.models.pickles import is_pickle, refuse
+from equieffort.models.probe import probe
 
 DOMAINS = {"", "ai.onnx", "ai.onnx.ml"}
 LABEL_TYPES = ("tensor(int64)", "tensor(int32)", "tensor(string)", "tensor(bool)")
@@ -29,6 +30,8 @@ PASSING = ("Identity", "Cast", "Reshape", "Squeeze", "Unsqueeze", "Flatten", "Zi
 """Operators that hand on the same numbers."""
 NEARLY_ONE = 1e-4
 """How far probabilities of four bytes may be from adding up to one."""
+ENDLESS = "Loop"
+"""The operator that goes on until its own graph says otherwise; no classifier here is converted with it."""
 EXTERNAL = 1
 """TensorProto.EXTERNAL: the tensor's numbers are in another file."""
 
@@ -93,6 +96,7 @@ def read_onnx(data: bytes, path: Path) -> OnnxLabels:
     if not model.graph.node or not model.graph.input:
         raise broken(path, "ONNX", "it has no graph with nodes and inputs")
     _check_closed(model, path)
+    probe("onnx", data, path)
     options = runtime.SessionOptions()
     options.log_severity_level = 4
     # One thread: sums in one order, so that the same person gets the same answer.
@@ -133,6 +137,12 @@ def _check_closed(model: Any, path: Path) -> None:
         if kind == "TensorProto" and (message.data_location == EXTERNAL or message.external_data):
             where = [entry.value for entry in message.external_data if entry.key == "location"]
             outside.append(f"{message.name} in {where[0] if where else 'another file'}")
+        elif kind == "NodeProto" and message.op_type == ENDLESS:
+            raise ModelError(
+                "MODEL_UNTRUSTED",
+                f"{path.name!r} uses the operator {ENDLESS}, which may go round for ever.",
+                fix=f"Convert the model without {ENDLESS}.",
+            )
         elif kind == "NodeProto" and message.domain not in known:
             foreign.add(f"{message.domain}.{message.op_type}")
         elif kind == "NodeProto" and (message.domain or "ai.onnx") not in versioned:
