@@ -21,6 +21,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 import equieffort as ee
+from equieffort.schema import UNLIMITED
 from equieffort.solvers.base import LIMIT
 
 FOUR = ("education_num", "hours_per_week", "capital_gain", "capital_loss")
@@ -51,7 +52,7 @@ def many_actions(model: Any) -> tuple[ee.RecourseProblem, Any]:
     classifier = model.fit(X, score > np.quantile(score, 0.6))
     people = X.assign(side=np.where(np.arange(len(X)) % 2, "left", "right"))
     schema = ee.Schema(
-        sensitive="side", protected="left", favourable=True, features=dict.fromkeys(X.columns, "actionable")
+        sensitive="side", protected="left", favourable=True, features=dict.fromkeys(X.columns, UNLIMITED)
     )
     scm = ee.StructuralCausalModel([], nodes=list(people.columns)).fit(people)
     problem = ee.RecourseProblem.of(classifier, people, schema=schema, scm=scm)

@@ -39,6 +39,7 @@ def first(kind: str) -> float:
     from sklearn.neural_network import MLPClassifier
 
     import equieffort as ee
+    from equieffort.schema import UNLIMITED
 
     warnings.simplefilter("ignore")
     rng = np.random.default_rng(0)
@@ -60,7 +61,7 @@ def first(kind: str) -> float:
     X = people[["cause", "effect", "other"]]
     classifier = model.fit(X, X.sum(axis=1) > 0.5)
     schema = ee.Schema(
-        sensitive="side", protected="left", favourable=True, features=dict.fromkeys(X.columns, "actionable")
+        sensitive="side", protected="left", favourable=True, features=dict.fromkeys(X.columns, UNLIMITED)
     )
     bent = {"effect": ee.Polynomial(degree=2)} if kind == "curved" else {}
     scm = ee.StructuralCausalModel([("cause", "effect")], nodes=list(people.columns), mechanisms=bent).fit(people)

@@ -22,6 +22,7 @@ from sklearn.preprocessing import StandardScaler
 import equieffort as ee
 from equieffort import replay
 from equieffort.metrics import neighbourhood_sweep
+from equieffort.schema import UNLIMITED
 from equieffort.solvers.kernels import fill_batch
 
 PEOPLE = 1_000_000
@@ -45,7 +46,7 @@ def world(n: int) -> tuple[ee.RecourseProblem, Any]:
     X, y = ee.datasets.paper_synthetic(alpha=2, n=n)
     classifier = make_pipeline(StandardScaler(), LogisticRegression()).fit(X[["X2", "X3"]], y)
     scm = ee.StructuralCausalModel([("S", "X2")], nodes=["X3"]).fit(X)
-    schema = ee.Schema(sensitive="S", protected=0, favourable=1, features={"X2": "actionable", "X3": "actionable"})
+    schema = ee.Schema(sensitive="S", protected=0, favourable=1, features={"X2": UNLIMITED, "X3": UNLIMITED})
     return ee.RecourseProblem.of(classifier, X, schema=schema, scm=scm), X
 
 

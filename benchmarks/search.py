@@ -37,7 +37,7 @@ def problem_of(model: Any) -> tuple[ee.RecourseProblem, Any]:
         favourable="good",
         features={
             "age": ee.Feature("actionable", direction="up", upper=75),
-            "amount": ee.Feature("actionable", lower=250),
+            "amount": ee.Feature("actionable", lower=250, upper=float("inf")),
             "duration": ee.Feature("actionable", plausible=(4, 72)),
         },
     )

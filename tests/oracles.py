@@ -22,6 +22,7 @@ from sklearn.compose import ColumnTransformer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import OneHotEncoder
+from tests.limits import unlimited
 
 from equieffort.classifiers import LinearScore
 from equieffort.cost import Percentile, Separable, WeightedL1
@@ -685,7 +686,12 @@ def schema_of(case: Case) -> Schema:
         weight = {"weight": case.weights[name]} if name in case.weights else {}
         features[name] = Feature(role, **case.limits.get(name, {}), **weight)
     protected = sorted(set(case.people[case.sensitive]))[0]
-    return Schema(sensitive=case.sensitive, protected=protected, favourable=case.favourable, features=features)
+    return Schema(
+        sensitive=case.sensitive,
+        protected=protected,
+        favourable=case.favourable,
+        features=unlimited(features, case.people),
+    )
 
 
 def scm_of(case: Case) -> StructuralCausalModel:

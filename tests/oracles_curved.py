@@ -24,6 +24,7 @@ from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+from tests.limits import unlimited
 from tests.oracles import Tally
 
 import equieffort as ee
@@ -257,7 +258,9 @@ def make(family: str, seed: int) -> Case:
     model = classifier(rng, people, kind, classes)
     favourable = [(1,), (1, 2)][int(rng.integers(2))] if classes == 3 else (1,)
     scm = ee.StructuralCausalModel(edges, nodes=["sex", "e"], mechanisms=mechanisms).fit(people)
-    schema = ee.Schema(sensitive="sex", protected="f", favourable=list(favourable), features=roles, rules=rules)
+    schema = ee.Schema(
+        sensitive="sex", protected="f", favourable=list(favourable), features=unlimited(roles), rules=rules
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ee.errors.EquieffortWarning)
         problem = ee.RecourseProblem.of(model, people, schema=schema, scm=scm)

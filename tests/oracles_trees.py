@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from scipy.optimize import linprog
+from tests.limits import unlimited
 from tests.oracles import Curve, Tally, _bent, _concave, _convex, curve_of
 
 from equieffort.classifiers import Goals, TreeView
@@ -506,7 +507,9 @@ def problem_of(case: Case) -> RecourseProblem:
     mechanisms = {column: Linear(causes) for column, causes in case.causes.items() if causes}
     scm = StructuralCausalModel(edges, nodes=list(case.people), mechanisms=mechanisms).fit(case.people)
     links = [_link(rule) for rule in case.rules]
-    schema = Schema(sensitive="sex", protected="f", favourable=True, features=features, rules=links)
+    schema = Schema(
+        sensitive="sex", protected="f", favourable=True, features=unlimited(features, case.people), rules=links
+    )
     cost: Cost | None = None
     if "separable" in case.scales.values():
         cost = Separable(case.functions, case.knots)

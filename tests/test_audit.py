@@ -9,6 +9,7 @@ from sklearn.compose import make_column_transformer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from tests.limits import unlimited
 
 import equieffort as ee
 from equieffort.errors import DataError, ParameterError, RuleError, SchemaError
@@ -35,7 +36,7 @@ def german(X, y, *, protected="female", sees_sex=True, **more) -> ee.Audit:
         classifier = make_pipeline(steps, LogisticRegression()).fit(X, y)
     else:
         classifier = make_pipeline(StandardScaler(), LogisticRegression()).fit(X[NUMBERS], y)
-    schema = ee.Schema(sensitive="sex", protected=protected, favourable="good", features=FEATURES)
+    schema = ee.Schema(sensitive="sex", protected=protected, favourable="good", features=unlimited(FEATURES))
     with pytest.warns(ee.errors.EquieffortWarning, match="explains"):
         scm = ee.StructuralCausalModel(EDGES).fit(X)
     return ee.audit(classifier, X, schema=schema, scm=scm, neighbourhood=ee.Nearest(NEAR), **more)
@@ -202,7 +203,7 @@ def synthetic(alpha: float, classifier=None, n: int = 100_000) -> ee.Audit:
     X, y = ee.datasets.paper_synthetic(alpha, n, random_state=17)
     model = LogisticRegression().fit(X[["X2", "X3"]], y) if classifier is None else classifier
     features = {"X2": ee.Feature("actionable"), "X3": ee.Feature("actionable")}
-    schema = ee.Schema(sensitive="S", protected=0, favourable=1, features=features)
+    schema = ee.Schema(sensitive="S", protected=0, favourable=1, features=unlimited(features))
     scm = ee.StructuralCausalModel([], nodes=["S", "X2", "X3"]).fit(X)
     return ee.audit(model, X, schema=schema, scm=scm, cost=ee.WeightedL1(ee.Std()))
 
@@ -309,7 +310,9 @@ def test_by_group_is_one_tidy_row_a_group(audit):
 def test_a_person_of_the_reference_meets_each_other_group():
     rng = np.random.default_rng(0)
     X = pd.DataFrame({"s": rng.choice(list("abc"), 300), "x": rng.normal(size=300)})
-    schema = ee.Schema(sensitive="s", protected="c", reference="b", favourable=True, features={"x": "actionable"})
+    schema = ee.Schema(
+        sensitive="s", protected="c", reference="b", favourable=True, features=unlimited({"x": "actionable"})
+    )
     scm = ee.StructuralCausalModel([], nodes=["s", "x"]).fit(X)
     audit = ee.audit(ee.LinearScore({"x": 1.0}), X, schema=schema, scm=scm)
     one = X.index[X["s"] == "b"][0]
@@ -329,7 +332,7 @@ def test_intersections_with_the_same_label_are_refused():
         protected=("a & b", "c"),
         reference=("a", "b & c"),
         favourable=True,
-        features={"x": "actionable"},
+        features=unlimited({"x": "actionable"}),
     )
     scm = ee.StructuralCausalModel([], nodes=["p", "q", "x"]).fit(X)
     with pytest.raises(SchemaError, match="'a & b & c'") as caught:
@@ -346,7 +349,7 @@ def test_protected_values_of_a_set_come_in_a_fixed_order():
 
     labels = [Text(c) for c in "hgfedcba"]
     X = pd.DataFrame({"s": list("abcdefghi") * 12, "x": np.random.default_rng(0).normal(size=108)})
-    schema = ee.Schema(sensitive="s", protected=set(labels), favourable=True, features={"x": "actionable"})
+    schema = ee.Schema(sensitive="s", protected=set(labels), favourable=True, features=unlimited({"x": "actionable"}))
     scm = ee.StructuralCausalModel([], nodes=["s", "x"]).fit(X)
     audit = ee.audit(ee.LinearScore({"x": 1.0}), X, schema=schema, scm=scm)
     assert [c.group for c in audit.system.comparisons] == list("abcdefgh")
@@ -374,7 +377,7 @@ def test_an_audit_carries_its_warnings_and_how_it_was_made(audit):
 def town(**more):
     rng = np.random.default_rng(0)
     X = pd.DataFrame({"s": list("ab") * 60, "x": rng.normal(size=120), "region": ["north", "south", "north"] * 40})
-    schema = ee.Schema(sensitive="s", protected="a", favourable=True, features={"x": "actionable"})
+    schema = ee.Schema(sensitive="s", protected="a", favourable=True, features=unlimited({"x": "actionable"}))
     return X.assign(**more), {"schema": schema, "scm": ee.StructuralCausalModel([], nodes=["s", "x"]).fit(X)}
 
 

@@ -35,6 +35,7 @@ from equieffort.errors import (
     SchemaError,
 )
 from equieffort.metrics import Comparison, average_cost_ratio, recourse_discrepancy
+from equieffort.schema import UNLIMITED
 from equieffort.stats import EffortStats
 from equieffort.verdict import judge
 
@@ -51,7 +52,7 @@ def people(**columns: Any) -> pd.DataFrame:
 
 
 def schema(**parts: Any) -> ee.Schema:
-    base = {"sensitive": "sex", "protected": "f", "favourable": True, "features": {"income": "actionable"}}
+    base = {"sensitive": "sex", "protected": "f", "favourable": True, "features": {"income": UNLIMITED}}
     return ee.Schema(**(base | parts))
 
 
@@ -128,7 +129,7 @@ def work(**mechanisms: Any) -> Any:
 
 
 def job_schema(role: str) -> ee.Schema:
-    return schema(features={"income": "actionable", "savings": "actionable", "job": role})
+    return schema(features={"income": UNLIMITED, "savings": UNLIMITED, "job": role})
 
 
 def three_groups() -> pd.DataFrame:

@@ -11,6 +11,7 @@ from sklearn.compose import make_column_transformer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
+from tests.limits import unlimited
 
 import equieffort as ee
 from equieffort.explain import Explanation, Step, round_away
@@ -33,7 +34,7 @@ def audit(score=None, people=PEOPLE, **features) -> ee.Audit:
         "savings": "mutable",
         "fixed": "immutable",
     } | features
-    schema = ee.Schema(sensitive="group", protected="a", favourable=True, features=chosen)
+    schema = ee.Schema(sensitive="group", protected="a", favourable=True, features=unlimited(chosen))
     edges = [("income", "savings")]
     mechanisms = {"savings": ee.Linear({"income": 0.5})}
     scm = ee.StructuralCausalModel(edges, nodes=["group", "fixed"], mechanisms=mechanisms).fit(people)
@@ -124,7 +125,7 @@ def test_steps_over_features_of_every_kind():
     model = make_pipeline(encode, LogisticRegression()).fit(people[columns], wanted)
     cheap = ee.Feature("actionable", weight=0.1)
     features = {"income": "actionable", "job": cheap, "owner": cheap}
-    schema = ee.Schema(sensitive="group", protected="a", favourable=True, features=features)
+    schema = ee.Schema(sensitive="group", protected="a", favourable=True, features=unlimited(features))
     scm = ee.StructuralCausalModel([], nodes=list(people.columns)).fit(people)
     found = ee.audit(model, people, schema=schema, scm=scm)
     after = found.recourse.counterfactuals()

@@ -15,6 +15,7 @@ import pandas as pd
 import pytest
 import xmlschema
 from jsonschema import Draft202012Validator
+from tests.limits import unlimited
 
 import equieffort as ee
 from equieffort.errors import EquieffortWarning
@@ -36,7 +37,7 @@ def world(
     )
     X.index = pd.RangeIndex(n) if ids is None else pd.Index(ids)
     features = {name: ee.Feature("actionable", max_increase=9), "job": ee.Feature("actionable", weight=0.4)}
-    schema = ee.Schema(sensitive="group", protected=labels[0], favourable=True, features=features)
+    schema = ee.Schema(sensitive="group", protected=labels[0], favourable=True, features=unlimited(features))
     scm = ee.StructuralCausalModel([], nodes=["group", name, "job"]).fit(X)
     weights = {name: 1.0}
     with warnings.catch_warnings():
@@ -164,7 +165,7 @@ def test_a_line_end_inside_a_cell_begins_no_line():
 def test_negative_numbers_stay_numbers():
     rng = np.random.default_rng(1)
     X = pd.DataFrame({"s": list("ab") * 20, "x": rng.normal(size=40)})
-    schema = ee.Schema(sensitive="s", protected="a", favourable=True, features={"x": "actionable"})
+    schema = ee.Schema(sensitive="s", protected="a", favourable=True, features=unlimited({"x": "actionable"}))
     scm = ee.StructuralCausalModel([], nodes=["s", "x"]).fit(X)
     made = ee.audit(ee.LinearScore({"x": -1.0}, threshold=0.5), X, schema=schema, scm=scm)
     read = pd.read_csv(io.StringIO(recourse_csv(made)))

@@ -13,6 +13,7 @@ import zipfile
 import numpy as np
 import pandas as pd
 import pytest
+from tests.limits import unlimited
 
 import equieffort as ee
 from equieffort.errors import AuditFileError, EquieffortWarning
@@ -60,11 +61,13 @@ def world(
         sensitive="group",
         protected=labels[0],
         favourable=True,
-        features={
-            income: ee.Feature("actionable", max_increase=6, weight=(1.0, 2.0)),
-            savings: ee.Feature("mutable", plausible=(-20.0, None)),
-            job: "actionable",
-        },
+        features=unlimited(
+            {
+                income: ee.Feature("actionable", max_increase=6, weight=(1.0, 2.0)),
+                savings: ee.Feature("mutable", plausible=(-20.0, None)),
+                job: "actionable",
+            }
+        ),
     )
     nodes = ["group", job]
     scm = ee.StructuralCausalModel(

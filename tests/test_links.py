@@ -194,7 +194,10 @@ def town(rules):
     )
     schema = Schema(
         sensitive="sex", protected="f", favourable=True, rules=rules,
-        features={"job": ee.Feature("actionable", weight=0.1), "income": ee.Feature("actionable", direction="up")},
+        features={
+            "job": ee.Feature("actionable", weight=0.1),
+            "income": ee.Feature("actionable", direction="up", upper=float("inf")),
+        },
     )  # fmt: skip
     scm = ee.StructuralCausalModel([], nodes=list(people.columns)).fit(people)
     clf = make_pipeline(

@@ -15,6 +15,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from tests.limits import unlimited
 
 from equieffort import (
     MAD,
@@ -52,7 +53,7 @@ RULE = LinearScore({"income": 1.0, "debt": -1.0}, threshold=8.0)
 
 def problem(frame=None, *, clf=RULE, features=None, edges=EDGES, schema=None, scm=None, **more):
     frame = people() if frame is None else frame
-    declared = {"sensitive": "sex", "protected": "f", "favourable": True, "features": features or ROLES}
+    declared = {"sensitive": "sex", "protected": "f", "favourable": True, "features": unlimited(features or ROLES)}
     return RecourseProblem.of(
         clf,
         frame,
@@ -227,7 +228,7 @@ def test_the_box_of_each_person(lower, upper, rise, fall, least, most, direction
         plausible=None if least is None and most is None else (least, most),
     )
     name = "age" if whole else "income"
-    schema = Schema(sensitive="sex", protected="f", favourable=True, features={name: feature})
+    schema = Schema(sensitive="sex", protected="f", favourable=True, features=unlimited({name: feature}))
     one = RecourseProblem(
         PROBLEM.decision, PROBLEM.view, PROBLEM.scm, schema, PROBLEM.encoding, PROBLEM.cost, PROBLEM.margin
     )

@@ -22,7 +22,7 @@ from equieffort.criteria import Criteria
 from equieffort.distances import BoundDistance, Distance, Manhattan
 from equieffort.errors import DataError, EquieffortWarning, ParameterError, RuleError, collecting, many, warn
 from equieffort.errors import label as written
-from equieffort.explain import Explanation, explain
+from equieffort.explain import Explanation, assumed_text, explain
 from equieffort.frames import Bools, Missing, aligned, join_sensitive, read_frame
 from equieffort.metrics import (
     PAPER_QUANTILES,
@@ -186,15 +186,22 @@ class Audit:
 
     def __str__(self) -> str:
         table = self.by_group.to_string(index=False, float_format=lambda value: f"{value:.4g}", na_rep="-")
-        return f"{self.verdict}\n\n{table}"
+        parts = [str(self.verdict), self._assumed(), table]
+        return "\n\n".join(part for part in parts if part)
+
+    def _assumed(self) -> str:
+        schema = self.recourse.detail.schema
+        return assumed_text(schema.assumed, schema.zero_one)
 
     def _repr_html_(self) -> str:
         sentences = "".join(f"<li>{escape(finding.sentence)}</li>" for finding in self.verdict.findings)
         notes = "".join(f"<li>{escape(warning.what)} <code>{warning.code}</code></li>" for warning in self.warnings)
+        limits = self._assumed()
+        assumed = f"<pre>{escape(limits)}</pre>" if limits else ""
         shown = ["group", "role", "n", "n_unfavourable", "phi", "rho", "against", "acr", "rd"]
         table = self.by_group[shown].to_html(index=False, float_format=lambda v: f"{v:.4g}", na_rep="", escape=True)
         return (
-            f"<section><h3>Effort is {escape(self.verdict.outcome)}</h3><ul>{sentences}</ul>{table}"
+            f"<section><h3>Effort is {escape(self.verdict.outcome)}</h3><ul>{sentences}</ul>{assumed}{table}"
             + (f"<details><summary>{len(self.warnings)} warnings</summary><ul>{notes}</ul></details>" if notes else "")
             + "</section>"
         )
@@ -342,7 +349,7 @@ def audit(
         Names and rules of subgroups, as `Audit.subgroup` takes them: checked before anything is solved, and kept for
         reports. The columns they name count as used.
     reference
-        The data that cost scales come from; by default what the causal model was fitted on.
+        The data that cost scales and undeclared limits come from; by default what the causal model was fitted on.
     missing
         "error", "drop" or "model".
     margin

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from html import escape
 from typing import Any
@@ -12,6 +12,7 @@ import pandas as pd
 
 from equieffort.frames import Bools, Floats, number
 from equieffort.problem import limits
+from equieffort.schema import AssumedLimit
 from equieffort.solvers import Status
 from equieffort.table import RecourseTable
 
@@ -202,6 +203,35 @@ def explain(table: RecourseTable, row: int, about: Mapping[str, Any] | None = No
         str(stand_in["kind"]) if stand_in else "",
         decided.word(row) if decided is not None and stand_in else "",
     )
+
+
+def assumed_spans(limits: Iterable[AssumedLimit]) -> dict[str, str]:
+    """By feature how far it may be set, as far as nobody declared it.
+
+    >>> assumed_spans([AssumedLimit("age", "upper", 75.0), AssumedLimit("loan", "lower", 250.0)])
+    {'age': 'at most 75', 'loan': 'at least 250'}
+    """
+    ends: dict[str, dict[str, str]] = {}
+    for limit in limits:
+        ends.setdefault(limit.feature, {})[limit.key] = number(limit.value)
+    found = {}
+    for name, known in ends.items():
+        low, high = known.get("lower"), known.get("upper")
+        found[name] = f"{low} to {high}" if low and high else f"at least {low}" if low else f"at most {high}"
+    return found
+
+
+def assumed_text(limits: Iterable[AssumedLimit], zero_one: Iterable[str] = ()) -> str:
+    """The limits that nobody declared, and what is 0 or 1, for a terminal; empty if there are none."""
+    lines = [f"  {name}: {span}" for name, span in assumed_spans(limits).items()]
+    if lines:
+        lines.insert(
+            0,
+            "Assumed limits: nobody declared how far these may be set, so actions stay within the observed values. "
+            "Declare lower and upper, or an infinity for no limit.",
+        )
+    binary = ", ".join(zero_one)
+    return "\n".join(lines + ([f"Set to 0 or 1 only: {binary}"] if binary else []))
 
 
 def _steps(table: RecourseTable, one: Any) -> list[Step]:

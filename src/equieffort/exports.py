@@ -16,6 +16,7 @@ import io
 import math
 import re
 from collections.abc import Iterator
+from dataclasses import asdict
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -48,6 +49,10 @@ def summary(audit: Audit) -> dict[str, Any]:
         "subgroups": {
             name: {"about": part.about, "verdict": _verdict(part.verdict), "by_group": records(part.by_group)}
             for name, part in _subgroups(audit)
+        },
+        "assumed": {
+            "limits": [plain(asdict(limit)) for limit in people.detail.schema.assumed],
+            "zero_one": list(people.detail.schema.zero_one),
         },
         "people": len(people),
         "unfavourable": int(people.is_unfavourable.sum()),

@@ -268,11 +268,31 @@ def screen(
 
 
 def infer_kind(column: pd.Series) -> Kind:
-    """The kind of a column: float is continuous, int integer, bool binary, text categorical.
+    """The kind of a column: float is continuous, int integer, bool binary, text categorical; numbers 0 and 1 binary.
 
     >>> infer_kind(pd.Series([1, 2])), infer_kind(pd.Series(["a"])), infer_kind(pd.Series([True]))
     ('integer', 'categorical', 'binary')
+    >>> infer_kind(pd.Series([0.0, 1.0, None]))
+    'binary'
     """
+    kind = kind_of_type(column)
+    return "binary" if kind in ("integer", "continuous") and is_zero_one(column) else kind
+
+
+def is_zero_one(*columns: pd.Series) -> bool:
+    """Whether numbers are 0 and 1 and nothing else, in all columns together; both must occur."""
+    met = set()
+    for column in columns:
+        values = pd.to_numeric(column).to_numpy(dtype=np.float64, na_value=np.nan)
+        zero, one = values == 0, values == 1
+        if not (zero | one | np.isnan(values)).all():
+            return False
+        met |= ({0} if zero.any() else set()) | ({1} if one.any() else set())
+    return met == {0, 1}
+
+
+def kind_of_type(column: pd.Series) -> Kind:
+    """The kind that a column's type tells, whatever numbers it holds."""
     if isinstance(column.dtype, pd.CategoricalDtype) or _is_arrow_dictionary(column):
         return "categorical"
     if pd.api.types.is_bool_dtype(column.dtype):
@@ -334,8 +354,13 @@ class Column:
 
     @property
     def is_category(self) -> bool:
-        """Whether codes stand for levels rather than amounts."""
-        return self.kind in ("categorical", "binary")
+        """Whether codes stand for levels rather than amounts; the numbers 0 and 1 are amounts."""
+        return self.kind == "categorical" or (self.kind == "binary" and len(self.levels) > 0)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the column holds amounts that are whole numbers."""
+        return self.kind == "integer" or (self.kind == "binary" and not self.levels)
 
     @classmethod
     def of(cls, series: pd.Series, kind: Kind | None = None) -> Column:
@@ -392,7 +417,7 @@ class Column:
             values[:-1] = self.levels
             taken = values[np.where(np.isnan(codes), -1, codes).astype(np.intp)]
             return taken if self.kind == "categorical" else _tightest(taken)
-        if self.kind == "integer" and np.all(codes == np.rint(codes)):
+        if self.is_whole and np.all(codes == np.rint(codes)):
             return codes.astype(np.int64)
         return codes
 
@@ -402,6 +427,7 @@ def _tightest(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
 
 
 def _binary_levels(series: pd.Series) -> tuple[Any, ...]:
+    """The two levels; none for the numbers 0 and 1, which are amounts with a direction."""
     levels = _met_levels(series)
     if len(levels) > 2:
         raise SchemaError(
@@ -412,9 +438,7 @@ def _binary_levels(series: pd.Series) -> tuple[Any, ...]:
     # Flags beside a missing value arrive as objects; they equal 0 and 1 but must not become numbers.
     if pd.api.types.is_bool_dtype(series.dtype) or (levels and all(isinstance(v, bool | np.bool_) for v in levels)):
         return (False, True)
-    if set(levels) <= {0, 1}:
-        return (0, 1)
-    return levels
+    return () if set(levels) <= {0, 1} else levels
 
 
 def _is_number(value: Any) -> bool:
@@ -472,14 +496,23 @@ class Encoding:
         return pd.DataFrame(columns, index=index)
 
     def check_whole(self, matrix: Floats, index: pd.Index) -> None:
-        """Refuse fractions in integer columns, naming row and column."""
+        """Refuse fractions in integer columns and all but 0 and 1 in binary ones, naming row and column."""
         for k, column in enumerate(self.columns):
             values = matrix[:, k]
-            if column.kind == "integer" and np.any(broken := values != np.rint(values)):
-                broken &= ~np.isnan(values)
-                if not broken.any():
-                    continue
+            if not column.is_whole:
+                continue
+            is_binary = column.kind == "binary"
+            broken = (values != 0) & (values != 1) if is_binary else values != np.rint(values)
+            broken &= ~np.isnan(values)
+            if broken.any():
                 row = int(broken.argmax())
+                if is_binary:
+                    raise DataError(
+                        "DATA_UNSEEN_CATEGORY",
+                        f"Column {column.name!r} is binary, 0 or 1, but holds {number(values[row])} in row "
+                        f"{label(index[row])}.",
+                        fix="Correct the value, or declare the feature's kind as integer or continuous.",
+                    )
                 raise DataError(
                     "DATA_NOT_INTEGER",
                     f"Column {column.name!r} is an integer feature but holds {number(values[row])} in row "

@@ -20,15 +20,18 @@ from equieffort.frames import (
     Column,
     Encoding,
     Floats,
+    Kind,
     Missing,
+    is_zero_one,
     join_sensitive,
+    kind_of_type,
     number,
     read_frame,
     require_columns,
     screen,
 )
 from equieffort.rules import Clauses, clauses_of
-from equieffort.schema import Feature, Schema, check_kinds
+from equieffort.schema import Feature, Role, Schema, check_kinds
 from equieffort.scm import StructuralCausalModel
 
 TOLERANCE = 1e-9
@@ -71,8 +74,8 @@ class RecourseProblem:
     ) -> RecourseProblem:
         """Check all parts against each other and fix the numbers.
 
-        `reference` is the data that scales come from; by default what the causal model was fitted on. With `missing`
-        other than "error", people with missing values are left aside here.
+        `reference` is the data that scales and undeclared limits come from; by default what the causal model was
+        fitted on. With `missing` other than "error", people with missing values are left aside here.
         """
         if not isinstance(schema, Schema):
             raise ParameterError("PARAMETER", f"schema is a {type(schema).__name__}.", fix="Give an ee.Schema(...).")
@@ -94,7 +97,8 @@ class RecourseProblem:
         frame = frame if complete.all() else frame[complete]
         scm = scm.ready(frame)
         decision = Decision.of(classifier, schema.favourable, frame, model_features, schema.threshold)
-        encoding = _encoding(frame, schema, scm, decision.features)
+        given = None if reference is None else read_frame(reference, what="reference")
+        encoding = _encoding(frame, schema, scm, decision.features, given)
         check_kinds(schema, encoding)
         _warn_number_like(frame, schema, encoding)
         clauses_of(schema.links, encoding)
@@ -102,12 +106,14 @@ class RecourseProblem:
         encoding.check_whole(encoding.encode(frame.iloc[:1000]), frame.index)
         view = recognise(decision, encoding, frame)
         numeric = [name for name in schema.actionable if not encoding[name].is_category]
-        source = _reference(scm, frame, numeric) if reference is None else read_frame(reference, what="reference")
+        source = _reference(scm, frame, numeric) if given is None else given
         require_columns(source, numeric, why="The reference data")
         screen(source, numeric, "error")
         weights = np.array([schema.feature(name).weights for name in numeric]).reshape(-1, 2)
         chosen = cost if cost is not None else WeightedL1()
-        bound = chosen.bind(numeric, _reference_values(encoding, source, numeric), weights)
+        values = _reference_values(encoding, source, numeric)
+        bound = chosen.bind(numeric, values, weights)
+        schema = _with_observed(schema, encoding, numeric, values)
         spaced = np.unique(np.linspace(0, len(frame) - 1, EXAMPLES).round().astype(np.intp))
         examples = frame[list(encoding.names)].iloc[spaced].reset_index(drop=True)
         return cls(decision, view, scm, schema, encoding, bound, margin, examples)
@@ -151,8 +157,8 @@ class RecourseProblem:
 
     @cached_property
     def is_integer(self) -> Bools:
-        """Which numeric actionable features are integers."""
-        return np.array([self.encoding.columns[k].kind == "integer" for k in self.numeric], dtype=bool)
+        """Which numeric actionable features take whole numbers only."""
+        return np.array([self.encoding.columns[k].is_whole for k in self.numeric], dtype=bool)
 
     @cached_property
     def change_weights(self) -> Floats:
@@ -199,15 +205,12 @@ class RecourseProblem:
         return least, most
 
     def outside(self, matrix: Floats) -> Bools:
-        """Who starts outside the declared limits or plausible ranges, or breaks a rule between features."""
+        """Who starts outside the limits or plausible ranges, or breaks a rule between features."""
         found = self.rules.broken(matrix)
-        for k, name in enumerate(self.names):
-            feature = self.schema.feature(name)
-            for low, high in ((feature.lower, feature.upper), feature.plausible or (None, None)):
-                if low is not None:
-                    found |= matrix[:, k] < low
-                if high is not None:
-                    found |= matrix[:, k] > high
+        for k, feature in enumerate(self._features):
+            for limit in limits(feature):
+                if not limit.relative:
+                    found |= limit.side * (matrix[:, k] - limit.value) > 0
         return found
 
     @cached_property
@@ -243,46 +246,97 @@ class Limit:
 
 
 def limits(feature: Feature) -> list[Limit]:
-    """All limits of a feature, its plausible range included, since what is set is also what is seen."""
-    found = []
-    if feature.lower is not None:
-        found.append(Limit(f"lower limit {number(feature.lower)}", -1, feature.lower, False))
-    if feature.upper is not None:
-        found.append(Limit(f"upper limit {number(feature.upper)}", 1, feature.upper, False))
-    if feature.max_decrease is not None:
-        found.append(Limit(f"largest decrease {number(feature.max_decrease)}", -1, -feature.max_decrease, True))
-    if feature.max_increase is not None:
-        found.append(Limit(f"largest increase {number(feature.max_increase)}", 1, feature.max_increase, True))
-    if feature.direction == "up":
-        found.append(Limit("may only go up", -1, 0.0, True))
-    if feature.direction == "down":
-        found.append(Limit("may only go down", 1, 0.0, True))
+    """All limits of a feature, its plausible range included, since what is set is also what is seen.
+
+    An end that was declared infinite is none.
+    """
     low, high = feature.plausible or (None, None)
-    if low is not None:
-        found.append(Limit(f"plausible minimum {number(low)}", -1, low, False))
-    if high is not None:
-        found.append(Limit(f"plausible maximum {number(high)}", 1, high, False))
+    least, largest = feature.observed or (None, None)
+    ends = [
+        ("lower limit {}", -1, feature.lower, False),
+        ("upper limit {}", 1, feature.upper, False),
+        ("largest decrease {}", -1, None if feature.max_decrease is None else -feature.max_decrease, True),
+        ("largest increase {}", 1, feature.max_increase, True),
+        ("may only go up", -1, 0.0 if feature.direction == "up" else None, True),
+        ("may only go down", 1, 0.0 if feature.direction == "down" else None, True),
+        ("plausible minimum {}", -1, low, False),
+        ("plausible maximum {}", 1, high, False),
+        (OBSERVED[feature.kind == "binary", -1], -1, least, False),
+        (OBSERVED[feature.kind == "binary", 1], 1, largest, False),
+    ]
+    found = []
+    for text, side, value, relative in ends:
+        if value is not None and np.isfinite(value):
+            shown = number(abs(value) if relative else value)
+            found.append(Limit(text.format(shown), side, float(value), relative))
     return found
 
 
+OBSERVED = {
+    (True, -1): "it is 0 or 1",
+    (True, 1): "it is 0 or 1",
+    (False, -1): "smallest observed value {}; declare lower to allow less",
+    (False, 1): "largest observed value {}; declare upper to allow more",
+}
+"""By whether the feature is binary, and the side: the words for a limit that nobody declared."""
+
+
 def _encoding(
-    frame: pd.DataFrame, schema: Schema, scm: StructuralCausalModel, model_features: Sequence[str]
+    frame: pd.DataFrame,
+    schema: Schema,
+    scm: StructuralCausalModel,
+    model_features: Sequence[str],
+    reference: pd.DataFrame | None,
 ) -> Encoding:
+    seen = [table for table in (frame, scm.reference_, reference) if table is not None]
     columns: list[Column] = []
     for column in scm.encoding_.columns:
-        declared = schema.kinds.get(column.name, column.kind)
-        if (declared in ("categorical", "binary")) != column.is_category:
+        declared = schema.kinds.get(column.name)
+        made = Column.of(frame[column.name], declared) if declared else column
+        if made.is_category != column.is_category:
             raise SchemaError(
                 "SCHEMA_KIND",
                 f"{column.name!r} is {declared} in the schema but {column.kind} in the causal model.",
                 fix=f"Fit StructuralCausalModel(..., categorical=[{column.name!r}]), or change the schema.",
             )
-        columns.append(Column(column.name, declared, column.levels))
+        kind = declared or _kind_of_number(column, seen)
+        columns.append(Column(column.name, kind, column.levels))
         _warn_numeric_codes(column, schema, scm, frame)
     known = set(scm.graph.nodes)
     rest = dict.fromkeys((*schema.protected_columns, *schema.features, *model_features, *schema.rule_columns))
-    columns += [Column.of(frame[name], schema.kinds.get(name)) for name in rest if name not in known]
+    for name in rest:
+        if name not in known:
+            declared = schema.kinds.get(name)
+            column = Column.of(frame[name], declared)
+            columns.append(column if declared else replace(column, kind=_kind_of_number(column, seen)))
     return Encoding(tuple(columns)).typed(frame)
+
+
+def _kind_of_number(column: Column, tables: list[pd.DataFrame]) -> Kind:
+    """The kind of a column that nobody declared; numbers are binary if no table holds any but 0 and 1."""
+    if column.is_category:
+        return column.kind
+    held = [table[column.name] for table in tables if column.name in table.columns]
+    if is_zero_one(*held):
+        return "binary"
+    kinds = {kind_of_type(series) for series in held} if column.kind == "binary" else {column.kind}
+    return "integer" if kinds == {"integer"} else "continuous"
+
+
+def _with_observed(schema: Schema, encoding: Encoding, numeric: list[str], reference: Floats) -> Schema:
+    """The schema with the observed end wherever nothing declares how far a number may be set."""
+    features: dict[str, Feature | Role] = {
+        name: replace(schema.feature(name), observed=None) for name in schema.features
+    }
+    for name, values in zip(numeric, reference.T, strict=True):
+        feature = schema.feature(name)
+        if encoding[name].kind == "binary":
+            features[name] = replace(feature, kind="binary", observed=(0.0, 1.0))
+            continue
+        low = None if feature.declares_lower else float(values.min())
+        high = None if feature.declares_upper else float(values.max())
+        features[name] = replace(feature, observed=None if low is None and high is None else (low, high))
+    return replace(schema, features=features)
 
 
 def _warn_numeric_codes(column: Column, schema: Schema, scm: StructuralCausalModel, frame: pd.DataFrame) -> None:

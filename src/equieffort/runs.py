@@ -16,12 +16,14 @@ from equieffort import verdict
 from equieffort._audit import Audit, audit, without_asked
 from equieffort.classifiers import known_features
 from equieffort.errors import DataError, EquieffortWarning, ParameterError, collecting, many, warn
+from equieffort.explain import assumed_text
 from equieffort.graph import CausalGraph
 from equieffort.groups import Groups
 from equieffort.inputs import read_table, warn_similar_labels
 from equieffort.models import Surrogate, load_model, train_surrogate
 from equieffort.problem import RecourseProblem
 from equieffort.recourse import Progress, require_support
+from equieffort.schema import AssumedLimit
 from equieffort.scm import StructuralCausalModel
 from equieffort.solvers import Auto, Choice
 from equieffort.spec import Spec
@@ -69,6 +71,10 @@ class Estimate:
     """The stand-in, if one was trained, and how often it agrees in the groups that are compared."""
     equations: tuple[str, ...] = ()
     """The structural equations."""
+    assumed: tuple[AssumedLimit, ...] = ()
+    """How far features may be set where nobody declared it."""
+    zero_one: tuple[str, ...] = ()
+    """The actionable features that are set to 0 or 1."""
 
     def __str__(self) -> str:
         people = sum(self.unfavourable.values())
@@ -80,6 +86,7 @@ class Estimate:
                 f"{many(people * self.patterns, 'small problem', 'small problems')} in all."
             )
         lines.append(f"{self.solver}: {self.reason}")
+        lines += [told] if (told := assumed_text(self.assumed, self.zero_one)) else []
         lines += ["Structural equations:", *(f"  {equation}" for equation in self.equations)] if self.equations else []
         if self.stand_in is not None:
             lines.append(str(self.stand_in))
@@ -174,6 +181,8 @@ def estimate(prepared: Prepared) -> Estimate:
         choice.reason,
         stand_in,
         tuple(prepared.scm.equations()),
+        problem.schema.assumed,
+        problem.schema.zero_one,
     )
 
 

@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 
 from equieffort.errors import DataError, SchemaError, closest, listed, warn
-from equieffort.frames import KINDS, Encoding, Kind, require_columns
+from equieffort.frames import KINDS, Encoding, Kind, number, require_columns
 from equieffort.graph import CausalGraph
 from equieffort.rules import Link, read_link
 
@@ -36,17 +36,23 @@ class Feature:
     role
         "actionable": a person may set it. "mutable": it only follows its causes. "immutable": it must not move.
     kind
-        "continuous", "integer", "binary" or "categorical"; None infers it from the column's type.
+        "continuous", "integer", "binary" or "categorical"; None infers it from the column: float is continuous, int
+        integer, bool binary, text categorical, and a column of the numbers 0 and 1 is binary, whatever its type.
     direction
         "both", "up" or "down": where an intervention may move the value.
     lower, upper
-        The range of values an intervention may set.
+        The range of values an intervention may set. A side that nothing declares stays within the values observed in
+        the reference data; an infinity (`float("inf")`) says that there is no limit.
     max_increase, max_decrease
-        The same relative to the person's own value.
+        The same relative to the person's own value. They declare their side, as `direction` does.
     plausible
-        (low, high): the range of values in the counterfactual, however they came about; None leaves an end open.
+        (low, high): the range of values in the counterfactual, however they came about; None leaves an end open. An
+        end that is given declares its side of what may be set too.
     weight
         How much a unit of scaled change costs; a pair (up, down) when they differ.
+    observed
+        (least, largest) observed value where that is the limit, because nothing was declared; of a binary number
+        (0, 1). `RecourseProblem.of` fills it in from the reference data, whatever stood there.
     """
 
     role: Role
@@ -58,6 +64,7 @@ class Feature:
     max_decrease: float | None = field(default=None, kw_only=True)
     plausible: Range | None = field(default=None, kw_only=True)
     weight: float | tuple[float, float] = field(default=1.0, kw_only=True)
+    observed: Range | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         if self.role not in get_args(Role):
@@ -89,6 +96,13 @@ class Feature:
                     f"{name} is {value}, below zero.",
                     fix="Give the largest change as a size.",
                 )
+        if self.lower == math.inf or self.upper == -math.inf:
+            key, free = ("lower", "minus infinity") if self.lower == math.inf else ("upper", "infinity")
+            raise SchemaError(
+                "SCHEMA_LIMITS",
+                f"{key} is {number(getattr(self, key))}, which no value reaches.",
+                fix=f"Give a number, or {free} for no limit on that side.",
+            )
         _check_range("The lower limit", self.lower, "the upper limit", self.upper)
         if self.plausible is not None:
             if not isinstance(self.plausible, tuple | list) or len(self.plausible) != 2:
@@ -116,9 +130,21 @@ class Feature:
 
     @property
     def has_limits(self) -> bool:
-        """Whether anything limits the values an intervention may set."""
+        """Whether anything limits the values an intervention may set; an infinity does not."""
         limits = (self.lower, self.upper, self.max_increase, self.max_decrease)
-        return self.direction != "both" or any(limit is not None for limit in limits)
+        return self.direction != "both" or any(limit is not None and math.isfinite(limit) for limit in limits)
+
+    @property
+    def declares_lower(self) -> bool:
+        """Whether anything says how low an intervention may go, if only that there is no limit."""
+        low = None if self.plausible is None else self.plausible[0]
+        return self.direction == "up" or any(end is not None for end in (self.lower, self.max_decrease, low))
+
+    @property
+    def declares_upper(self) -> bool:
+        """Whether anything says how high an intervention may go, if only that there is no limit."""
+        high = None if self.plausible is None else self.plausible[1]
+        return self.direction == "down" or any(end is not None for end in (self.upper, self.max_increase, high))
 
     @property
     def weights(self) -> tuple[float, float]:
@@ -145,8 +171,20 @@ def _check_range(low_name: str, low: float | None, high_name: str, high: float |
         )
 
 
+@dataclass(frozen=True)
+class AssumedLimit:
+    """An end of what may be set that nobody declared: the least or largest value observed in the reference data."""
+
+    feature: str
+    key: Literal["lower", "upper"]
+    """What to declare instead."""
+    value: float
+
+
 MUTABLE = Feature("mutable")
 IMMUTABLE = Feature("immutable")
+UNLIMITED = Feature("actionable", lower=-math.inf, upper=math.inf)
+"""A number that may be set to anything, as in the paper."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -258,6 +296,24 @@ class Schema:
     def kinds(self) -> dict[str, Kind]:
         """The kinds that were declared."""
         return {name: kind for name in self.features if (kind := self.feature(name).kind) is not None}
+
+    @property
+    def assumed(self) -> tuple[AssumedLimit, ...]:
+        """The limits that nobody declared; known once a problem was made with the schema."""
+        found = []
+        for name in self.actionable:
+            feature = self.feature(name)
+            low, high = (feature.kind != "binary" and feature.observed) or (None, None)
+            if low is not None and not feature.declares_lower:
+                found.append(AssumedLimit(name, "lower", low))
+            if high is not None and not feature.declares_upper:
+                found.append(AssumedLimit(name, "upper", high))
+        return tuple(found)
+
+    @property
+    def zero_one(self) -> tuple[str, ...]:
+        """The actionable features that are set to 0 or 1; known once a problem was made with the schema."""
+        return tuple(n for n in self.actionable if self.feature(n).kind == "binary" and self.feature(n).observed)
 
     def check(self, frame: pd.DataFrame, graph: CausalGraph, model_features: Iterable[str]) -> None:
         """Compare the schema with the data, the graph and the model; raise or warn where they disagree."""

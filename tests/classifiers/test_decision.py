@@ -9,6 +9,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, OrdinalEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
+from tests.limits import unlimited
 
 from equieffort import Feature, LinearScore, RecourseProblem, Schema, StructuralCausalModel, solve
 from equieffort.classifiers import Decision
@@ -63,7 +64,10 @@ def test_a_whole_solve_shows_the_model_nothing_else():
 
     frame = people()
     schema = Schema(
-        sensitive="secret", protected="f", favourable=True, features={"a": Feature("actionable"), "b": "immutable"}
+        sensitive="secret",
+        protected="f",
+        favourable=True,
+        features=unlimited({"a": Feature("actionable"), "b": "immutable"}),
     )
     scm = StructuralCausalModel([], nodes=["secret", "a", "b", "id"]).fit(frame)
     rule = Watched({"a": 1.0, "b": -1.0}, threshold=0.5)

@@ -5,6 +5,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import xgboost
+from tests.limits import unlimited
 
 import equieffort as ee
 
@@ -24,7 +25,7 @@ def test_a_change_of_job_is_replayed(name):
     people = X.assign(sex=np.where(np.arange(n) % 2, "f", "m"))
     schema = ee.Schema(
         sensitive="sex", protected="f", favourable=1,
-        features={"x": "actionable", "job": ee.Feature("actionable", weight=0.05)},
+        features=unlimited({"x": "actionable", "job": ee.Feature("actionable", weight=0.05)}),
     )  # fmt: skip
     scm = ee.StructuralCausalModel([], nodes=list(people.columns)).fit(people)
     audit = ee.audit(clf, people, schema=schema, scm=scm)

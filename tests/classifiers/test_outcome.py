@@ -7,6 +7,7 @@ from sklearn.linear_model import LogisticRegression, RidgeClassifier, SGDClassif
 from sklearn.model_selection import FixedThresholdClassifier, TunedThresholdClassifierCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from tests.limits import unlimited
 
 import equieffort as ee
 from equieffort.classifiers import BlackBox, Decision, LinearView, NoView, linear_view, recognise
@@ -113,7 +114,7 @@ def problem_of(clf, favourable, threshold=None):
     people = X.assign(sex=np.where(np.arange(len(X)) % 2, "f", "m"))
     schema = ee.Schema(
         sensitive="sex", protected="f", favourable=favourable, threshold=threshold,
-        features={"a": ee.Feature("actionable", direction="up"), "b": "immutable"},
+        features=unlimited({"a": ee.Feature("actionable", direction="up"), "b": "immutable"}),
     )  # fmt: skip
     scm = ee.StructuralCausalModel([], nodes=["a", "b", "sex"]).fit(people)
     return ee.RecourseProblem.of(clf, people, schema=schema, scm=scm), people

@@ -10,6 +10,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pandas as pd
 import pytest
+from tests.limits import unlimited
 
 import equieffort as ee
 from equieffort.comparison import compare_audits
@@ -30,7 +31,7 @@ def lacking(amount: float, path: str, names: list[str] | None = None) -> None:
         {"s": list("ab") * 40, "x": 10 - np.tile([amount, 1.0], 40) * np.repeat(np.linspace(0.9, 1.1, 40), 2)},
         index=names,
     )
-    schema = ee.Schema(sensitive="s", protected="a", favourable=True, features={"x": "actionable"})
+    schema = ee.Schema(sensitive="s", protected="a", favourable=True, features=unlimited({"x": "actionable"}))
     scm = ee.StructuralCausalModel([], nodes=["s", "x"]).fit(X)
     reference = pd.DataFrame({"x": [0.0, 10.0]})
     with pytest.warns(ee.errors.EquieffortWarning, match="All 80 people"):
@@ -160,7 +161,7 @@ def test_check_shows_the_record_beside_the_stand_in(made, call):
 
 def test_explain_by_number_where_labels_are_numbers(made, call, tmp_path):
     X = pd.DataFrame({"s": list("ab") * 20, "x": np.arange(40.0)})
-    schema = ee.Schema(sensitive="s", protected="a", favourable=True, features={"x": "actionable"})
+    schema = ee.Schema(sensitive="s", protected="a", favourable=True, features=unlimited({"x": "actionable"}))
     scm = ee.StructuralCausalModel([], nodes=["s", "x"]).fit(X)
     ee.audit(ee.LinearScore({"x": 1.0}, threshold=30.5), X, schema=schema, scm=scm).save("numbered.audit")
     assert call("explain", "numbered.audit", "--row", "3").stdout.startswith("Person 3 (b)")
@@ -172,7 +173,7 @@ def test_explain_by_number_where_labels_are_numbers(made, call, tmp_path):
 def test_leading_zeros_are_never_dropped(made, call):
     """Otherwise the answer would be about another person."""
     X = pd.DataFrame({"s": list("ab") * 20, "x": np.arange(40.0)})
-    schema = ee.Schema(sensitive="s", protected="a", favourable=True, features={"x": "actionable"})
+    schema = ee.Schema(sensitive="s", protected="a", favourable=True, features=unlimited({"x": "actionable"}))
     scm = ee.StructuralCausalModel([], nodes=["s", "x"]).fit(X)
     ee.audit(ee.LinearScore({"x": 1.0}, threshold=30.5), X, schema=schema, scm=scm).save("numbered.audit")
     for row in ("003", "+3", "3.0", " 3", "40", "-1", "٣"):

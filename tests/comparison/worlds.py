@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pandas as pd
+from tests.limits import unlimited
 
 import equieffort as ee
 from equieffort.comparison import AuditComparison
@@ -35,7 +36,7 @@ def made(X=None, *, threshold=6.0, weights=None, reference=REFERENCE, cost=None,
         "savings": ee.Feature("actionable", max_increase=1.0),
         "job": ee.Feature("actionable", weight=schema.pop("job", 0.3)),
     }
-    told = {"sensitive": "group", "protected": "ash", "favourable": True, "features": features} | schema
+    told = {"sensitive": "group", "protected": "ash", "favourable": True, "features": unlimited(features)} | schema
     scm = ee.StructuralCausalModel([], nodes=list(X.columns)).fit(X)
     score = ee.LinearScore(weights or {"income": 1.0, "savings": 1.0}, threshold=threshold)
     with warnings.catch_warnings():

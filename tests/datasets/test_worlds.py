@@ -9,6 +9,7 @@ import pytest
 from scipy.integrate import quad
 from scipy.stats import gamma, kstest, norm
 from sklearn.linear_model import LogisticRegression
+from tests.limits import unlimited
 
 import equieffort as ee
 from equieffort.datasets import World, fair_recourse, karimi_loan, karimi_three_variables, worlds
@@ -361,7 +362,7 @@ def gaps(world: World, classifier: ee.LinearScore) -> np.ndarray:
     people, _ = world.sample(300, random_state=7)
     twins = world.counterfactual(world.noise(people), {"A": -people["A"]})
     features = dict.fromkeys(world.actionable, "actionable")
-    schema = ee.Schema(sensitive="A", protected=-1, favourable=True, features=features)
+    schema = ee.Schema(sensitive="A", protected=-1, favourable=True, features=unlimited(features))
     problem = ee.RecourseProblem.of(classifier, people, schema=schema, scm=world.scm)
     own, other = (ee.solve(problem, rows, solver=ee.LinearExact()) for rows in (people, twins))
     assert (own.status[own.is_unfavourable] == ee.Status.OPTIMAL).all()
@@ -385,7 +386,7 @@ def test_with_the_true_equations_every_recourse_is_valid_in_the_true_world(name)
     classifier = LogisticRegression().fit(X, y)
     X = X.assign(half=np.arange(600) % 2)
     features = dict.fromkeys(world.actionable, "actionable")
-    schema = ee.Schema(sensitive="half", protected=0, favourable=1, features=features)
+    schema = ee.Schema(sensitive="half", protected=0, favourable=1, features=unlimited(features))
     table = ee.solve(ee.RecourseProblem.of(classifier, X, schema=schema, scm=world.scm), X)
     assert table.is_unfavourable.sum() > 100
     assert table.has_action[table.is_unfavourable].all()
@@ -405,7 +406,7 @@ def saving_up(learner, margin: float = 0.0):
     asked, _ = world.sample(150, random_state=13)
     scm = ee.StructuralCausalModel([("I", "S")], default=learner).fit(people)
     features = {"I": ee.Feature("actionable", lower=-8, upper=people["I"].max()), "S": "mutable"}
-    schema = ee.Schema(sensitive="G", protected=0, favourable=True, features=features)
+    schema = ee.Schema(sensitive="G", protected=0, favourable=True, features=unlimited(features))
     rule = ee.LinearScore({"S": 1.0}, threshold=6.0)
     X = asked[["G", "I", "S"]]
     table = ee.solve(ee.RecourseProblem.of(rule, X, schema=schema, scm=scm, margin=margin), X)

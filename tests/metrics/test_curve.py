@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.linear_model import LinearRegression, LogisticRegression
+from tests.limits import unlimited
 
 import equieffort as ee
 from equieffort.distances import MixedDistance
@@ -186,11 +187,13 @@ def audit(german):
         sensitive="sex",
         protected=0.0,
         favourable="good",
-        features={
-            "age": ee.Feature("actionable", direction="up"),
-            "amount": ee.Feature("actionable"),
-            "duration": "mutable",
-        },
+        features=unlimited(
+            {
+                "age": ee.Feature("actionable", direction="up"),
+                "amount": ee.Feature("actionable"),
+                "duration": "mutable",
+            }
+        ),
     )
     return ee.audit(classifier, german, schema=schema, scm=scm, cost=ee.WeightedL1(ee.Std()))
 

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.ensemble import RandomForestClassifier
+from tests.limits import unlimited
 
 import equieffort as ee
 from equieffort.errors import EquieffortWarning, ParameterError
@@ -118,7 +119,7 @@ def town(n=60, *, upper=9.0):
         sensitive="side",
         protected="left",
         favourable=True,
-        features={"x": ee.Feature("actionable", lower=0, upper=upper)},
+        features=unlimited({"x": ee.Feature("actionable", lower=0, upper=upper)}),
     )
     scm = ee.StructuralCausalModel([], nodes=["x", "side"]).fit(people)
     return ee.LinearScore({"x": 1.0}, threshold=3.0), people, schema, scm
@@ -206,7 +207,7 @@ def test_solving_further_again_goes_further_still():
     forest = RandomForestClassifier(30, max_depth=6, random_state=0).fit(people, people.sum(axis=1) > 1)
     people["side"] = np.where(np.arange(300) % 2, "left", "right")
     schema = ee.Schema(
-        sensitive="side", protected="left", favourable=True, features=dict.fromkeys("abcd", "actionable")
+        sensitive="side", protected="left", favourable=True, features=unlimited(dict.fromkeys("abcd", "actionable"))
     )
     scm = ee.StructuralCausalModel([], nodes=list(people)).fit(people)
     solver = ee.BranchAndBound(node_limit=1, time_limit=None)

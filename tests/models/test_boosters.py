@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import xgboost
+from tests.limits import unlimited
 
 import equieffort as ee
 from equieffort.classifiers import Decision
@@ -37,7 +38,7 @@ def test_a_booster_is_refused_and_its_file_is_read(
     booster = boosters()[library]
     people = X.assign(sex=np.where(np.arange(len(X)) % 2, "f", "m"))
     schema = ee.Schema(
-        sensitive="sex", protected="f", favourable=1, features={"a": "actionable", "b": "actionable"}
+        sensitive="sex", protected="f", favourable=1, features=unlimited({"a": "actionable", "b": "actionable"})
     )  # fmt: skip
     scm = ee.StructuralCausalModel([], nodes=["a", "b", "sex"]).fit(people)
     with pytest.raises(ModelError, match=rf"{library}\.Booster") as caught:

@@ -19,6 +19,7 @@ from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
+from tests.limits import unlimited
 
 import equieffort as ee
 from equieffort.classifiers import BlackBox, Decision, NetworkView, TreeView, recognise
@@ -139,7 +140,7 @@ def problem(model: Any, favourable: Any, threshold: float) -> tuple[Any, pd.Data
     move = ee.Feature("actionable", lower=0, upper=SIDE - 1)
     schema = ee.Schema(
         sensitive="sex", protected="f", favourable=favourable, threshold=threshold,
-        features={"a": move, "b": move, "c": "immutable"},
+        features=unlimited({"a": move, "b": move, "c": "immutable"}),
     )  # fmt: skip
     scm = ee.StructuralCausalModel([], nodes=["a", "b", "c", "sex"]).fit(people)
     features = None if hasattr(model, "feature_names_in_") else ["a", "b", "c"]

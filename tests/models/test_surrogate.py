@@ -14,6 +14,7 @@ from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
 from sklearn.svm import LinearSVC
+from tests.limits import unlimited
 
 import equieffort as ee
 from equieffort.classifiers import Decision, linear_view
@@ -114,7 +115,7 @@ def test_the_same_random_state_gives_the_same_answer() -> None:
 @pytest.mark.parametrize("kind", SURROGATES)
 def test_recourse_from_it_is_proven(kind: str) -> None:
     features = {"income": ee.Feature("actionable", direction="up"), "job": "mutable"}
-    schema = ee.Schema(sensitive="sex", protected="f", favourable="yes", features=features)
+    schema = ee.Schema(sensitive="sex", protected="f", favourable="yes", features=unlimited(features))
     people = X.drop(columns="unused")
     scm = ee.StructuralCausalModel([], nodes=list(people)).fit(people)
     model = train(kind).classifier
@@ -207,7 +208,7 @@ def test_it_can_be_audited() -> None:
     with pytest.warns(EquieffortWarning, match="explains"):
         scm.fit(people)
     schema = ee.Schema(
-        sensitive="sex", protected="f", reference="m", favourable="yes", features={"income": "actionable"}
+        sensitive="sex", protected="f", reference="m", favourable="yes", features=unlimited({"income": "actionable"})
     )
     result = ee.audit(found.classifier, people, schema=schema, scm=scm)
     assert result.about["classifier"] == "Pipeline ending in LogisticRegression"
@@ -221,7 +222,7 @@ def test_recorded_decisions_are_compared_with_those_of_the_model(labels: str | N
     if labels is not None:
         people.index = [f"p{k % (120 if labels == 'names' else 119)}" for k in range(120)]
     found = train_surrogate("logistic", people, decided, features=["income"], groups=people["sex"])
-    schema = ee.Schema(sensitive="sex", protected="f", favourable="yes", features={"income": "actionable"})
+    schema = ee.Schema(sensitive="sex", protected="f", favourable="yes", features=unlimited({"income": "actionable"}))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         scm = ee.StructuralCausalModel([], nodes=["sex", "income"]).fit(people)

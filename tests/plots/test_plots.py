@@ -9,6 +9,7 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
+from tests.limits import unlimited
 
 import equieffort as ee
 from equieffort.errors import ParameterError
@@ -21,7 +22,11 @@ def world(labels: dict[str, str]) -> ee.Audit:
     names = rng.choice(list("abc"[: len(labels)]), 150)
     X = pd.DataFrame({"s": [labels[name] for name in names], "x": rng.normal(size=150) - (names == "a")})
     schema = ee.Schema(
-        sensitive="s", protected=labels["a"], reference=labels["b"], favourable=True, features={"x": "actionable"}
+        sensitive="s",
+        protected=labels["a"],
+        reference=labels["b"],
+        favourable=True,
+        features=unlimited({"x": "actionable"}),
     )
     scm = ee.StructuralCausalModel([], nodes=["s", "x"]).fit(X)
     return ee.audit(ee.LinearScore({"x": 1.0}), X, schema=schema, scm=scm, criteria=ee.Criteria(tau=1.5))

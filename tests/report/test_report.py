@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.tree import DecisionTreeClassifier
+from tests.limits import unlimited
 from tests.report.worlds import GROUPS, HOSTILE, hostile, world
 
 import equieffort as ee
@@ -169,7 +170,7 @@ def test_limits_that_stop_people_before_trees_are_named_too():
     frame = pd.DataFrame({"sex": ["f", "m"] * 20, "pay": np.arange(40.0), "rent": np.arange(40.0)[::-1]})
     clf = DecisionTreeClassifier(random_state=0).fit(frame[["pay"]], frame["pay"] > 29)
     features = {"pay": ee.Feature("actionable", upper=25), "rent": "actionable"}
-    schema = ee.Schema(sensitive="sex", protected="f", favourable=True, features=features)
+    schema = ee.Schema(sensitive="sex", protected="f", favourable=True, features=unlimited(features))
     scm = ee.StructuralCausalModel([], nodes=list(frame)).fit(frame)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", EquieffortWarning)
@@ -528,7 +529,7 @@ def test_pictures_of_many_groups_show_those_that_are_judged():
     X = pd.DataFrame({"group": np.array(groups)[np.arange(n) % 12], "income": rng.normal(20, 5, n).round(1)})
     schema = ee.Schema(
         sensitive="group", protected="group 3", reference="group 0", favourable=True,
-        features={"income": ee.Feature("actionable", max_increase=6)},
+        features=unlimited({"income": ee.Feature("actionable", max_increase=6)}),
     )  # fmt: skip
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from tests.limits import unlimited
 from tests.report.test_report import SECTIONS, Page, cells
 from tests.report.worlds import gaps, unsettled, world
 
@@ -169,7 +170,7 @@ def test_many_people(audits):
 def test_large_amounts_are_written_out():
     rng = np.random.default_rng(2)
     X = pd.DataFrame({"sex": ["f", "m"] * 40, "income": rng.normal(40_000, 9_000, 80).round()})
-    schema = ee.Schema(sensitive="sex", protected="f", favourable=True, features={"income": "actionable"})
+    schema = ee.Schema(sensitive="sex", protected="f", favourable=True, features=unlimited({"income": "actionable"}))
     scm = ee.StructuralCausalModel([], nodes=["sex", "income"]).fit(X)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

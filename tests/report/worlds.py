@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pandas as pd
+from tests.limits import unlimited
 
 import equieffort as ee
 from equieffort.solvers import Status
@@ -52,15 +53,17 @@ def world(names=PLAIN, groups=("ash", "birch", "cedar"), n=400, **about) -> ee.A
         protected=groups[0],
         reference=groups[1],
         favourable=True,
-        features={
-            a: ee.Feature("actionable", max_increase=1),
-            b: ee.Feature("mutable", plausible=(-3, 3)),
-            c: ee.Feature("actionable", upper=2.0, direction="up", weight=(1.0, 2.0)),
-            d: ee.Feature("actionable", max_increase=3),
-            e: "mutable",
-            job: "actionable",
-            k: "immutable",
-        },
+        features=unlimited(
+            {
+                a: ee.Feature("actionable", max_increase=1),
+                b: ee.Feature("mutable", plausible=(-3, 3)),
+                c: ee.Feature("actionable", upper=2.0, direction="up", weight=(1.0, 2.0)),
+                d: ee.Feature("actionable", max_increase=3),
+                e: "mutable",
+                job: "actionable",
+                k: "immutable",
+            }
+        ),
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -109,7 +112,7 @@ def gaps(n: int = 240) -> ee.Audit:
         sensitive="sex",
         protected="f",
         favourable=True,
-        features={"income": ee.Feature("actionable", max_increase=6), "debt": "mutable", "job": "immutable"},
+        features=unlimited({"income": ee.Feature("actionable", max_increase=6), "debt": "mutable", "job": "immutable"}),
     )
     rule = ee.LinearScore({"income": 1.0, "debt": -0.4}, threshold=18.0)
     with warnings.catch_warnings():

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.ensemble import RandomForestRegressor
+from tests.limits import unlimited
 
 import equieffort as ee
 
@@ -22,7 +23,10 @@ def problem(mechanisms, **roles):
     frame = people()
     scm = ee.StructuralCausalModel([("a", "b"), ("a", "grade")], nodes=["sex"], mechanisms=mechanisms).fit(frame)
     schema = ee.Schema(
-        sensitive="sex", protected="f", favourable=True, features={"a": "actionable", "b": "mutable", **roles}
+        sensitive="sex",
+        protected="f",
+        favourable=True,
+        features=unlimited({"a": "actionable", "b": "mutable", **roles}),
     )
     return ee.RecourseProblem.of(ee.LinearScore({"a": 1.0, "b": 1.0}, threshold=3.0), frame, schema=schema, scm=scm)
 
@@ -66,7 +70,7 @@ def test_bent_equations_that_no_action_reaches_do_no_harm():
         sensitive="sex",
         protected="f",
         favourable=True,
-        features={"a": "immutable", "b": "actionable", "grade": "mutable"},
+        features=unlimited({"a": "immutable", "b": "actionable", "grade": "mutable"}),
     )
     audit = ee.audit(ee.LinearScore({"a": 1.0, "b": 1.0}, threshold=3.0), frame, schema=schema, scm=scm)
     table = audit.recourse.frame()

@@ -12,6 +12,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, PolynomialFeatures, StandardScaler
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeRegressor
+from tests.limits import unlimited
 
 from equieffort import (
     Auto,
@@ -49,7 +50,7 @@ def problem(clf=None, features=None, frame=None, mechanisms=None, cost=None):
             sensitive="sex",
             protected="f",
             favourable=True,
-            features=features or {"a": "actionable", "b": "mutable", "c": "mutable", "job": "immutable"},
+            features=unlimited(features or {"a": "actionable", "b": "mutable", "c": "mutable", "job": "immutable"}),
         ),
         scm=StructuralCausalModel(EDGES, nodes=["sex", "job"], mechanisms=mechanisms).fit(frame),
         cost=cost,
@@ -134,7 +135,9 @@ def test_too_many_ways_to_act_are_counted():
     one = RecourseProblem.of(
         LinearScore({"v13": 1.0}, threshold=5.0),
         frame,
-        schema=Schema(sensitive="sex", protected="f", favourable=True, features=dict.fromkeys(names, "actionable")),
+        schema=Schema(
+            sensitive="sex", protected="f", favourable=True, features=unlimited(dict.fromkeys(names, "actionable"))
+        ),
         scm=StructuralCausalModel(list(pairwise(names)), nodes=["sex"]).fit(frame),
     )
     with pytest.raises(SchemaError, match="8,192 ways") as caught:

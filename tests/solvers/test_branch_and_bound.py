@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier
+from tests.limits import unlimited
 from tests.oracles_trees import FAMILIES, compare, least_cost, problem_of, random_case, rng_of, run
 
 import equieffort as ee
@@ -40,7 +41,7 @@ def lenders(n=300, seed=0):
 def audited(clf, features, edges=(("income", "savings"),), n=300, cost=None):
     frame, good = lenders(n)
     clf.fit(frame[["age", "income", "savings"]], good)
-    schema = ee.Schema(sensitive="sex", protected="f", favourable=True, features=features)
+    schema = ee.Schema(sensitive="sex", protected="f", favourable=True, features=unlimited(features))
     mechanisms = {"savings": ee.Linear({"income": 0.5})} if edges else None
     scm = ee.StructuralCausalModel(list(edges), nodes=list(frame), mechanisms=mechanisms).fit(frame)
     with warnings.catch_warnings():
@@ -111,7 +112,7 @@ def test_costs_that_bend_are_traded_by_hand(price, values, cost):
         sensitive="sex",
         protected="f",
         favourable=True,
-        features={"a": "actionable", "b": "actionable", "sum": "mutable"},
+        features=unlimited({"a": "actionable", "b": "actionable", "sum": "mutable"}),
     )
     scm = ee.StructuralCausalModel(
         [("a", "sum"), ("b", "sum")], nodes=list(frame), mechanisms={"sum": ee.Linear({"a": 1.0, "b": 1.0})}
@@ -188,7 +189,9 @@ def test_at_a_limit_of_time_everybody_keeps_what_is_known():
     names = [f"v{k}" for k in range(10)]
     frame = pd.DataFrame(rng.normal(size=(200, 10)), columns=names).assign(sex=["f", "m"] * 100)
     clf = RandomForestClassifier(150, random_state=0).fit(frame[names], (frame[names].sum(axis=1) > 4))
-    schema = ee.Schema(sensitive="sex", protected="f", favourable=True, features=dict.fromkeys(names, "actionable"))
+    schema = ee.Schema(
+        sensitive="sex", protected="f", favourable=True, features=unlimited(dict.fromkeys(names, "actionable"))
+    )
     scm = ee.StructuralCausalModel([], nodes=list(frame)).fit(frame)
     problem = ee.RecourseProblem.of(clf, frame, schema=schema, scm=scm)
     people = frame[~clf.predict(frame[names])].iloc[:2].assign(sex=["f", "m"])
@@ -264,7 +267,7 @@ def test_what_it_cannot_solve_is_said():
 
     assert "neither linear nor piecewise linear" in SOLVER.supports(replace(problem, cost=Odd()))
     linear = ee.LinearScore({"income": 1.0}, threshold=30.0)
-    schema = ee.Schema(sensitive="sex", protected="f", favourable=True, features={"income": "actionable"})
+    schema = ee.Schema(sensitive="sex", protected="f", favourable=True, features=unlimited({"income": "actionable"}))
     scm = ee.StructuralCausalModel([], nodes=list(frame)).fit(frame)
     assert "no sum of trees" in SOLVER.supports(ee.RecourseProblem.of(linear, frame, schema=schema, scm=scm))
 
@@ -287,7 +290,7 @@ def test_a_large_search_agrees_with_the_whole_grid(actions):
     trees = 40 if actions == 2 else 12
     clf = RandomForestClassifier(trees, max_depth=8 if actions == 2 else 4, random_state=0).fit(frame[names], good)
     roles = {name: "actionable" if k < actions else "immutable" for k, name in enumerate(names)}
-    schema = ee.Schema(sensitive="sex", protected="f", favourable=True, features=roles)
+    schema = ee.Schema(sensitive="sex", protected="f", favourable=True, features=unlimited(roles))
     scm = ee.StructuralCausalModel([], nodes=list(frame)).fit(frame)
     problem = ee.RecourseProblem.of(clf, frame, schema=schema, scm=scm)
     people = frame[~clf.predict(frame[names])].iloc[:6]
@@ -327,7 +330,9 @@ def test_a_point_dearer_than_the_budget_ends_no_search():
     frame["sex"] = ["f", "m"] * 25
     clf = DecisionTreeClassifier(max_depth=1).fit(frame[["sum"]], frame["sum"] > 0)
     features = {name: ee.Feature("actionable", direction="up", upper=4, weight=prices[name]) for name in steps}
-    schema = ee.Schema(sensitive="sex", protected="f", favourable=True, features={**features, "sum": "mutable"})
+    schema = ee.Schema(
+        sensitive="sex", protected="f", favourable=True, features=unlimited({**features, "sum": "mutable"})
+    )
     edges = [(name, "sum") for name in steps]
     scm = ee.StructuralCausalModel(edges, nodes=list(frame), mechanisms={"sum": ee.Linear(steps)}).fit(frame)
     problem = ee.RecourseProblem.of(clf, frame, schema=schema, scm=scm)
@@ -346,7 +351,7 @@ def test_a_follower_far_from_its_threshold_is_no_thin_case():
     frame["s"] = np.r_[np.full(50, -0.5), np.full(50, 0.5)]
     clf = DecisionTreeClassifier(max_depth=1).fit(frame[["s"]], frame["s"] > 0)
     features = {"a": "actionable", "b": "actionable", "s": "mutable"}
-    schema = ee.Schema(sensitive="sex", protected="f", favourable=True, features=features)
+    schema = ee.Schema(sensitive="sex", protected="f", favourable=True, features=unlimited(features))
     mechanisms = {"s": ee.Linear({"a": 1.0, "b": 0.7})}
     scm = ee.StructuralCausalModel([("a", "s"), ("b", "s")], nodes=list(frame), mechanisms=mechanisms).fit(frame)
     problem = ee.RecourseProblem.of(clf, frame, schema=schema, scm=scm)

@@ -13,6 +13,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+from tests.limits import unlimited
 from tests.oracles_curved import BLOCK, CASES, FAMILIES, FIRST_SEED, Case, make, run
 
 import equieffort as ee
@@ -32,7 +33,7 @@ def world(mechanisms, people, features, score, threshold, edges=(("a", "b"),), c
     frame = pd.DataFrame(people)
     frame["sex"] = np.where(np.arange(len(frame)) % 2, "f", "m")
     scm = ee.StructuralCausalModel(list(edges), nodes=["sex"], mechanisms=mechanisms).fit(frame)
-    roles = ee.Schema(sensitive="sex", protected="f", favourable=True, features=features, **schema)
+    roles = ee.Schema(sensitive="sex", protected="f", favourable=True, features=unlimited(features, frame), **schema)
     model = score if not isinstance(score, dict) else ee.LinearScore(score, threshold=threshold)
     scale = cost or ee.WeightedL1(scale=ee.MAD())
     reference = pd.DataFrame({name: [0.0, 1.0, 2.0, 1.0, 0.0, 2.0] for name in ("a", "b", "c")})
@@ -506,7 +507,7 @@ def test_with_the_true_equations_every_recourse_is_valid(place):
         n: ee.Feature("actionable", lower=float(X[n].min()), upper=float(X[n].max())) for n in place.actionable
     }
     sensitive = place.sensitive or "half"
-    schema = ee.Schema(sensitive=sensitive, protected=X[sensitive].min(), favourable=1, features=features)
+    schema = ee.Schema(sensitive=sensitive, protected=X[sensitive].min(), favourable=1, features=unlimited(features))
     asked = X.iloc[300:]
     problem = ee.RecourseProblem.of(model, X, schema=schema, scm=place.scm.ready(X))
     table = solved(problem, asked)

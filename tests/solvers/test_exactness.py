@@ -16,6 +16,7 @@ from sklearn.linear_model import LogisticRegression, Perceptron, RidgeClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, StandardScaler
 from sklearn.svm import LinearSVC
+from tests.limits import unlimited
 from tests.oracles import (
     FAMILIES,
     INF,
@@ -291,7 +292,7 @@ def told(people, edges, equations, features, rule, **options):
     problem = RecourseProblem.of(
         rule,
         people,
-        schema=Schema(sensitive="s", protected="f", favourable=True, features=features),
+        schema=Schema(sensitive="s", protected="f", favourable=True, features=unlimited(features)),
         scm=StructuralCausalModel(edges, nodes=names, mechanisms=equations).fit(people),
         **options,
     )
@@ -302,7 +303,9 @@ def test_the_example_of_karimi():
     """Algorithmic Recourse: from Counterfactual Explanations to Interventions, example 1."""
     people = pd.DataFrame({"s": ["f", "m"], "X1": [75000.0, 99000.0], "X2": [25000.0, 40000.0]})
     scm = StructuralCausalModel([("X1", "X2")], nodes=["s"], mechanisms={"X2": Linear({"X1": 0.3})})
-    schema = Schema(sensitive="s", protected="f", favourable=True, features=dict.fromkeys(("X1", "X2"), "actionable"))
+    schema = Schema(
+        sensitive="s", protected="f", favourable=True, features=unlimited(dict.fromkeys(("X1", "X2"), "actionable"))
+    )
     rule = LinearScore({"X1": 1, "X2": 5}, threshold=225000)
     table = solve(RecourseProblem.of(rule, people, schema=schema, scm=scm, cost=WeightedL1(Own())), people)
     row, after = table.frame().iloc[0], table.counterfactuals().iloc[0]

@@ -19,6 +19,7 @@ from sklearn.preprocessing import OneHotEncoder
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from tests import oracles
+from tests.limits import unlimited
 
 import equieffort as ee
 from equieffort.errors import ParameterError
@@ -34,7 +35,9 @@ SOLVER = Milp()
 
 def problem(clf, frame, features, edges=(), mechanisms=None, rules=(), **options):
     scm = ee.StructuralCausalModel(list(edges), nodes=list(frame), mechanisms=mechanisms).fit(frame)
-    schema = ee.Schema(sensitive="sex", protected="f", favourable=True, features=features, rules=rules)
+    schema = ee.Schema(
+        sensitive="sex", protected="f", favourable=True, features=unlimited(features, frame), rules=rules
+    )
     return RecourseProblem.of(clf, frame, schema=schema, scm=scm, **options)
 
 
@@ -561,7 +564,7 @@ def test_costs_in_any_unit_change_no_answer(factor):
     frame = pd.DataFrame({"sex": ["f", "m"] * 30, "v": np.arange(60) % 5})
     features = {"v": ee.Feature("actionable", lower=-1, upper=6)}
     schema = ee.Schema(
-        sensitive="sex", protected="f", favourable=False, features=features, rules=["if v > 2 then v > 3"]
+        sensitive="sex", protected="f", favourable=False, features=unlimited(features), rules=["if v > 2 then v > 3"]
     )
     scm = ee.StructuralCausalModel([], nodes=["sex", "v"]).fit(frame)
     clf = ee.LinearScore({"v": 1.0}, threshold=0.0)

@@ -10,6 +10,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from tests.limits import unlimited
 from tests.oracles_networks import FAMILIES, run
 
 from equieffort import (
@@ -74,7 +75,9 @@ def told(network, people, features, edges=(), equations=None, solver=SOLVER, cos
     scm = StructuralCausalModel(list(edges), nodes=list(people), mechanisms=equations or {}).fit(frame)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", EquieffortWarning)
-        problem = RecourseProblem.of(network, frame, schema=Schema(features=features, **schema), cost=cost, scm=scm)
+        problem = RecourseProblem.of(
+            network, frame, schema=Schema(features=unlimited(features), **schema), cost=cost, scm=scm
+        )
         return solve(problem, frame, solver=solver).frame().iloc[0], problem
 
 
@@ -217,7 +220,7 @@ def test_levels_in_rules_and_forbidden_changes():
 
     def cost(*rules, weight=0.05):
         features = {"job": Feature("actionable", weight=weight), "x": Feature("actionable", lower=0, upper=20)}
-        schema = Schema(sensitive="s", protected="f", favourable="yes", features=features, rules=rules)
+        schema = Schema(sensitive="s", protected="f", favourable="yes", features=unlimited(features), rules=rules)
         scm = StructuralCausalModel([], nodes=["job", "x"]).fit(frame)
         problem = RecourseProblem.of(pipe, frame, schema=schema, scm=scm)
         row = solve(problem, frame, solver=SOLVER).frame().iloc[0]
@@ -328,7 +331,7 @@ def test_sets_of_classes_of_a_linear_model_are_solved_exactly():
     problem = RecourseProblem.of(
         model, frame, scm=StructuralCausalModel([], nodes=["x", "y"]).fit(frame),
         schema=Schema(
-            sensitive="s", protected="f", favourable=["b", "c"], features={"x": "actionable", "y": "actionable"}
+            sensitive="s", protected="f", favourable=["b", "c"], features=unlimited(FREE)
         ),
     )  # fmt: skip
     assert "3 linear scores" not in Auto().select(problem).reason

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
+from tests.limits import unlimited
 
 from equieffort import Feature, Linear, LinearScore, RecourseProblem, Schema, StructuralCausalModel, solve
 
@@ -21,7 +22,7 @@ def row_of(person, features, score, threshold, *, edges=(), equations=None, marg
     }
     levels = {name: {"low": "high", "high": "low"}.get(value, value) for name, value in other.items()}
     frame = pd.DataFrame([person, levels]).assign(sex=["f", "m"])
-    schema = Schema(sensitive="sex", protected="f", favourable=True, features=features)
+    schema = Schema(sensitive="sex", protected="f", favourable=True, features=unlimited(features, frame))
     scm = StructuralCausalModel(list(edges), nodes=[*person, "sex"], mechanisms=equations)
     clf = LinearScore(score, threshold=threshold)
     found = solve(RecourseProblem.of(clf, frame, schema=schema, scm=scm, margin=margin), frame)
@@ -294,7 +295,7 @@ def test_integers_reach_what_they_can():
 
 def test_the_solver_is_asked_once_for_everybody(monkeypatch):
     frame = pd.DataFrame({"x": [0.0, 1.0, 2.0, 9.0], "sex": ["f", "m", "f", "m"]})
-    schema = Schema(sensitive="sex", protected="f", favourable=True, features=limited(upper=3))
+    schema = Schema(sensitive="sex", protected="f", favourable=True, features=unlimited(limited(upper=3)))
     scm = StructuralCausalModel([], nodes=["x", "sex"])
     table = solve(RecourseProblem.of(LinearScore(UP, threshold=5.0), frame, schema=schema, scm=scm), frame)
     asked = []

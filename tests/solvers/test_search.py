@@ -10,6 +10,7 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import SVC
+from tests.limits import unlimited
 from tests.oracles import FAMILIES, persons, problem_of, random_case, replay_fault, rng_of, scm_of
 
 import equieffort as ee
@@ -51,7 +52,9 @@ def make(rule, frame, features, names=("income", "debt", "job"), edges=(), **opt
     return ee.RecourseProblem.of(
         rule if hasattr(rule, "predict") else Rule(rule, names),
         frame,
-        schema=ee.Schema(sensitive="sex", protected="f", favourable=True, features=features, **schema),
+        schema=ee.Schema(
+            sensitive="sex", protected="f", favourable=True, features=unlimited(features, frame), **schema
+        ),
         scm=scm,
         **options,
     )
@@ -327,7 +330,7 @@ def test_searching_further_never_makes_an_action_dearer():
     frame = people(60)
     first = ee.audit(
         Rule(ring, ("income", "debt", "job")), frame, scm=ee.StructuralCausalModel([]).fit(frame), solver=ee.Search(60),
-        schema=ee.Schema(sensitive="sex", protected="f", favourable=True, features=FREE),
+        schema=ee.Schema(sensitive="sex", protected="f", favourable=True, features=unlimited(FREE)),
     )  # fmt: skip
     second = first.solve_further()
     was, now = first.recourse, second.recourse
@@ -430,7 +433,10 @@ def world(n=160):
     frame["saved"] = 0.5 * frame["income"] + rng.normal(0, 1, n) - (frame["sex"] == "f")
     scm = ee.StructuralCausalModel([("sex", "saved"), ("income", "saved")]).fit(frame)
     schema = ee.Schema(
-        sensitive="sex", protected="f", favourable=True, features={"income": "actionable", "saved": "actionable"}
+        sensitive="sex",
+        protected="f",
+        favourable=True,
+        features=unlimited({"income": "actionable", "saved": "actionable"}),
     )
     return frame, (frame["income"] + frame["saved"] > 15).to_numpy(), scm, schema
 

@@ -29,6 +29,8 @@ class Decision:
     """Whether the classifier was fitted without names and wants a plain array."""
     threshold: float | None = None
     """If declared: the decision is favourable when the probability of the wanted labels is at least this."""
+    whole: bool = False
+    """Whether all its columns have a type of whole numbers, so that a plain array of them has one too."""
 
     @classmethod
     def of(
@@ -43,7 +45,8 @@ class Decision:
         features = known_features(classifier, model_features)
         require_columns(frame, features, why="The model uses a feature, but X")
         bare = not hasattr(classifier, "feature_names_in_")
-        decision = cls(classifier, features, favourable, bare, threshold)
+        whole = all(pd.api.types.is_integer_dtype(frame[name].dtype) for name in features)
+        decision = cls(classifier, features, favourable, bare, threshold, whole)
         decision._check_classes()
         decision._check_threshold()
         _check_categories(classifier, frame)

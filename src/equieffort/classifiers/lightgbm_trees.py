@@ -54,9 +54,8 @@ def lightgbm_view(opened: Opened, decision: Decision) -> TreeView:
         raise NoView("its objective is a function of its own")
     if final.get_params().get("pred_early_stop"):
         raise NoView("it stops adding up trees early (pred_early_stop)")
-    kinds = {opened.affine.encoding[name].kind for name in decision.features}
     # An array of whole numbers only is handed on in single precision.
-    whole = decision.bare and not opened.steps and kinds == {"integer"}
+    whole = decision.bare and not opened.steps and decision.whole
     compare = nearly_zero_single_at_most if whole else nearly_zero_at_most
     return _view(opened, decision, final.booster_, compare, _codes(final.booster_, opened))
 

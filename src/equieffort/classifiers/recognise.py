@@ -70,7 +70,7 @@ def _strangers(view: View, encoding: Encoding, matrix: Floats) -> Floats:
     rng = np.random.default_rng(0)
     found = np.column_stack([rng.choice(column, STRANGERS) for column in matrix.T])
     numbers = [k for k, column in enumerate(encoding.columns) if not column.is_category]
-    whole = [k for k in numbers if encoding.columns[k].kind == "integer"]
+    whole = [k for k in numbers if encoding.columns[k].is_whole]
     low, high = matrix[:, numbers].min(axis=0), matrix[:, numbers].max(axis=0)
     found[::2, numbers] = rng.uniform(low - (high - low), high + (high - low), (len(found[::2]), len(numbers)))
     found[:, whole] = np.rint(found[:, whole])

@@ -138,7 +138,8 @@ def draft(table: pd.DataFrame, path: str, answers: Answers, name: str) -> str:
         "",
         "# actionable: people may change it (direction: up or down; lower, upper, max_increase, max_decrease, weight)",
         "# mutable: it only follows its causes; immutable: it must not move. plausible: [low, high] limits any value.",
-        "# Direction and limits are for numbers. Delete the line of a column that is no feature.",
+        "# Direction and limits are for numbers; without, actions stay within the values of the table (.inf: none).",
+        "# Delete the line of a column that is no feature.",
         "features:",
     ]
     for column in (c for c in columns if c not in told):

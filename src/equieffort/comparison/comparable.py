@@ -6,6 +6,7 @@ from typing import Any
 
 from equieffort._audit import Audit
 from equieffort.errors import ParameterError
+from equieffort.frames import number
 
 
 def check_same_rules(a: Audit, b: Audit) -> None:
@@ -19,6 +20,7 @@ def check_same_rules(a: Audit, b: Audit) -> None:
             f"The audits compare different groups. First: {texts[0]}. Second: {texts[1]}.",
             fix="Audit both with the same sensitive column, protected values and reference.",
         )
+    _check_assumed(a, b)
     before, after = _rules(a), _rules(b)
     for key in dict.fromkeys((*before, *after)):
         if before.get(key) != after.get(key):
@@ -29,6 +31,23 @@ def check_same_rules(a: Audit, b: Audit) -> None:
             )
 
 
+def _check_assumed(a: Audit, b: Audit) -> None:
+    """Refuse audits whose actions end elsewhere because other people were observed."""
+    assumed = [
+        {(limit.feature, limit.key): limit.value for limit in one.recourse.detail.schema.assumed} for one in (a, b)
+    ]
+    for feature, key in assumed[0]:
+        ends = [found.get((feature, key)) for found in assumed]
+        if ends[0] is not None and ends[1] is not None and ends[0] != ends[1]:
+            side = "at least" if key == "lower" else "at most"
+            raise ParameterError(
+                "AUDIT_SCHEMAS",
+                f"Nobody declared {key} of {feature!r}, so that actions set it to {side} the value observed in the "
+                f"reference data: {number(ends[0])} in the first audit and {number(ends[1])} in the second.",
+                fix=f"Declare {key} for {feature!r} in both, or audit both with the same reference data.",
+            )
+
+
 def _rules(audit: Audit) -> dict[str, Any]:
     """What the schema says, a key a thing; weights are prices and are compared there."""
     schema = audit.recourse.detail.schema.to_dict()
@@ -36,6 +55,10 @@ def _rules(audit: Audit) -> dict[str, Any]:
     if schema["threshold"] is not None:
         found["the threshold"] = schema["threshold"]
     for name, feature in schema["features"].items():
-        parts = {key: list(v) if isinstance(v, tuple) else v for key, v in feature.items() if key != "weight"}
+        parts = {
+            key: list(v) if isinstance(v, tuple) else v
+            for key, v in feature.items()
+            if key not in ("weight", "observed")
+        }
         found[f"feature {name!r}"] = {key: v for key, v in parts.items() if v is not None}
     return found

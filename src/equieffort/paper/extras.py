@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
+from math import inf
 from typing import Any
 
 import pandas as pd
@@ -19,7 +20,7 @@ from equieffort.distances import Distance, Euclidean, Manhattan
 from equieffort.errors import EquieffortWarning
 from equieffort.neighbours import Neighbourhood
 from equieffort.scales import MAD, Own, Std
-from equieffort.schema import Feature, Schema
+from equieffort.schema import UNLIMITED, Feature, Schema
 from equieffort.scm import StructuralCausalModel
 
 BOUNDED = {
@@ -27,7 +28,11 @@ BOUNDED = {
     "amount": Feature("actionable", max_decrease=4000, plausible=(250, 18424)),
     "duration": Feature("mutable", plausible=(4, 72)),
 }
-FREE = {"age": Feature("actionable", direction="up"), "amount": Feature("actionable"), "duration": Feature("mutable")}
+FREE = {
+    "age": Feature("actionable", direction="up", upper=inf),
+    "amount": UNLIMITED,
+    "duration": Feature("mutable"),
+}
 
 
 @dataclass(frozen=True)

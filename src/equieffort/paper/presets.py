@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,7 @@ from equieffort.neighbours import Everyone
 from equieffort.problem import RecourseProblem
 from equieffort.recourse import solve
 from equieffort.scales import Range, Std
-from equieffort.schema import Feature, Schema
+from equieffort.schema import UNLIMITED, Feature, Schema
 from equieffort.scm import LeastSquares, StructuralCausalModel
 from equieffort.solvers import Auto
 
@@ -83,8 +84,8 @@ def german(preset: Preset, features: dict[str, Feature] | None = None, cost: Cos
     X = standardised(raw, ["age", "amount", "duration"])
     X["sex"] = (raw["sex"] == "male").astype(int)
     roles = features or {
-        "age": Feature("actionable", direction="up"),
-        "amount": Feature("actionable"),
+        "age": Feature("actionable", direction="up", upper=inf),
+        "amount": UNLIMITED,
         "duration": Feature("mutable"),
     }
     schema = Schema(sensitive="sex", protected=PROTECTED, favourable=1, features=roles)
@@ -96,7 +97,7 @@ def synthetic(preset: Preset, alpha: float, n: int, seed: int) -> World:
     """The paper's synthetic world: S = 0 is protected, X2 depends on S, X2 and X3 are z-scores and actionable."""
     raw, y = paper_synthetic(alpha, n, seed)
     X = standardised(raw, ["X2", "X3"])
-    schema = Schema(sensitive="S", protected=PROTECTED, favourable=1, features={"X2": "actionable", "X3": "actionable"})
+    schema = Schema(sensitive="S", protected=PROTECTED, favourable=1, features={"X2": UNLIMITED, "X3": UNLIMITED})
     return _world(preset, X, y, ["X2", "X3"], schema, [("S", "X2")], None, nodes=["X3"])
 
 

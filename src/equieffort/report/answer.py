@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from math import isnan
 
+from equieffort.explain import assumed_spans
 from equieffort.frames import number
 from equieffort.metrics import Comparison
 from equieffort.report.blocks import Block, Outcome, Section, Text
@@ -38,7 +39,7 @@ def verdict(material: Material) -> Section:
     blocks: list[Block] = [Text(words, "warning") for words in stand_in(material)]
     blocks.append(Outcome(audit.verdict.outcome, material.told(audit.verdict.headline)))
     blocks += [Text(finding_words(material, finding), "lead") for finding in audit.verdict.findings]
-    blocks += unsettled(material)
+    blocks += unsettled(material) + assumed(material)
     blocks += [Text(unit_of_effort(material)), Text(terms(material), "note"), measures(material)]
     return Section("verdict", "Verdict", blocks)
 
@@ -158,6 +159,30 @@ def unsettled(material: Material) -> list[Text]:
         if total:
             people = f"{count(total) if exact else 'some'} refused {'person' if exact and total == 1 else 'people'}"
             found.append(Text(say(words, people, by_group)))
+    return found
+
+
+MOST_ASSUMED = 8
+"""So many features are named on the first page; the table of limits has all of them."""
+
+
+def assumed(material: Material) -> list[Text]:
+    """How far features may be set where nobody declared it."""
+    schema = material.table.detail.schema
+    named: list[Words] = [(Name(name), f" {span}") for name, span in assumed_spans(schema.assumed).items()]
+    words: Words = ()
+    for k, one in enumerate(named[:MOST_ASSUMED]):
+        words += (*((", ",) if k else ()), *one)
+    if len(named) > MOST_ASSUMED:
+        words += (f" and {len(named) - MOST_ASSUMED} more, listed under Assumptions",)
+    found = []
+    if named:
+        text = (
+            "Assumed limits: nobody declared how far these may be set, so actions stay within the observed values: {}."
+        )
+        found.append(Text(say(text, words), "warning"))
+    if schema.zero_one:
+        found.append(Text(say("Set to 0 or 1 only: {}.", name_list(schema.zero_one))))
     return found
 
 

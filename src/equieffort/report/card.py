@@ -33,7 +33,7 @@ def model_card(audit: Audit, *, suppress_below: int | None = None) -> str:
     lines += [f"**{audit.verdict.outcome.capitalize()}.** {_md(material.told(audit.verdict.headline))}", ""]
     for finding in audit.verdict.findings:
         lines += [_md(answer.finding_words(material, finding)), ""]
-    for block in answer.unsettled(material):
+    for block in answer.unsettled(material) + answer.assumed(material):
         lines += [_md(block.words), ""]
     lines += ["## What was measured", ""]
     lines += [

@@ -91,8 +91,10 @@ def _left_out(problem: RecourseProblem) -> tuple[list[_LeftOut], RecourseProblem
     found = []
     for k in problem.numeric:
         for side in (-1, 1):
-            if any(limit.side == side for limit in limits(problem.feature(k))):
-                found.append(_LeftOut(_with(problem, {k: _open(problem.feature(k), side)}), "", k, side))
+            feature = problem.feature(k)
+            without = _open(feature, side)
+            if limits(without) != limits(feature):
+                found.append(_LeftOut(_with(problem, {k: without}), "", k, side))
     below = _below(problem)
     for k, name in enumerate(problem.names):
         feature = problem.feature(k)
@@ -140,6 +142,10 @@ def _open(feature: Feature, side: int) -> Feature:
     free = replace(feature, plausible=None if low is None and high is None else (low, high))
     if feature.direction == ("up" if side < 0 else "down"):
         free = replace(free, direction="both")
+    least, largest = feature.observed or (None, None)
+    # Beyond 0 and 1 a binary number would mean nothing.
+    if feature.kind != "binary":
+        free = replace(free, observed=(None, largest) if side < 0 else (least, None))
     return replace(free, lower=None, max_decrease=None) if side < 0 else replace(free, upper=None, max_increase=None)
 
 

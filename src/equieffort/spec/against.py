@@ -136,7 +136,7 @@ class _Check:
                 self._names_people(name, column)
             if wants_number and is_text:
                 self._not_numbers(name, column)
-            if limits and not wants_number and (is_text or feature.kind in ("categorical", "binary")):
+            if limits and not wants_number and (is_text or feature.kind == "categorical"):
                 raise self._limits_of_category(name, column, limits)
 
     def _not_numbers(self, name: str, column: pd.Series) -> None:

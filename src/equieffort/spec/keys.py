@@ -132,15 +132,26 @@ FEATURE = Section(
             REQUIRED,
             example="actionable",
         ),
-        "kind": Key(Text(KINDS), "Which values it can take; otherwise told from the column."),
+        "kind": Key(Text(KINDS), "Which values it can take; otherwise told from the column: 0 and 1 alone are binary."),
         "direction": Key(Text(("both", "up", "down")), "Where an action may move it; only for numbers.", "both"),
-        "lower": Key(Number(), "The least value an action may set."),
-        "upper": Key(Number(), "The greatest value an action may set."),
-        "max_increase": Key(Number(low=0), "The largest step up from a person's own value."),
-        "max_decrease": Key(Number(low=0), "The largest step down from a person's own value."),
+        "lower": Key(
+            Number(infinite=True),
+            "The least value an action may set; left out, the least in the data.",
+        ),
+        "upper": Key(
+            Number(infinite=True),
+            "The greatest value an action may set; left out, the greatest in the data.",
+        ),
+        "max_increase": Key(
+            Number(low=0, infinite=True), "The largest step up from a person's own value; upper may then be left out."
+        ),
+        "max_decrease": Key(
+            Number(low=0, infinite=True), "The largest step down from a person's own value; lower may then be left out."
+        ),
         "plausible": Key(
-            ListOf(OrNone(Number()), "a pair [low, high]", length=2),
-            "The range in which its value must end, however it came about; null leaves an end open.",
+            ListOf(OrNone(Number(infinite=True)), "a pair [low, high]", length=2),
+            "The range in which its value must end, however it came about; null leaves an end open, and the other "
+            "keys say how far it may be set on that side.",
         ),
         "weight": Key(
             Either((Number(above=0), ListOf(Number(above=0), "a pair [up, down]", length=2))),

@@ -100,7 +100,7 @@ class Text(Kind):
 
 @dataclass(frozen=True)
 class Number(Kind):
-    """A finite number within limits."""
+    """A number within limits, finite unless said otherwise."""
 
     low: float = -inf
     high: float = inf
@@ -109,10 +109,16 @@ class Number(Kind):
     below: float = inf
     """As `high`, but itself excluded."""
     whole: bool = False
+    infinite: bool = False
+    """Whether .inf and -.inf may be written, for no limit."""
 
     @property
     def words(self) -> str:
         """With its limits."""
+        return f"{self._finite}, or .inf (-.inf) for no limit" if self.infinite else self._finite
+
+    @property
+    def _finite(self) -> str:
         name = "a whole number" if self.whole else "a number"
         if isfinite(self.above) and isfinite(self.below):
             return f"{name} between {self.above:g} and {self.below:g}"
@@ -138,7 +144,11 @@ class Number(Kind):
             self.refuse(node, where)
         if self.whole and value == int(value if isfinite(value) else 0):
             value = int(value)
-        inside = isfinite(value) and self.low <= value <= self.high and self.above < value < self.below
+        inside = self.low <= value <= self.high
+        inside &= value > self.above or not isfinite(self.above)
+        inside &= value < self.below or not isfinite(self.below)
+        # A number with too many digits is no way to write that there is no limit.
+        inside &= isfinite(value) or (self.infinite and isinstance(node, Scalar) and not node.doubt)
         if not inside or (self.whole and not isinstance(value, int)):
             self.refuse(node, where)
         return value
@@ -187,6 +197,8 @@ class Value(Kind):
         settle(node, where, f"{_quotes(node)} Write numbers with plain decimal digits, truth values as true or false.")
         if not isinstance(node, Scalar) or node.value is None:
             self.refuse(node, where, 'A group that is called null or ~ is written in quotes: "null".')
+        if isinstance(node.value, float) and not isfinite(node.value):
+            self.refuse(node, where, _quotes(node))
         return node.value
 
     def schema(self) -> dict[str, Any]:

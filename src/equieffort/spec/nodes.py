@@ -117,6 +117,7 @@ _INTEGER = re.compile(r"-?(0|[1-9][0-9]{0,17})")
 _DECIMAL = re.compile(r"-?(0|[1-9][0-9]*)\.[0-9]+")
 _EXPONENT = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?")
 _ODD_NUMBER = re.compile(r"[-+]?(0[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+|0b[01]+|[0-9]+(_[0-9]+)+(\.[0-9]*)?|[0-9]+)")
+_INFINITY = re.compile(r"[-+]?\.(inf|Inf|INF)")
 _NULLS = ("", "~", "null", "Null", "NULL")
 _SWITCHES = {"yes": True, "on": True, "true": True, "no": False, "off": False, "false": False}
 
@@ -126,6 +127,8 @@ def plain(word: str) -> tuple[bool | int | float | str | None, str]:
 
     >>> plain("12"), plain("true"), plain("2026-01-01")
     ((12, ''), (True, ''), ('2026-01-01', ''))
+    >>> plain("-.inf")
+    (-inf, '')
     >>> plain("1e3")
     (1000.0, "some programs read a bare '1e3' as a number, others as text")
     """
@@ -139,6 +142,8 @@ def plain(word: str) -> tuple[bool | int | float | str | None, str]:
         return int(word), ""
     if _DECIMAL.fullmatch(word):
         return float(word), ""
+    if _INFINITY.fullmatch(word):
+        return float(word.replace(".", "")), ""
     doubt = f"some programs read a bare {word!r} as a number, others as text"
     if _ODD_NUMBER.fullmatch(word):
         return word, doubt

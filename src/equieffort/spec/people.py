@@ -51,7 +51,7 @@ def _feature(given: Given, name: str, columns: list[str], also: list[str]) -> Fe
     said |= {key: tuple(said[key]) for key in ("plausible", "weight") if isinstance(said.get(key), list)}
     with placed(given.find("features", name), f"features.{name}"):
         feature = Feature(**said)
-        if feature.kind in ("categorical", "binary") and (feature.has_limits or feature.plausible):
+        if feature.kind == "categorical" and (feature.has_limits or feature.plausible):
             raise SchemaError("SCHEMA_KIND", f"a {feature.kind} feature has {LIMITS_WORDS}.", fix=FORBID)
         # Alone with its protected columns, so that the error is about this feature and no other.
         Schema(sensitive=columns, protected=None, favourable=None, also_protected=also, features={name: feature})
