@@ -25,6 +25,8 @@ HEADER = {
     *("version", "num_class", "num_tree_per_iteration", "label_index", "max_feature_idx", "objective"),
     *("feature_names", "feature_infos", "tree_sizes", "monotone_constraints"),
 }
+ALONE = ("tree", "average_output")
+"""Lines of the header without a value: what it is, and that trees are averaged."""
 AT_NODES = ("split_feature", "threshold", "decision_type", "left_child", "right_child")
 ALSO_AT_NODES = ("split_gain", "internal_value", "internal_weight", "internal_count")
 AT_LEAVES = ("leaf_value",)
@@ -119,7 +121,7 @@ def _split(data: bytes) -> tuple[dict[str, str], list[dict[str, str]], int]:
     start = data.find(b"\nTree=0\n") + 1
     if not start:
         raise ValueError("it has no first tree")
-    header = _pairs(data[:start])
+    header = _pairs(data[:start], ALONE)
     if unknown := sorted(set(header) - HEADER):
         raise ValueError(f"its header has the unknown parts {listed(unknown)}")
     sizes = [_whole(size) for size in header["tree_sizes"].split(" ")]
@@ -137,7 +139,8 @@ def _split(data: bytes) -> tuple[dict[str, str], list[dict[str, str]], int]:
     return header, trees, at
 
 
-def _pairs(block: bytes) -> dict[str, str]:
+def _pairs(block: bytes, words: tuple[str, ...] = ()) -> dict[str, str]:
+    """Keys and values; `words` are lines that may stand alone."""
     pairs: dict[str, str] = {}
     for line in block.decode("utf-8").split("\n"):
         key, equals, value = line.partition("=")
@@ -145,7 +148,7 @@ def _pairs(block: bytes) -> dict[str, str]:
             raise ValueError(f"the key {key!r} occurs twice")
         if equals:
             pairs[key] = value
-        elif line not in ("", "tree"):
+        elif line and line not in words:
             # The library takes such a line for the beginning of something else, and ends the process.
             raise ValueError(f"the line {line[:40]!r} is no key with a value")
     return pairs
