@@ -126,6 +126,7 @@ def _with_fewer(case: Case, most: int) -> Case:
         limits=case.limits | plausible,
         scales={name: case.scales[name] for name in keep},
         factors={name: factor for name, factor in case.factors.items() if name in keep},
+        functions={name: case.functions[name] for name in keep},
     )
 
 
