@@ -24,6 +24,7 @@ from equieffort.errors import DataError, EquieffortWarning, ParameterError, Rule
 from equieffort.errors import label as written
 from equieffort.explain import Explanation, assumed_text, explain
 from equieffort.frames import Bools, Missing, aligned, join_sensitive, read_frame
+from equieffort.giveaways import FIRST, first_text, giveaways, warn_giveaways
 from equieffort.metrics import (
     PAPER_QUANTILES,
     acr_curve,
@@ -186,7 +187,7 @@ class Audit:
 
     def __str__(self) -> str:
         table = self.by_group.to_string(index=False, float_format=lambda value: f"{value:.4g}", na_rep="-")
-        parts = [str(self.verdict), self._assumed(), table]
+        parts = [first_text(self.warnings), str(self.verdict), self._assumed(), table]
         return "\n\n".join(part for part in parts if part)
 
     def _assumed(self) -> str:
@@ -234,6 +235,7 @@ class Audit:
         verdict = decide(
             compared, self.criteria, individual=row is not None, surrogate=surrogate, unsettled=people,
             provable=self.about.get("certifies", True), further=self.about.get("further", ""),
+            outliers=self.about.get("outliers", ()),
         )  # fmt: skip
         return Assessment(level, about, by_group(groups, stats, compared), compared, verdict)
 
@@ -367,6 +369,8 @@ def audit(
             X = read_frame(X, names=model_features)
             check_rules(subgroups.values(), join_sensitive(X, sensitive_features, schema.sensitive_columns))
             people = without_asked(X, subgroups.values(), schema, scm, known_features(classifier, model_features))
+        if isinstance(schema, Schema):
+            warn_giveaways(read_frame(people, names=model_features), schema, known_features(classifier, model_features))
         problem = RecourseProblem.of(
             classifier, people, schema=schema, scm=scm, sensitive_features=sensitive_features,
             model_features=model_features, cost=cost, reference=reference, margin=margin,
@@ -383,6 +387,9 @@ def audit(
         if isinstance(near, Nearest | NearestK):
             # Bound here, so that what it warns about is part of the audit.
             distances[near.distance] = near.distance.bind(table.detail.data, table.detail.encoding, schema)
+        for one in giveaways(table.data, problem.decision.features, table.is_unfavourable):
+            if one.kind == "copy" and one.feature not in schema.protected_columns:
+                warn(one.code, one.what, fix=one.fix)
     fitted = problem.scm
     about = {
         "version": __version__,
@@ -396,6 +403,7 @@ def audit(
         "learned_by": fitted.learned_by(),
         "fit": fitted.diagnostics_.to_dict("records"),
         "cost": {"kind": type(cost).__name__ if cost is not None else "WeightedL1", **problem.cost.to_dict()},
+        "outliers": list(problem.outliers),
         "margin": margin,
         "subgroups": dict(subgroups or {}),
     }
@@ -403,7 +411,7 @@ def audit(
         table,
         criteria if criteria is not None else Criteria(),
         near,
-        (*fitted.warnings_, *kept),
+        tuple(sorted((*fitted.warnings_, *kept), key=lambda w: w.code not in FIRST)),
         about,
         distances,
     )

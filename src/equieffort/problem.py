@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -12,8 +13,8 @@ import pandas as pd
 
 from equieffort.cells import number_like, numbers_in
 from equieffort.classifiers import BlackBox, Decision, View, known_features, recognise
-from equieffort.cost import BoundCost, Cost, WeightedL1
-from equieffort.errors import CausalModelError, ParameterError, SchemaError, listed, warn
+from equieffort.cost import BoundCost, Cost, LinearCost, WeightedL1
+from equieffort.errors import CausalModelError, EquieffortWarning, ParameterError, SchemaError, listed, warn
 from equieffort.frames import (
     FILL_OR_CHOOSE,
     Bools,
@@ -30,6 +31,7 @@ from equieffort.frames import (
     require_columns,
     screen,
 )
+from equieffort.giveaways import FEWEST, sentinels
 from equieffort.rules import Clauses, clauses_of
 from equieffort.schema import Feature, Role, Schema, check_kinds
 from equieffort.scm import StructuralCausalModel
@@ -37,6 +39,8 @@ from equieffort.scm import StructuralCausalModel
 TOLERANCE = 1e-9
 """Relative to a feature's size: how far rounding may carry a value past a plausible end."""
 
+ABSURD = 10.0
+"""A value that makes a range so many times wider than all others together do is not taken as a measure of effort."""
 EXAMPLES = 400
 """How many people a problem keeps as examples, evenly spaced in the data."""
 
@@ -56,6 +60,8 @@ class RecourseProblem:
     """How far past the decision boundary, in units of the score, an action must lead."""
     examples: pd.DataFrame = field(default_factory=pd.DataFrame, repr=False)
     """Some of the people it was made from: where a search looks first. No proof rests on them."""
+    outliers: tuple[str, ...] = ()
+    """Features of which one absurd value in the reference data decides the scale, or how far actions may go."""
 
     @classmethod
     def of(
@@ -114,9 +120,10 @@ class RecourseProblem:
         values = _reference_values(encoding, source, numeric)
         bound = chosen.bind(numeric, values, weights)
         schema = _with_observed(schema, encoding, numeric, values)
+        outliers = _outliers(schema, chosen, bound, numeric, values, weights)
         spaced = np.unique(np.linspace(0, len(frame) - 1, EXAMPLES).round().astype(np.intp))
         examples = frame[list(encoding.names)].iloc[spaced].reset_index(drop=True)
-        return cls(decision, view, scm, schema, encoding, bound, margin, examples)
+        return cls(decision, view, scm, schema, encoding, bound, margin, examples, outliers)
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -337,6 +344,32 @@ def _with_observed(schema: Schema, encoding: Encoding, numeric: list[str], refer
         high = None if feature.declares_upper else float(values.max())
         features[name] = replace(feature, observed=None if low is None and high is None else (low, high))
     return replace(schema, features=features)
+
+
+def _outliers(
+    schema: Schema, cost: Cost, bound: BoundCost, numeric: list[str], reference: Floats, weights: Floats
+) -> tuple[str, ...]:
+    """The features of which an absurd value decides what a change costs, or an end that nobody declared."""
+    clean, ends = reference.copy(), {(limit.feature, limit.value) for limit in schema.assumed}
+    found, odd = [], np.zeros(len(numeric), dtype=bool)
+    for k, name in enumerate(numeric):
+        values = sentinels(reference[:, k]) if len(reference) >= FEWEST else []
+        is_odd = np.isin(reference[:, k], values)
+        odd[k] = len(values) > 0
+        if odd[k]:
+            rest = reference[~is_odd, k]
+            clean[is_odd, k] = np.median(rest)
+            beyond = max(max(values) - rest.max(), rest.min() - min(values))
+            if beyond >= ABSURD * np.ptp(rest) and any((name, value) in ends for value in values):
+                found.append(name)
+    if odd.any() and isinstance(bound, LinearCost):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", EquieffortWarning)
+            without = cost.bind(numeric, clean, weights)
+        if isinstance(without, LinearCost):
+            dearer = without.up >= ABSURD * bound.up
+            found += [name for name, much in zip(numeric, dearer, strict=True) if much]
+    return tuple(name for name in numeric if name in found)
 
 
 def _warn_numeric_codes(column: Column, schema: Schema, scm: StructuralCausalModel, frame: pd.DataFrame) -> None:

@@ -17,6 +17,7 @@ from equieffort._audit import Audit, audit, without_asked
 from equieffort.classifiers import known_features
 from equieffort.errors import DataError, EquieffortWarning, ParameterError, collecting, many, warn
 from equieffort.explain import assumed_text
+from equieffort.giveaways import FIRST
 from equieffort.graph import CausalGraph
 from equieffort.groups import Groups
 from equieffort.inputs import read_table, warn_similar_labels
@@ -117,6 +118,13 @@ def prepare(spec: Spec, *, progress: Progress = silent, unsafe_load_pickle: bool
                 spec = replace(spec, schema=replace(spec.schema, favourable=True))
             classifier = surrogate.classifier
             progress("training the surrogate", 1, 1, f"{surrogate.agreement:.1%} agreement")
+            if surrogate.agreement == 1:
+                warn(
+                    "SURROGATE_PERFECT",
+                    f"The surrogate repeats all {surrogate.n:,} decisions, also of people it was not trained on.",
+                    fix="Look for a feature that was written down after the decision. If a simple rule decides, all is "
+                    "well.",
+                )
         else:
             assert spec.model.file is not None
             classifier = load_model(
@@ -250,7 +258,8 @@ def run_prepared(prepared: Prepared, *, progress: Progress = silent, command: st
         found = prepared.surrogate.recorded(done.recourse, spec.schema.favourable)
         if found is not None:
             about["recorded"] = _about_record(done.recourse, found)
-    told = [reworded(warning) for warning in (*prepared.warnings, *done.warnings)]
+    every = sorted((*prepared.warnings, *done.warnings), key=lambda warning: warning.code not in FIRST)
+    told = [reworded(warning) for warning in every]
     table = replace(done.recourse, notes={row: in_yaml(note) for row, note in done.recourse.notes.items()})
     return replace(done, recourse=table, about=about, warnings=tuple({(w.code, w.what): w for w in told}.values()))
 

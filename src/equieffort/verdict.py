@@ -32,6 +32,7 @@ REASONS = {
     "NOTHING": "Nobody was decided unfavourably, so there is nothing to reverse.",
     "TOO_FEW": "A group has fewer unfavourably decided people than the criteria ask for.",
     "SURROGATE": "The stand-in model agrees with too few of the decisions it stands for.",
+    "OUTLIER": "One absurd value in the reference data decides how effort is measured.",
     "UNCERTIFIED": "Rows that are not solved to the end could overturn the result.",
 }
 """Code -> what it means."""
@@ -99,6 +100,8 @@ class Verdict:
     findings: tuple[Finding, ...]
     criteria: Criteria
     surrogate: Surrogate | None = None
+    outliers: tuple[str, ...] = ()
+    """Features of which one absurd value decides how effort is measured."""
 
     @property
     def codes(self) -> tuple[str, ...]:
@@ -123,6 +126,12 @@ class Verdict:
             return " ".join(_burden_words(finding) for finding in self.findings if finding.outcome == "unequal")
         if self.surrogate is not None and not self.surrogate.agrees:
             return "The stand-in repeats too few of the decisions to say anything about them."
+        if self.outliers:
+            named = " and ".join(map(repr, self.outliers))
+            return (
+                f"One absurd value of {named} in the reference data decides how effort is measured, so nothing is "
+                "concluded: correct it, or scale the cost by quantiles and say how far actions may go."
+            )
         if self.outcome == "equal":
             return "Effort is equal within the thresholds."
         return "The data do not decide whether effort is equal."
@@ -297,12 +306,14 @@ def decide(
     unsettled: Sequence[tuple[str, Any]] = (),
     provable: bool = True,
     further: str = "",
+    outliers: Sequence[str] = (),
 ) -> Verdict:
     """The verdict over comparisons: unequal if any protected group's is, equal if all are.
 
     Of a surrogate that repeats too few decisions nothing is concluded. `unsettled` names people, with their
     group, who are not solved to the end, for a verdict that they could overturn; `provable` says whether the solver
-    could ever settle them, `further` what to do about them if that is not a call in Python.
+    could ever settle them, `further` what to do about them if that is not a call in Python. Nothing is concluded from
+    effort that is measured by one absurd value: `outliers` names the features that have it.
     """
     counted = [c for c in compared if c.role != "other" or individual]
     if surrogate is not None:
@@ -322,7 +333,18 @@ def decide(
     if surrogate is not None and not surrogate.agrees:
         outcome = "inconclusive"
         findings = tuple(_of_the_stand_in(finding) for finding in findings)
-    return Verdict(outcome, findings, criteria, surrogate)
+    if outliers:
+        outcome = "inconclusive"
+        findings = tuple(
+            replace(
+                finding,
+                outcome="inconclusive",
+                codes=("OUTLIER", *finding.codes),
+                sentence=f"By that measure: {finding.sentence}",
+            )
+            for finding in findings
+        )
+    return Verdict(outcome, findings, criteria, surrogate, tuple(outliers))
 
 
 def _of_the_stand_in(finding: Finding) -> Finding:

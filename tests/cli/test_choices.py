@@ -96,7 +96,7 @@ def test_the_key_to_raise_is_in_the_verdict(folder, call):
 
 def test_limits_that_are_missing_are_asked_for_instead(folder, call):
     """Where nothing says how far an action may go, no number of boxes settles it."""
-    declare(folder, lower="")
+    declare(folder, lower="lower: -.inf, ")
     done = call("audit", "loans.yaml", "-o", "out")
     assert done.exit_code == 4, done.output
     assert "say under features how far actions may go (lower, upper, max_increase, max_decrease)" in done.stdout

@@ -147,17 +147,17 @@ def test_one_word_among_numbers_is_shown(made):
 def test_a_column_that_names_people_is_warned_of(made):
     spec = made(", id: who", "")
     spec.path.write_text(spec.text.replace("features:\n", "features:\n  who: {role: immutable}\n"), encoding="utf-8")
-    with pytest.warns(EquieffortWarning, match=r"features\.who is different .*: 60 values in 60 rows"):
+    with pytest.warns(EquieffortWarning, match=r"'who' is different .*: 60 values in 60 rows"):
         prepare(read_spec(spec.path))
 
 
 def test_so_is_a_column_that_counts_rows(made):
     spec = made("features:\n", "features:\n  line: {role: immutable}\n", table=people().assign(line=range(1001, 1061)))
-    with pytest.warns(EquieffortWarning, match=r"features\.line is different .*: 60 values in 60 rows"):
+    with pytest.warns(EquieffortWarning, match=r"'line' is different .*: 60 values in 60 rows"):
         prepare(spec)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", EquieffortWarning)
-        warnings.filterwarnings("error", message=r"features\.line")
+        warnings.filterwarnings("error", message=r"'line' is")
         prepare(
             made("features:\n", "features:\n  line: {role: immutable}\n", table=people().assign(line=range(0, 120, 2)))
         )

@@ -97,9 +97,15 @@ def text(made: Audit) -> str:
     """The verdict, the limits that were assumed, the groups and the subgroups for a terminal."""
     from equieffort.explain import assumed_text
     from equieffort.exports import text_table
+    from equieffort.giveaways import first_text
 
     schema = made.recourse.detail.schema
-    parts = [str(made.verdict), assumed_text(schema.assumed, schema.zero_one), text_table(made.by_group[SHOWN])]
+    parts = [
+        first_text(made.warnings),
+        str(made.verdict),
+        assumed_text(schema.assumed, schema.zero_one),
+        text_table(made.by_group[SHOWN]),
+    ]
     if record := made.about.get("recorded"):
         parts.append("Refused in the record and by the stand-in:\n" + _record(record["by_group"]))
     for name, rule in made.about.get("subgroups", {}).items():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -19,6 +19,15 @@ from equieffort.errors import EquieffortError, ParameterError, closest, listed, 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from equieffort.giveaways import Giveaway
+
+REMARKS = {
+    "copy": "tells the decision: was it written down after it?",
+    "person": "different in every row: a name or number of the person?",
+    "constant": "the same in every row",
+    "sentinel": "the extreme value is far from all others: a code for what is not known?",
+}
+"""What a column gives away, beside its line in the spec."""
 MOST_VALUES = 12
 """A list of values is written out up to so many."""
 DELIMITERS = ",;\t|"
@@ -55,6 +64,7 @@ def init(
     force: Annotated[bool, typer.Option("--force", help="Overwrite the spec.")] = False,
 ) -> None:
     """Look at DATA and write a commented spec. Nothing sensitive is guessed: FILL_IN marks what you must say."""
+    from equieffort.giveaways import giveaways
     from equieffort.inputs import read_table
     from equieffort.runs import FILL_IN, unfilled
     from equieffort.spec import DataSource
@@ -81,8 +91,15 @@ def init(
         with _options_words():
             read_table(replace(source, id=person))
     answers = _check_values(table, answers)
-    text = draft(table, os.path.relpath(data, target.parent), answers, target.name)
+    told = (answers.id, answers.outcome, answers.sensitive)
+    found = giveaways(
+        table, [name for name in table.columns if name not in told],
+        None if answers.outcome is None else table[answers.outcome],
+    )  # fmt: skip
+    text = draft(table, os.path.relpath(data, target.parent), answers, target.name, found)
     write(target, text)
+    for one in found:
+        typer.echo(f"Check first: {one.what} ({one.code})")
     typer.echo(f"Wrote {target}: {len(table):,} rows, {len(table.columns)} columns.")
     for column in table.columns:
         if slip := _slip(table[column]):
@@ -100,8 +117,9 @@ def schema() -> None:
     typer.echo(json.dumps(json_schema(), indent=2, ensure_ascii=False))
 
 
-def draft(table: pd.DataFrame, path: str, answers: Answers, name: str) -> str:
-    """The text of the spec."""
+def draft(table: pd.DataFrame, path: str, answers: Answers, name: str, found: Sequence[Giveaway] = ()) -> str:
+    """The text of the spec; a column that gives something away is left as a comment, a sentinel is only told."""
+    remarks = {one.feature: REMARKS[one.kind] for one in found}
     told = {answers.id, answers.outcome, answers.sensitive}
     columns = [str(column) for column in table.columns]
     lines = [
@@ -143,12 +161,12 @@ def draft(table: pd.DataFrame, path: str, answers: Answers, name: str) -> str:
         "features:",
     ]
     for column in (c for c in columns if c not in told):
-        if _names_people(table[column]):
-            lines.append(
-                f"  # {word(column)}: {{role: FILL_IN}}  # different in every row: a name or number of the person?"
-            )
+        remark = remarks.get(column, "")
+        if remark and remark != REMARKS["sentinel"]:
+            lines.append(f"  # {word(column)}: {{role: FILL_IN}}  # {remark}")
         else:
-            lines.append(f"  {word(column)}: {{role: FILL_IN}}  # {_about(table[column])}")
+            told_of = f"; {remark}" if remark else ""
+            lines.append(f"  {word(column)}: {{role: FILL_IN}}  # {_about(table[column])}{told_of}")
     lines += [
         "",
         "# What must hold after every action, such as changes of a category that nobody can make, as [from, to]:",
@@ -193,7 +211,7 @@ def _reading(answers: Answers) -> list[str]:
 def _id(table: pd.DataFrame, answers: Answers) -> list[str]:
     if answers.id is not None:
         return [f"  id: {word(answers.id)}"]
-    unique = [str(c) for c in table.columns if _names_people(table[c], least=1)]
+    unique = [str(c) for c in table.columns if _may_name_people(table[c])]
     return [f"  # id: {word(name)}  # different in every row: does it name the person?" for name in unique[:5]]
 
 
@@ -237,9 +255,9 @@ def _slip(column: pd.Series) -> str:
     return f"{n:,} of {filled:,} cells are numbers, not {', '.join(map(word, others[:3]))}: empty what is not known"
 
 
-def _names_people(column: pd.Series, least: int = 20) -> bool:
-    """Whether a column is different in every row, as names and numbers of people are and amounts seldom."""
-    return len(column) >= least and column.is_unique and column.dtype.kind != "f"
+def _may_name_people(column: pd.Series) -> bool:
+    """Whether a column is different in every row, so that it could name people."""
+    return column.is_unique and column.dtype.kind != "f"
 
 
 def _comma_columns(table: pd.DataFrame, mark: str) -> list[str]:

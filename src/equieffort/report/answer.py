@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from math import isnan
 
+from equieffort.errors import CODES
 from equieffort.explain import assumed_spans
 from equieffort.frames import number
+from equieffort.giveaways import FIRST
 from equieffort.metrics import Comparison
 from equieffort.report.blocks import Block, Outcome, Section, Text
 from equieffort.report.material import Material
@@ -36,12 +38,21 @@ BETWEEN = ("the ratio certainly lies in", "the gap certainly lies in")
 def verdict(material: Material) -> Section:
     """The answer in a sentence, with its numbers and what they mean."""
     audit = material.audit
-    blocks: list[Block] = [Text(words, "warning") for words in stand_in(material)]
+    blocks: list[Block] = [*check_first(material), *(Text(words, "warning") for words in stand_in(material))]
     blocks.append(Outcome(audit.verdict.outcome, material.told(audit.verdict.headline)))
     blocks += [Text(finding_words(material, finding), "lead") for finding in audit.verdict.findings]
     blocks += unsettled(material) + assumed(material)
     blocks += [Text(unit_of_effort(material)), Text(terms(material), "note"), measures(material)]
     return Section("verdict", "Verdict", blocks)
+
+
+def check_first(material: Material) -> list[Text]:
+    """What the features give away, before anything is read into the numbers."""
+    found = dict.fromkeys((w.code, w.what) for w in material.audit.warnings if w.code in FIRST)
+    # A sentence may tell of a single person.
+    hidden = material.guard.is_on
+    words = [(CODES[code],) if hidden else (*material.told(what), " ", CODES[code]) for code, what in found]
+    return [Text(("Check first: ", *one, f" ({code})"), "warning") for (code, _), one in zip(found, words, strict=True)]
 
 
 def stand_in(material: Material) -> list[Words]:

@@ -28,6 +28,8 @@ def model_card(audit: Audit, *, suppress_below: int | None = None) -> str:
     lines = [f"# {_escape(str(title))}: equality of effort" if title else "# Equality of effort", ""]
     if material.guard.is_on:
         lines += [f"Counts from 1 to {material.guard.k - 1} are kept back, and so is what would give them away.", ""]
+    for first in answer.check_first(material):
+        lines += [_md(first.words), ""]
     for words in answer.stand_in(material):
         lines += [_md(words), ""]
     lines += [f"**{audit.verdict.outcome.capitalize()}.** {_md(material.told(audit.verdict.headline))}", ""]

@@ -10,23 +10,23 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from equieffort.cells import MOSTLY, has_commas, number_like
+from equieffort.cells import has_commas, number_like
 from equieffort.errors import CausalModelError, EquieffortError, closest, label, listed, many, warn
 from equieffort.frames import infer_kind
+from equieffort.giveaways import warn_giveaways
 from equieffort.groups import Groups
 from equieffort.neighbours import Nearest, NearestK
 from equieffort.rules import parse_rule
 from equieffort.spec.nodes import Items, Node, Place, Scalar, SpecError, Table, read_nodes
 from equieffort.spec.parts import Spec
 
-NAMES_PEOPLE = 20
-"""From so many rows on, text that is different in almost every row is taken for a name of the person."""
-
 
 def check_table(spec: Spec, table: pd.DataFrame) -> None:
     """Refuse what the spec names and the table does not have; warn of features that look like slips."""
     check = _Check(spec, table)
     check.columns()
+    decided = None if spec.label is None else table[spec.label]
+    warn_giveaways(table, spec.schema, spec.model.features, decided)
     check.kinds()
     check.groups()
     check.outcome()
@@ -124,7 +124,7 @@ class _Check:
     # -- kinds of features --------------------------------------------------------------------------------------------
 
     def kinds(self) -> None:
-        """Numbers where limits are declared, and no names of people among the features."""
+        """Numbers where limits are declared."""
         for name in self.spec.schema.features:
             feature, column = self.spec.schema.feature(name), self.table[name]
             limits = [key for key in LIMITS if getattr(feature, key) not in (None, "both")]
@@ -132,8 +132,6 @@ class _Check:
             wants_number = feature.kind in ("continuous", "integer")
             if is_text and feature.kind is None and infer_kind(column) == "categorical":
                 self._looks_like_slip(name, column, refuse=bool(limits))
-            if not is_text and not limits and feature.kind is None and _counts_rows(column):
-                self._names_people(name, column)
             if wants_number and is_text:
                 self._not_numbers(name, column)
             if limits and not wants_number and (is_text or feature.kind == "categorical"):
@@ -158,8 +156,7 @@ class _Check:
         )
 
     def _looks_like_slip(self, name: str, column: pd.Series, *, refuse: bool) -> None:
-        """Text that is almost always a number, or different for almost everybody."""
-        filled = int(column.notna().sum())
+        """Text that is almost always a number."""
         if what := number_like(column):
             if refuse:
                 raise self.error(("features", name), "DATA_NOT_NUMERIC", f"{what}.", self._way_to_numbers(column))
@@ -168,16 +165,6 @@ class _Check:
                 f"features.{name} {what}. It is taken as a category.",
                 fix=f"{self._way_to_numbers(column)} If a category is meant, write kind: categorical.",
             )
-        elif filled >= NAMES_PEOPLE and column.nunique() >= MOSTLY * filled:
-            self._names_people(name, column)
-
-    def _names_people(self, name: str, column: pd.Series) -> None:
-        warn(
-            "DATA_NAMES_PEOPLE",
-            f"features.{name} is different for almost everybody: {column.nunique():,} values in "
-            f"{int(column.notna().sum()):,} rows. It looks like a name or number of the person.",
-            fix="Take it out of features; as data.id it names people in every answer.",
-        )
 
     def _limits_of_category(self, name: str, column: pd.Series, limits: list[str]) -> SpecError:
         held = column.dropna().unique()
@@ -264,12 +251,6 @@ class _Check:
 
 
 LIMITS = ("direction", "lower", "upper", "max_increase", "max_decrease", "plausible")
-
-
-def _counts_rows(column: pd.Series) -> bool:
-    """Whether a column holds whole numbers without a gap, each once, as numbered rows do."""
-    whole = pd.api.types.is_integer_dtype(column.dtype) and len(column) >= NAMES_PEOPLE and column.is_unique
-    return bool(whole and column.max() - column.min() + 1 == len(column))
 
 
 def _is_number(value: Any) -> bool:
