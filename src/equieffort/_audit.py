@@ -23,6 +23,7 @@ from equieffort.distances import BoundDistance, Distance, Manhattan
 from equieffort.errors import DataError, EquieffortWarning, ParameterError, RuleError, collecting, many, warn
 from equieffort.errors import label as written
 from equieffort.explain import Explanation, assumed_text, explain
+from equieffort.fidelity import Surrogate
 from equieffort.frames import Bools, Missing, aligned, join_sensitive, read_frame
 from equieffort.giveaways import FIRST, first_text, giveaways, warn_giveaways
 from equieffort.metrics import (
@@ -42,7 +43,7 @@ from equieffort.schema import Schema
 from equieffort.scm import StructuralCausalModel
 from equieffort.solvers import Auto, Choice, Solver
 from equieffort.table import RecourseTable
-from equieffort.verdict import Assessment, Surrogate, Verdict, decide
+from equieffort.verdict import Assessment, Verdict, decide
 
 if TYPE_CHECKING:
     from equieffort.plots import AuditPlots
@@ -229,7 +230,7 @@ class Audit:
         stats = group_stats(self.recourse, members)
         compared = comparisons(groups, stats, None if row is None else int(groups.codes[row]))
         stand_in = self.about.get("surrogate")
-        surrogate = Surrogate(**stand_in) if stand_in else None
+        surrogate = Surrogate.from_dict(stand_in) if stand_in else None
         left = unsettled(self.recourse, members)
         people = list(zip(left["group"], left.index, strict=True))
         verdict = decide(

@@ -29,6 +29,7 @@ from equieffort import __version__
 from equieffort._audit import Audit
 from equieffort.errors import ParameterError
 from equieffort.explain import recorded
+from equieffort.fidelity import Surrogate
 from equieffort.frames import number
 from equieffort.verdict import REASONS, Assessment, Finding, Verdict
 
@@ -54,6 +55,7 @@ def summary(audit: Audit) -> dict[str, Any]:
             "limits": [plain(asdict(limit)) for limit in people.detail.schema.assumed],
             "zero_one": list(people.detail.schema.zero_one),
         },
+        "surrogate": _surrogate(audit.verdict.surrogate),
         "people": len(people),
         "unfavourable": int(people.is_unfavourable.sum()),
         "criteria": audit.criteria.to_dict(),
@@ -183,6 +185,22 @@ def plain(value: Any) -> Any:
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     return value if value is None or isinstance(value, str | int) else str(value)
+
+
+def _surrogate(found: Surrogate | None) -> dict[str, Any] | None:
+    """Whether a surrogate suffices, and how it decides about people it was not trained on."""
+    if found is None:
+        return None
+    return plain(
+        {
+            "kind": found.kind,
+            "suffices": found.suffices,
+            "min_agreement": found.required,
+            "min_refusal_recall": found.min_refusal_recall,
+            "everybody": None if found.refusals is None else found.refusals.to_dict(),
+            "by_group": {label: counts.to_dict() for label, counts in found.refusals_by_group.items()},
+        }
+    )
 
 
 def _verdict(verdict: Verdict) -> dict[str, Any]:

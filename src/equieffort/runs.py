@@ -5,14 +5,14 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from equieffort import verdict
+from equieffort import fidelity
 from equieffort._audit import Audit, audit, without_asked
 from equieffort.classifiers import known_features
 from equieffort.errors import DataError, EquieffortWarning, ParameterError, collecting, many, warn
@@ -68,8 +68,8 @@ class Estimate:
     """How many sets of interventions are tried for each of them."""
     solver: str
     reason: str
-    stand_in: verdict.Surrogate | None = None
-    """The stand-in, if one was trained, and how often it agrees in the groups that are compared."""
+    stand_in: fidelity.Surrogate | None = None
+    """The surrogate, if one was trained: how often it agrees and which refusals it finds, by group compared."""
     equations: tuple[str, ...] = ()
     """The structural equations."""
     assumed: tuple[AssumedLimit, ...] = ()
@@ -90,7 +90,7 @@ class Estimate:
         lines += [told] if (told := assumed_text(self.assumed, self.zero_one)) else []
         lines += ["Structural equations:", *(f"  {equation}" for equation in self.equations)] if self.equations else []
         if self.stand_in is not None:
-            lines.append(str(self.stand_in))
+            lines += [str(self.stand_in), *fidelity.refusal_lines(self.stand_in)]
         return "\n".join(lines)
 
 
@@ -180,7 +180,7 @@ def estimate(prepared: Prepared) -> Estimate:
     stand_in = None
     if prepared.surrogate is not None:
         judged = [groups.labels[code] for code in (*groups.protected, groups.reference)]
-        stand_in = verdict.Surrogate(**_about_surrogate(prepared, prepared.surrogate)).among(judged)
+        stand_in = fidelity.Surrogate.from_dict(_about_surrogate(prepared, prepared.surrogate)).among(judged)
     return Estimate(
         len(people),
         dict(zip(groups.labels, counts, strict=True)),
@@ -272,11 +272,15 @@ def _further(table: RecourseTable) -> str:
 
 
 def _about_surrogate(prepared: Prepared, surrogate: Surrogate) -> dict[str, Any]:
+    found = surrogate.refusals(prepared.spec.schema.favourable)
     return {
         "kind": prepared.spec.model.train,
         "agreement": float(surrogate.agreement),
         "by_group": {str(label): float(share) for label, share in surrogate.by_group.items()},
         "required": prepared.spec.min_agreement,
+        "refusals": asdict(found.pop("")) if found else None,
+        "refusals_by_group": {label: asdict(counts) for label, counts in found.items()},
+        "min_refusal_recall": prepared.spec.min_refusal_recall,
     }
 
 

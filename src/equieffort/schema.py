@@ -112,6 +112,12 @@ class Feature:
             for end in self.plausible:
                 _check_number("an end of plausible", end)
             _check_range("The plausible minimum", self.plausible[0], "the plausible maximum", self.plausible[1])
+        if self.observed is not None:
+            if not isinstance(self.observed, tuple | list) or len(self.observed) != 2:
+                raise SchemaError("SCHEMA_LIMITS", f"observed is {self.observed!r}, not a pair.", fix="Leave it out.")
+            for end in self.observed:
+                _check_number("an end of observed", end)
+            _check_range("The least observed value", self.observed[0], "the largest", self.observed[1])
         if self.role != "actionable" and self.has_limits:
             raise SchemaError(
                 "SCHEMA_LIMITS",

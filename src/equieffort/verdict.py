@@ -6,7 +6,7 @@ to the end. Chance is not yet part of them, so a verdict says that it is a point
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import isnan
@@ -17,6 +17,7 @@ import pandas as pd
 
 from equieffort.criteria import Criteria
 from equieffort.errors import label
+from equieffort.fidelity import Surrogate
 from equieffort.frames import number
 from equieffort.metrics import Comparison, exact_discrepancy
 from equieffort.stats import EffortStats
@@ -31,7 +32,7 @@ REASONS = {
     "UNDEFINED": "The ratio of average efforts cannot be computed.",
     "NOTHING": "Nobody was decided unfavourably, so there is nothing to reverse.",
     "TOO_FEW": "A group has fewer unfavourably decided people than the criteria ask for.",
-    "SURROGATE": "The stand-in model agrees with too few of the decisions it stands for.",
+    "SURROGATE": "The surrogate model agrees with too few of the decisions, or finds too few of the refusals.",
     "OUTLIER": "One absurd value in the reference data decides how effort is measured.",
     "UNCERTIFIED": "Rows that are not solved to the end could overturn the result.",
 }
@@ -51,48 +52,6 @@ class Finding:
 
 
 @dataclass(frozen=True)
-class Surrogate:
-    """A model trained on the decisions to stand in for one that is not at hand, and how often it agrees."""
-
-    kind: str
-    agreement: float
-    """Share of held-out decisions it repeats."""
-    by_group: Mapping[str, float]
-    required: float
-
-    @property
-    def agrees(self) -> bool:
-        """Whether it repeats enough decisions, overall and in every group that is compared."""
-        return min((self.agreement, *self.by_group.values())) >= self.required
-
-    def among(self, groups: Iterable[str]) -> Surrogate:
-        """The same for some of the groups: a group that nobody judges must not decide."""
-        wanted = set(groups)
-        return replace(self, by_group={label: share for label, share in self.by_group.items() if label in wanted})
-
-    @property
-    def shortfall(self) -> str:
-        """Where it repeats too few decisions, as a sentence; empty if nowhere."""
-        short = [f"for {label!r} only {share:.1%}" for label, share in self.by_group.items() if share < self.required]
-        if self.agreement < self.required:
-            short.insert(0, f"only {self.agreement:.1%} overall")
-        if not short:
-            return ""
-        return (
-            f"It repeats {' and '.join(short)} of the decisions, less than the {self.required:.1%} asked for, so "
-            "nothing is concluded: give it more of what the decisions were made from, or judge the system's own model."
-        )
-
-    def __str__(self) -> str:
-        groups = ", ".join(f"{label!r} {share:.1%}" for label, share in self.by_group.items())
-        text = (
-            f"This audits a {self.kind} model trained on the decisions, not the system that made them; it repeats "
-            f"{self.agreement:.1%} of decisions it has not seen ({groups})."
-        )
-        return f"{text} {self.shortfall}".rstrip()
-
-
-@dataclass(frozen=True)
 class Verdict:
     """The outcome over all comparisons of protected groups; printing it gives the sentences."""
 
@@ -106,7 +65,7 @@ class Verdict:
     @property
     def codes(self) -> tuple[str, ...]:
         """All reasons, in order, without repetition."""
-        first = ("SURROGATE",) if self.surrogate is not None and not self.surrogate.agrees else ()
+        first = ("SURROGATE",) if self.surrogate is not None and not self.surrogate.suffices else ()
         return tuple(dict.fromkeys((*first, *(code for finding in self.findings for code in finding.codes))))
 
     @property
@@ -124,8 +83,8 @@ class Verdict:
         """The outcome as a sentence."""
         if self.outcome == "unequal":
             return " ".join(_burden_words(finding) for finding in self.findings if finding.outcome == "unequal")
-        if self.surrogate is not None and not self.surrogate.agrees:
-            return "The stand-in repeats too few of the decisions to say anything about them."
+        if self.surrogate is not None and not self.surrogate.suffices:
+            return "The surrogate model repeats too little of the decisions to say anything about them."
         if self.outliers:
             named = " and ".join(map(repr, self.outliers))
             return (
@@ -330,7 +289,7 @@ def decide(
         outcome = "unequal"
     elif outcomes and all(found == "equal" for found in outcomes):
         outcome = "equal"
-    if surrogate is not None and not surrogate.agrees:
+    if surrogate is not None and not surrogate.suffices:
         outcome = "inconclusive"
         findings = tuple(_of_the_stand_in(finding) for finding in findings)
     if outliers:

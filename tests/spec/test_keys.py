@@ -194,6 +194,7 @@ VALID: dict[str, list[tuple[Any, Any, Any]]] = {
     "criteria.certified": [(False, "criteria", ee.Criteria(certified=False))],
     "surrogate": [({}, "min_agreement", 0.9)],
     "surrogate.min_agreement": [(0.75, "min_agreement", 0.75)],
+    "surrogate.min_refusal_recall": [(0.25, "min_refusal_recall", 0.25)],
     # tests/spec/test_solver.py tries the limits of every kind.
     "solver": [("auto", "solver", ee.Auto(random_state=0)), ({"kind": "milp"}, "solver", ee.Milp())],
     "solver.kind": [("curved", "solver", ee.Curved())],

@@ -97,6 +97,7 @@ def text(made: Audit) -> str:
     """The verdict, the limits that were assumed, the groups and the subgroups for a terminal."""
     from equieffort.explain import assumed_text
     from equieffort.exports import text_table
+    from equieffort.fidelity import refusal_lines
     from equieffort.giveaways import first_text
 
     schema = made.recourse.detail.schema
@@ -106,6 +107,8 @@ def text(made: Audit) -> str:
         assumed_text(schema.assumed, schema.zero_one),
         text_table(made.by_group[SHOWN]),
     ]
+    if (surrogate := made.verdict.surrogate) is not None:
+        parts.append("\n".join(refusal_lines(surrogate)))
     if record := made.about.get("recorded"):
         parts.append("Refused in the record and by the stand-in:\n" + _record(record["by_group"]))
     for name, rule in made.about.get("subgroups", {}).items():

@@ -16,6 +16,7 @@ import pandas as pd
 from equieffort.criteria import Criteria
 from equieffort.distances import Distance, Euclidean, Manhattan
 from equieffort.errors import AuditFileError, EquieffortError, EquieffortWarning, label, sentence
+from equieffort.fidelity import Surrogate
 from equieffort.files.archive import PLAIN, Archive, array_bytes, write_archive
 from equieffort.files.checks import Contents, check_contents, check_groups
 from equieffort.files.shapes import check_fields
@@ -27,7 +28,6 @@ from equieffort.scales import MAD, Own, Range, Scale, Std
 from equieffort.schema import Feature, Schema, check_kinds
 from equieffort.solvers import Status
 from equieffort.table import RecourseTable, Saved
-from equieffort.verdict import Surrogate
 
 if TYPE_CHECKING:
     from equieffort._audit import Audit
@@ -268,7 +268,7 @@ def _rebuild(manifest: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> A
     data = _data(manifest, arrays, encoding)
     check_groups(contents, data)
     if "surrogate" in manifest["about"]:
-        Surrogate(**manifest["about"]["surrogate"])
+        Surrogate.from_dict(manifest["about"]["surrogate"])
     reasons = {int(row): text for row, text in manifest["reasons"].items()}
     saved = Saved(schema, encoding, data, arrays, reasons)
     groups = manifest["groups"]

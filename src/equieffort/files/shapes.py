@@ -101,7 +101,11 @@ def is_price(value: Any) -> bool:
     return a_list(lambda price: is_finite(price) and price >= 0, 2, 2)(value) and any(value)
 
 
-SURROGATE = {"kind": is_text, "agreement": is_share, "by_group": a_map(is_share), "required": is_share}
+REFUSALS = record(dict.fromkeys(("n", "recorded", "by_surrogate", "by_both"), is_whole))
+SURROGATE = record(
+    {"kind": is_text, "agreement": is_share, "by_group": a_map(is_share), "required": is_share},
+    {"refusals": may(REFUSALS), "refusals_by_group": a_map(REFUSALS), "min_refusal_recall": is_share},
+)
 ABOUT: dict[str, Shape] = {
     "version": is_text,
     "versions": a_map(is_text),
@@ -114,6 +118,7 @@ ABOUT: dict[str, Shape] = {
     "learned_by": a_map(is_text),
     "fit": a_list(record({"node": is_text}, {"r2": may(is_real)})),
     "cost": record({}, {"kind": is_text, "own": is_flag, "prices": a_map(is_price)}),
+    "outliers": a_list(is_text),
     "margin": is_finite,
     "subgroups": a_map(is_text),
     "title": is_text,
@@ -124,7 +129,7 @@ ABOUT: dict[str, Shape] = {
     "seed": may(is_whole),
     "command": is_text,
     "further": is_text,
-    "surrogate": record(SURROGATE),
+    "surrogate": SURROGATE,
     "recorded": record(
         {"differs": a_list(is_whole), "unknown": a_list(is_whole), "by_group": a_map(a_map(is_whole))},
     ),

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from equieffort.errors import DataError, ModelError, ParameterError, closest, label, listed, many, warn
+from equieffort.fidelity import Refusals
 from equieffort.frames import read_frame, require_columns
 from equieffort.table import RecourseTable
 
@@ -33,6 +34,21 @@ class Surrogate:
     folds: int = FOLDS
     decisions: pd.Series | None = None
     """What was decided, by the people's labels."""
+    held_out: np.ndarray[Any, Any] | None = None
+    """What the model fitted without them decides, in the same order."""
+    groups: np.ndarray[Any, Any] | None = None
+
+    def refusals(self, favourable: Any) -> dict[str, Refusals]:
+        """By group, and over everybody under the empty name: who is refused by the record, the model, and both."""
+        if self.decisions is None or self.held_out is None or self.groups is None:
+            return {}
+        recorded, model = self.decisions.to_numpy() != favourable, self.held_out != favourable
+        found = {}
+        for name in ("", *np.unique(self.groups).tolist()):
+            mine = self.groups == name if name else np.ones(len(recorded), dtype=bool)
+            parts = (mine, mine & recorded, mine & model, mine & recorded & model)
+            found[str(name)] = Refusals(*(int(part.sum()) for part in parts))
+        return found
 
     def recorded(self, table: RecourseTable, favourable: Any) -> dict[str, list[int]] | None:
         """Positions in the table for whom the record differs from the model, and of whom it has no decision.
@@ -90,23 +106,24 @@ def train_surrogate(
     names = _values(groups, frame, "groups").astype(str)
     folds = min(FOLDS, int(np.unique(labels, return_counts=True)[1].min()))
     model = _pipeline(kind, frame, random_state)
-    fitted, alike = _cross_validated(model, frame, labels, folds, random_state)
+    fitted, held_out = _cross_validated(model, frame, labels, folds, random_state)
+    alike = held_out == labels
     by_group = {str(name): float(alike[names == name].mean()) for name in np.unique(names)}
     decisions = pd.Series(labels, index=frame.index)
-    return Surrogate(fitted, float(alike.mean()), by_group, len(frame), kind, folds, decisions)
+    return Surrogate(fitted, float(alike.mean()), by_group, len(frame), kind, folds, decisions, held_out, names)
 
 
 def _cross_validated(
     model: Any, frame: pd.DataFrame, labels: np.ndarray[Any, Any], folds: int, random_state: int
-) -> tuple[Any, np.ndarray[Any, np.dtype[np.bool_]]]:
-    """The model fitted on everybody, and for whom it decided alike when fitted without them."""
+) -> tuple[Any, np.ndarray[Any, Any]]:
+    """The model fitted on everybody, and what it decides about each person when fitted without them."""
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.model_selection import StratifiedKFold, cross_val_predict
 
     with warnings.catch_warnings(record=True) as issued:
         warnings.simplefilter("always")
         parts = StratifiedKFold(folds, shuffle=True, random_state=random_state)
-        alike = np.asarray(cross_val_predict(model, frame, labels, cv=parts) == labels, dtype=bool)
+        held_out = np.asarray(cross_val_predict(model, frame, labels, cv=parts))
         model.fit(frame, labels)
     for item in issued:
         if not issubclass(item.category, ConvergenceWarning):
@@ -118,7 +135,7 @@ def _cross_validated(
             fix="Look at its agreement, and at columns with extreme values; or train another kind.",
             stacklevel=4,
         )
-    return model, alike
+    return model, held_out
 
 
 def _features(X: Any, features: Sequence[str]) -> pd.DataFrame:

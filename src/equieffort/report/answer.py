@@ -6,6 +6,7 @@ from math import isnan
 
 from equieffort.errors import CODES
 from equieffort.explain import assumed_spans
+from equieffort.fidelity import Refusals, Surrogate
 from equieffort.frames import number
 from equieffort.giveaways import FIRST
 from equieffort.metrics import Comparison
@@ -29,7 +30,7 @@ from equieffort.report.words import (
     times,
 )
 from equieffort.solvers import Status
-from equieffort.verdict import REASONS, Finding, Surrogate
+from equieffort.verdict import REASONS, Finding
 
 HEAD = ("group", "against", "ratio of efforts", "gap in possible recourse")
 BETWEEN = ("the ratio certainly lies in", "the gap certainly lies in")
@@ -43,6 +44,7 @@ def verdict(material: Material) -> Section:
     blocks += [Text(finding_words(material, finding), "lead") for finding in audit.verdict.findings]
     blocks += unsettled(material) + assumed(material)
     blocks += [Text(unit_of_effort(material)), Text(terms(material), "note"), measures(material)]
+    blocks += fidelity(material)
     return Section("verdict", "Verdict", blocks)
 
 
@@ -63,7 +65,7 @@ def stand_in(material: Material) -> list[Words]:
     words: Words = material.told(str(found))
     if material.guard.is_on:
         words = _stand_in_kept_back(material, found)
-    about = chance(material)
+    about = chance(material) if found.refusals is None or material.guard.is_on else ""
     return [(*words, *((" ", about) if about else ()), " Everything below is about this stand-in.")]
 
 
@@ -83,17 +85,54 @@ def _stand_in_kept_back(material: Material, found: Surrogate) -> Words:
         "has not seen{}.",
         found.kind, share(found.agreement), groups,
     )  # fmt: skip
-    if found.agrees:
+    if found.suffices:
         return words
-    short = [label for label, value in found.by_group.items() if value < found.required]
-    where: Words = (" overall",) if found.agreement < found.required else ()
-    if short:
-        where += (" and" if where else "", " for ", *name_list([repr(label) for label in short]))
-    return (
-        *words,
-        *say(" It repeats fewer of the decisions than the {} asked for{}, so nothing is concluded.",
-             share(found.required), where),
+    agreement = {"": found.agreement, **found.by_group}
+    for what, least, shares in (
+        ("repeats fewer of the decisions", found.required, agreement),
+        ("finds fewer of the refusals", found.min_refusal_recall, found.recalls),
+    ):
+        short = [label for label, value in shares.items() if value < least]
+        if short:
+            named = name_list([repr(label) for label in short if label])
+            where: Words = (" overall",) if "" in short else ()
+            where += (" and" if where else "", " for ", *named) if named else ()
+            words += say(" It {} than the {} asked for{}, so nothing is concluded.", what, share(least), where)
+    return words
+
+
+def fidelity(material: Material) -> list[Table]:
+    """How the surrogate decides about people it was not trained on, against the record and a constant answer."""
+    found = material.audit.verdict.surrogate
+    if found is None or found.refusals is None:
+        return []
+    guard, rows = material.guard, []
+    everybody: Cell = "everybody"
+    counted = ((everybody, found.refusals), *((Name(n), c) for n, c in found.refusals_by_group.items()))
+    # What one group keeps back could be worked out from the others and the whole.
+    told = not any(guard.hides(*_four(counts)) for _, counts in counted)
+    for who, counts in counted:
+        best = counts.constant
+        which = "refuse everybody" if best.by_surrogate else "approve everybody"
+        rows.append(
+            [
+                who, guard.count(counts.n, seen=told), kept(share(counts.agreement), told),
+                kept(f"{share(best.agreement)} ({which})", told),
+                guard.count(counts.recorded, seen=told), kept(share(counts.recall), told),
+                guard.count(counts.by_surrogate, seen=told), kept(share(counts.precision), told),
+            ]
+        )  # fmt: skip
+    head = (
+        "group", "people", "agreement", "agreement of the best constant answer", "recorded refusals",
+        "found by the surrogate (recall)", "refusals by the surrogate", "recorded among these (precision)",
     )  # fmt: skip
+    return [Table("The surrogate model on people it was not trained on", head, rows)]
+
+
+def _four(counts: Refusals) -> tuple[int, int, int, int]:
+    """How many are refused by both, by the record only, by the surrogate only, and by neither."""
+    only = counts.recorded - counts.by_both, counts.by_surrogate - counts.by_both
+    return counts.by_both, *only, counts.n - counts.by_both - sum(only)
 
 
 def chance(material: Material) -> str:

@@ -48,6 +48,8 @@ def model_card(audit: Audit, *, suppress_below: int | None = None) -> str:
     ]
     lines += _table(_behind(sections.people(material).blocks))
     lines += _table(answer.measures(material))
+    for table in answer.fidelity(material):
+        lines += _table(table)
     lines += ["## What it rests on", ""]
     for part in background.assumptions(material).blocks:
         if isinstance(part, Table):

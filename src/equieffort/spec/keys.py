@@ -207,10 +207,16 @@ SURROGATE = Section(
     {
         "min_agreement": Key(
             SHARE,
-            "A stand-in that repeats fewer of the held-out decisions, over everybody or in one of the groups that are "
+            "A surrogate that repeats fewer of the held-out decisions, over everybody or in one of the groups that are "
             "compared, gives an inconclusive audit.",
             0.9,
-        )
+        ),
+        "min_refusal_recall": Key(
+            Number(low=0, high=1),
+            "So does one that finds fewer of the held-out refusals: an audit is about these, and where few are refused "
+            "approving everybody agrees too.",
+            0.5,
+        ),
     }
 )
 REPORT = Section(
@@ -263,7 +269,7 @@ SPEC = Section(
             'Groups to look at on their own: a name and a rule, such as "age < 25" or "`years at job` >= 2".',
         ),
         "criteria": Key(CRITERIA, "What counts as equal."),
-        "surrogate": Key(SURROGATE, "What a stand-in must reach."),
+        "surrogate": Key(SURROGATE, "What a surrogate must reach."),
         "solver": Key(SOLVER, "Who looks for the cheapest actions, and how long.", "auto"),
         "report": Key(REPORT, "What a report shows."),
         "random_state": Key(

@@ -65,6 +65,7 @@ class Spec:
     solver: Solver | Auto = field(default_factory=Auto)
     random_state: int = 0
     min_agreement: float = 0.9
+    min_refusal_recall: float = 0.5
     title: str = ""
     suppress_below: int = 0
     path: Path | None = None

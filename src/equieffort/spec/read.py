@@ -100,6 +100,7 @@ def _build(given: Given, text: str, path: Path | None) -> Spec:
         subgroups=_subgroups(given),
         random_state=given["random_state"],
         min_agreement=given["surrogate"]["min_agreement"],
+        min_refusal_recall=given["surrogate"]["min_refusal_recall"],
         title=given["title"],
         suppress_below=given["report"]["suppress_below"],
         path=path,
