@@ -146,7 +146,7 @@ def renamed(**names: str) -> pd.DataFrame:
 
 
 def numbers(n: int) -> pd.DataFrame:
-    return pd.DataFrame({"sex": np.linspace(18.1, 70.3, n), "income": np.arange(float(n)), "debt": np.ones(n)})
+    return pd.DataFrame({"sex": np.linspace(18.1, 70.3, n), "income": np.arange(float(n)), "debt": np.arange(n) % 3.0})
 
 
 def given(edge: tuple[str, str], **options: Any) -> Any:
@@ -712,9 +712,11 @@ def test_case_28_an_outlier_dominates_a_range() -> None:
 
 
 def test_case_28_the_advice_silences_the_warning() -> None:
-    robust = audit(outlier(120), cost=ee.WeightedL1(ee.Range(quantiles=(0.01, 0.99))))
+    with pytest.warns(EquieffortWarning, match="'income' is 1,000 for 1 person"):
+        robust = audit(outlier(120), cost=ee.WeightedL1(ee.Range(quantiles=(0.01, 0.99))))
     assert robust.recourse.cost[0] > 0.5
-    assert codes_of(robust) == []
+    # The value itself is still told.
+    assert codes_of(robust) == ["DATA_SENTINEL"]
 
 
 @pytest.mark.parametrize("n", [20, 50])
@@ -1256,6 +1258,73 @@ def test_features_of_a_distance_may_be_a_list() -> None:
 
 def test_more_groups_than_can_be_counted() -> None:
     n = 40_000
-    X = pd.DataFrame({"sex": [f"p{i}" for i in range(n)], "income": np.arange(n) % 20.0, "debt": 0.0})
+    X = pd.DataFrame({"sex": [f"p{i}" for i in range(n)], "income": np.arange(n) % 20.0, "debt": np.arange(n) % 7.0})
     with pytest.raises(SchemaError):
         audit(X, schema=schema(protected="p1", reference="p0"))
+
+
+# -- first audits that are wrong unnoticed; more of each in test_domains, test_giveaways and test_fidelity -------------
+
+FLAGS = {"int": [0, 1] * 4, "float": [0.0, 1.0] * 4, "blank": [1, 0, NAN, 1, 0, 1, 0, 1]}
+
+
+@pytest.mark.parametrize("debt", FLAGS.values(), ids=FLAGS)
+def test_case_68_numbers_0_and_1_are_binary(debt: list[float]) -> None:
+    features = schema(features={"income": "immutable", "debt": "actionable"})
+    X = people(debt=debt)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", EquieffortWarning)
+        result = audit(
+            X, rule(income=1, debt=-1), schema=features, scm=SCM([], nodes=["income"]).fit(X), missing="drop"
+        )
+    done = result.recourse.frame()["do_debt"].dropna()
+    assert set(done) <= {0, 1}
+    assert result.recourse.detail.encoding["debt"].kind == "binary"
+
+
+def test_case_69_a_number_without_limits_stays_within_what_was_observed() -> None:
+    with pytest.warns(EquieffortWarning, match="All 8 people"):
+        result = audit(people(), rule(100, income=1, debt=0.001), schema=schema(features={"income": "actionable"}))
+    assert result.recourse.frame()["status"].eq("infeasible").all()
+    assert [(a.key, a.value) for a in result.recourse.detail.schema.assumed] == [
+        ("lower", min(INCOME)),
+        ("upper", max(INCOME)),
+    ]
+    assert "Assumed limits" in str(result)
+
+
+def test_case_70_what_features_give_away_comes_first() -> None:
+    X = pd.DataFrame({"sex": ["f", "m"] * 20, "income": np.arange(40) % 13.0, "debt": np.arange(40) % 3.0})
+    model = rule(income=1, debt=0.001)
+    faults = {
+        "DATA_NAMES_PEOPLE": {"who": [f"person {k}" for k in range(40)]},
+        "DATA_CONSTANT": {"year": 2024},
+        "DATA_SENTINEL": {"years": [999999, *(np.arange(39) % 9)]},
+        "DATA_COPIES_OUTCOME": {"granted": np.where(np.arange(40) % 13 >= 10, "y", "n")},
+    }
+    for code, column in faults.items():
+        frame = X.assign(**column)
+        told = {"income": UNLIMITED, **dict.fromkeys(column, "immutable")}
+        wide = Wide(model, [*column, "income", "debt"])
+        result = warned(code, lambda f=frame, t=told, m=wide: audit(f, m, schema=schema(features=t)), repr(*column))
+        assert result.warnings[0].code == code
+        assert str(result).startswith("Check first:")
+
+
+def test_case_72_no_verdict_rests_on_one_absurd_value() -> None:
+    result = warned("COST_OUTLIER", lambda: audit(outlier(120)))
+    assert (result.verdict.outcome, result.verdict.codes[0]) == ("inconclusive", "OUTLIER")
+
+
+class Wide:
+    """A model that is given further columns and does not look at them."""
+
+    def __init__(self, inner: Any, names: list[str]) -> None:
+        self.inner, self.feature_names_in_, self.classes_ = (
+            inner,
+            np.array(names, dtype=object),
+            np.array([False, True]),
+        )
+
+    def predict(self, X: pd.DataFrame) -> Any:
+        return self.inner.predict(X)

@@ -114,6 +114,9 @@ class RecourseProblem:
         numeric = [name for name in schema.actionable if not encoding[name].is_category]
         source = _reference(scm, frame, numeric) if given is None else given
         require_columns(source, numeric, why="The reference data")
+        if given is None and missing != "error":
+            # Who leaves the audit for a missing value leaves the scales too.
+            source = source[source[numeric].notna().all(axis=1)]
         screen(source, numeric, "error")
         weights = np.array([schema.feature(name).weights for name in numeric]).reshape(-1, 2)
         chosen = cost if cost is not None else WeightedL1()

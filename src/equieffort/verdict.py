@@ -293,13 +293,13 @@ def decide(
         outcome = "inconclusive"
         findings = tuple(_of_the_stand_in(finding) for finding in findings)
     if outliers:
-        outcome = "inconclusive"
+        outcome, named = "inconclusive", " and ".join(map(repr, outliers))
         findings = tuple(
             replace(
                 finding,
                 outcome="inconclusive",
                 codes=("OUTLIER", *finding.codes),
-                sentence=f"By that measure: {finding.sentence}",
+                sentence=f"Effort is measured by one absurd value of {named}. {finding.sentence}",
             )
             for finding in findings
         )
