@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import asdict
 
 import numpy as np
 import pandas as pd
@@ -69,8 +70,10 @@ def test_a_spec_gives_what_audit_gives_by_hand(spec):
     expected = ee.audit(surrogate.classifier, people, schema=schema, scm=scm)
     pd.testing.assert_frame_equal(made.recourse.frame(), expected.recourse.frame())
     about = made.about
+    refusals = {group: asdict(counts) for group, counts in surrogate.refusals("granted").items()}
     assert about["surrogate"] == {
         "kind": "ridge", "agreement": surrogate.agreement, "by_group": surrogate.by_group, "required": 0.8,
+        "refusals": refusals.pop(""), "refusals_by_group": refusals, "min_refusal_recall": 0.5,
     }  # fmt: skip
     assert (about["title"], about["command"], about["subgroups"]) == ("A town", "by hand", {"rich": "income > 4"})
     assert about["spec"] == SPEC
