@@ -5,8 +5,16 @@ AUDIT = $(VENV)/.audit
 STAMP = $(VENV)/.ready
 INSTALL = $(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt
 PYTEST = $(BIN)/python -m pytest
+LOWEST = .venv-lowest
+# The tests that matter most where a library is old: solvers and replay, audits, tables, files, models from files.
+MATTER = tests/test_audit.py tests/test_files.py tests/test_frames.py tests/test_graph.py tests/plots \
+	tests/solvers/test_exactness.py tests/solvers/test_programs.py tests/solvers/test_auto.py tests/solvers/test_quiet.py \
+	tests/models/test_loaders.py tests/models/test_boosters.py tests/models/test_onnx_file.py
+# What libraries say of each other's age.
+FORGIVEN = -W ignore::DeprecationWarning -W ignore::PendingDeprecationWarning -W ignore::FutureWarning \
+	-W "ignore:X does not have valid feature names:UserWarning"
 
-.PHONY: audit test check bench paper verify oracle format clean
+.PHONY: audit test check lowest bench paper verify oracle format clean
 
 audit: $(AUDIT)
 	$(BIN)/equieffort demo german --out out/german
@@ -19,6 +27,19 @@ check: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+# The wheel, away from the repository, with the lowest version of everything that is declared: by itself, then the tests
+# that matter.
+lowest:
+	rm -rf $(LOWEST)
+	$(PYTHON) -m venv $(LOWEST)
+	$(PYTHON) tools/lowest.py > $(LOWEST)/constraints.txt
+	$(LOWEST)/bin/python -m pip wheel -q --disable-pip-version-check --no-deps -w $(LOWEST)/dist .
+	$(LOWEST)/bin/python -m pip install -q --disable-pip-version-check -c $(LOWEST)/constraints.txt $(LOWEST)/dist/*.whl
+	cd $(LOWEST) && bin/python -I ../tools/try_installed.py
+	$(LOWEST)/bin/python -m pip install -q --disable-pip-version-check -c $(LOWEST)/constraints.txt \
+		"$$(echo $(LOWEST)/dist/*.whl)[test]"
+	$(LOWEST)/bin/python -m pytest -n 2 --dist loadgroup -q -m "not verify" $(FORGIVEN) $(MATTER)
 
 paper: $(STAMP)
 	$(BIN)/equieffort paper --out out/paper
@@ -45,7 +66,7 @@ format: $(STAMP)
 	$(BIN)/ruff check --fix .
 
 clean:
-	rm -rf $(VENV) .venv-oracle out
+	rm -rf $(VENV) .venv-oracle $(LOWEST) out
 
 # An audit needs the package alone.
 $(AUDIT): pyproject.toml constraints.txt

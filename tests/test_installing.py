@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import runpy
 import subprocess
 import sys
 import tomllib
@@ -78,3 +79,43 @@ def test_the_package_is_a_command_as_well():
     assert done.returncode == 2
     assert "audti" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+LOWEST = runpy.run_path(str(ROOT / "tools" / "lowest.py"))
+
+
+def test_the_lowest_versions_are_those_declared():
+    """Row 80: `make lowest` installs exactly these."""
+    floors = LOWEST["floors"]((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    declared = {re.split(">=", requirement)[0] for requirement in PROJECT["dependencies"]}
+    assert declared | packages("all") | packages("xgboost-cpu") == set(floors)
+    pins = (ROOT / "constraints.txt").read_text(encoding="utf-8")
+    lines = LOWEST["constraints"]((ROOT / "pyproject.toml").read_text(encoding="utf-8"), pins).split()
+    names = [line.split("==")[0].lower() for line in lines]
+    assert len(set(names)) == len(names), "a library with two versions cannot be installed"
+    assert {f"{name}=={version}" for name, version in floors.items()} <= set(lines)
+
+
+@pytest.mark.parametrize(
+    ("declared", "why"),
+    [('["a"]', "'a' in pyproject.toml has no floor"), ('["a>=1", "A>=2"]', "a has two floors")],
+)
+def test_a_library_without_one_floor_is_refused(declared, why):
+    with pytest.raises(SystemExit, match=why):
+        LOWEST["floors"](f"[project]\ndependencies = {declared}\n[project.optional-dependencies]\n")
+
+
+def test_no_floor_is_above_what_is_tested():
+    from packaging.version import Version
+
+    floors = LOWEST["floors"]((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    for pin in (ROOT / "constraints.txt").read_text(encoding="utf-8").split():
+        name, version = pin.split("==")
+        assert Version(version) >= Version(floors.get(LOWEST["plain"](name), "0")), pin
+
+
+def test_make_lowest_runs_tests_that_exist():
+    done = subprocess.run(["make", "-n", "lowest"], cwd=ROOT, capture_output=True, text=True, check=True, timeout=60)
+    files = re.findall(r"tests/\S+", done.stdout)
+    assert len(files) > 5
+    assert [file for file in files if not (ROOT / file).exists()] == []

@@ -349,7 +349,9 @@ def test_a_curve_without_end_beside_a_column_that_two_actions_move():
     equations = {"m": Linear({"x1": 1.0, "x2": -1.0})}
     rule = LinearScore({"x1": 1.0, "x2": 1.0}, threshold=6.0)
     row = told(people, [("x1", "m"), ("x2", "m")], equations, features, rule, cost=Percentile())
-    assert (row.status, row.do_x1, row.do_x2) == ("optimal", 3.0, 3.0)
+    # Older releases of HiGHS leave the last digits, and the step over the boundary adds them.
+    assert row.status == "optimal"
+    assert [row.do_x1, row.do_x2] == pytest.approx([3.0, 3.0], rel=1e-11)
     assert row.cost == pytest.approx(0.5 + 0.5)
 
 
