@@ -413,7 +413,7 @@ def compare(case: Case, solver: Any, label: str) -> Tally:
             fault = f"infeasible, but {best:.6g} works" if best < INF else ""
         elif status == ee.Status.OPTIMAL:
             tally.optimal += 1
-            if cost > best + solver.gap + NEAR:
+            if cost > best / (1 - solver.gap) + NEAR:
                 fault = f"optimal at {cost:.6g}, but {best:.6g} works"
             elif case.values and cost < best - NEAR:
                 fault = f"{cost:.6g} is less than anything that works, {best:.6g}"

@@ -266,6 +266,11 @@ def _least(
     return best if best < cap else INF
 
 
+def _nearer(ends: tuple[float, float], own: float) -> tuple[float, float]:
+    """A range that whoever is beyond it may stay beyond, or come nearer to."""
+    return min(ends[0], own), max(ends[1], own)
+
+
 def asked_of(
     made: NetCase, person: dict[str, Any]
 ) -> list[list[tuple[dict[str, float], float, float] | tuple[Any, Any]]]:
@@ -281,12 +286,16 @@ def asked_of(
             a, given, b, then = parts
             if given[0] <= person[a] <= given[1] or then[0] <= person[b] <= then[1]:
                 found.append([({a: 1.0}, *given), ({b: 1.0}, *then)])
+            else:
+                # Kept, or missed by no more than now on either side: (A or B) or (A' and B').
+                found.append([({a: 1.0}, *_nearer(given, person[a])), ({b: 1.0}, *then)])
+                found.append([({a: 1.0}, *given), ({b: 1.0}, *_nearer(then, person[b]))])
         elif kind == "level":
-            # "If one or the other" is two rules: who breaks one of them already must keep the other.
             name, some, a, then = parts
             for level in some:
-                if person[name] != level or then[0] <= person[a] <= then[1]:
-                    found.append([(name, [x for x in made.case.levels[name] if x != level]), ({a: 1.0}, *then)])
+                keeps = person[name] != level or then[0] <= person[a] <= then[1]
+                others = [x for x in made.case.levels[name] if x != level]
+                found.append([(name, others), ({a: 1.0}, *(then if keeps else _nearer(then, person[a])))])
         elif kind == "monotone":
             cause, effect, rate = parts
             gap = person[effect] - rate * person[cause]
@@ -505,7 +514,8 @@ def judge(told: pd.Series, truth: float, gap: float) -> str:
         return said
     if told.status == "feasible":
         return ""
-    return "" if told.cost - told.bound <= gap + near and told.cost <= truth + gap + near else said
+    share = gap * told.cost + near
+    return "" if told.cost - told.bound <= share and told.cost <= truth + share else said
 
 
 def compare(made: NetCase, solver: Any, label: str, most: int = 4) -> Tally:

@@ -35,7 +35,7 @@ from equieffort.solvers import Solver
 
 INF = math.inf
 NEAR = 2e-6
-"""How far costs may differ: the gap that is certified, and the step over a boundary."""
+"""How far costs may differ, as a share: the gap that is certified, and the step over a boundary."""
 ABOVE = 1e-7
 """How far above a threshold there must be room for a program to tell that it can be passed."""
 GIVE = 3 * ABOVE
@@ -272,6 +272,10 @@ def clauses(case: Case, person: dict[str, Any]) -> list[list[tuple[dict[str, flo
             a, most, b, then = parts
             if person[a] <= most or person[b] <= then:
                 found.append([({a: 1.0}, -INF, most), ({b: 1.0}, -INF, then)])
+            else:
+                # Kept, or missed by no more than now on either side: (A or B) or (A' and B').
+                found.append([({a: 1.0}, -INF, person[a]), ({b: 1.0}, -INF, then)])
+                found.append([({a: 1.0}, -INF, most), ({b: 1.0}, -INF, person[b])])
         elif kind == "monotone":
             cause, effect, rate = parts
             gap = person[effect] - rate * person[cause]
@@ -561,9 +565,10 @@ def judge(told: pd.Series, truth: float) -> str:
         return "" if truth == INF else said
     if truth == INF:
         return "" if told.status == "unknown" else said
-    if told.bound > truth + NEAR or (told.status != "unknown" and told.cost < truth - NEAR):
+    near = NEAR * max(1.0, truth)
+    if told.bound > truth + near or (told.status != "unknown" and told.cost < truth - near):
         return said
-    if told.status == "optimal" and (told.cost > truth + NEAR or told.bound < truth - NEAR):
+    if told.status == "optimal" and (told.cost > truth + near or told.bound < truth - near):
         return said
     return ""
 

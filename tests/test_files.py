@@ -534,7 +534,7 @@ def test_another_format(saved, tmp_path):
 
 EAGER = [
     "audit.json", "status.npy", "cost.npy", "bound.npy", "chosen.npy", "delta.npy", "level.npy", "codes.npy",
-    "facts.npy", "rest0.npy", "index.npy",
+    "vanishing.npy", "facts.npy", "rest0.npy", "index.npy",
 ]  # fmt: skip
 LAZY = ["moved.npy", "outside.npy", "values.npy", "costs.npy"]
 

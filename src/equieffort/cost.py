@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -33,9 +33,34 @@ class BoundCost(ABC):
         """The cost of setting each person's features from their facts to the values."""
         return self.parts(facts, values).sum(axis=1)
 
+    def in_units(self, units: Floats, cost_unit: float) -> BoundCost:
+        """The same cost of features that are multiples of units, as a multiple of a unit of its own."""
+        return ScaledCost(self, units, cost_unit)
+
+    def typical_prices(self, units: Floats) -> Floats:
+        """About what a change by a unit costs, feature by feature; nothing is proven from it."""
+        return np.ones(len(units))
+
     @abstractmethod
     def to_dict(self) -> dict[str, Any]:
         """The numbers that were fixed, in a form that JSON can hold."""
+
+
+@dataclass(frozen=True, eq=False)
+class ScaledCost(BoundCost):
+    """Another cost in other units."""
+
+    cost: BoundCost
+    units: Floats
+    cost_unit: float
+
+    def parts(self, facts: Floats, values: Floats) -> Floats:
+        """The other cost's answer."""
+        return self.cost.parts(facts * self.units, values * self.units) / self.cost_unit
+
+    def to_dict(self) -> dict[str, Any]:
+        """As in its own units."""
+        return self.cost.to_dict()
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,6 +92,15 @@ class LinearCost(BoundCost):
         change = values - facts
         up, down = self.prices(facts)
         return np.where(change > 0, up, down) * np.abs(change)
+
+    def in_units(self, units: Floats, cost_unit: float) -> LinearCost:
+        """Prices a unit; those relative to a person's own value have none."""
+        factor = (1.0 if self.own else units) / cost_unit
+        return replace(self, up=self.up * factor, down=self.down * factor)
+
+    def typical_prices(self, units: Floats) -> Floats:
+        """The lower of the two prices."""
+        return np.minimum(self.up, self.down) * (1.0 if self.own else units)
 
     def to_dict(self) -> dict[str, Any]:
         """Prices a unit."""
@@ -103,9 +137,31 @@ class PiecewiseCost(BoundCost):
         beyond = self.tails[k, 0] * max(below, 0.0) + self.tails[k, 1] * max(above, 0.0)
         return float(np.interp(value, knots, costs) + beyond)
 
+    def in_units(self, units: Floats, cost_unit: float) -> PiecewiseCost:
+        """Knots in units."""
+        curve = _CurvesInUnits(self.curve, units, cost_unit)
+        return replace(self, curve=curve, tails=self.tails * (units / cost_unit)[:, None])
+
+    def typical_prices(self, units: Floats) -> Floats:
+        """The price beyond the last knots."""
+        return self.tails.mean(axis=1) * units
+
     def to_dict(self) -> dict[str, Any]:
         """What the curves were made from."""
         return self.about
+
+
+@dataclass(frozen=True, eq=False)
+class _CurvesInUnits:
+    """(feature, fact) -> knots and costs, all in units."""
+
+    curve: Callable[[int, float], Curve]
+    units: Floats
+    cost_unit: float
+
+    def __call__(self, k: int, fact: float) -> Curve:
+        knots, costs = self.curve(k, fact * self.units[k])
+        return knots / self.units[k], costs / self.cost_unit
 
 
 class Cost(ABC):

@@ -344,6 +344,8 @@ class Column:
     name: str
     kind: Kind
     levels: tuple[Any, ...] = ()
+    unit: float = 1.0
+    """Amounts are encoded as multiples of this; a power of two, so that going there and back is exact."""
     dtype: Any = field(default=None, compare=False, repr=False)
     """The type the caller's table stores it in, if what is decoded must be of that type."""
 
@@ -374,9 +376,13 @@ class Column:
         return cls(name, kind)
 
     def encode(self, series: pd.Series) -> Floats:
-        """Values as floats: amounts as they are, categories as codes, missing as NaN."""
+        """Values as floats: amounts in the column's unit, categories as codes, missing as NaN."""
         if self.is_category:
             return self._encode_levels(series)
+        amounts = self._encode_amounts(series)
+        return amounts if self.unit == 1.0 else amounts / self.unit
+
+    def _encode_amounts(self, series: pd.Series) -> Floats:
         if pd.api.types.is_numeric_dtype(series.dtype) and not series.hasnans:
             return series.to_numpy(dtype=np.float64)
         try:
@@ -417,6 +423,7 @@ class Column:
             values[:-1] = self.levels
             taken = values[np.where(np.isnan(codes), -1, codes).astype(np.intp)]
             return taken if self.kind == "categorical" else _tightest(taken)
+        codes = codes if self.unit == 1.0 else codes * self.unit
         if self.is_whole and np.all(codes == np.rint(codes)):
             return codes.astype(np.int64)
         return codes
@@ -494,6 +501,15 @@ class Encoding:
         """The frame that encodes to this matrix."""
         columns = {column.name: column.decode(matrix[:, k]) for k, column in enumerate(self.columns)}
         return pd.DataFrame(columns, index=index)
+
+    @property
+    def units(self) -> Floats:
+        """The unit of each column."""
+        return np.array([column.unit for column in self.columns])
+
+    def in_units(self, units: Floats) -> Encoding:
+        """The same columns with amounts as multiples of units."""
+        return Encoding(tuple(replace(c, unit=float(u)) for c, u in zip(self.columns, units, strict=True)))
 
     def check_whole(self, matrix: Floats, index: pd.Index) -> None:
         """Refuse fractions in integer columns and all but 0 and 1 in binary ones, naming row and column."""

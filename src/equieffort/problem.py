@@ -35,9 +35,7 @@ from equieffort.giveaways import FEWEST, sentinels
 from equieffort.rules import Clauses, clauses_of
 from equieffort.schema import Feature, Role, Schema, check_kinds
 from equieffort.scm import StructuralCausalModel
-
-TOLERANCE = 1e-9
-"""Relative to a feature's size: how far rounding may carry a value past a plausible end."""
+from equieffort.tolerances import give, power_of_two, unit_of_column
 
 ABSURD = 10.0
 """A value that makes a range so many times wider than all others together do is not taken as a measure of effort."""
@@ -62,6 +60,11 @@ class RecourseProblem:
     """Some of the people it was made from: where a search looks first. No proof rests on them."""
     outliers: tuple[str, ...] = ()
     """Features of which one absurd value in the reference data decides the scale, or how far actions may go."""
+    spreads: Floats = field(default_factory=lambda: np.empty(0), repr=False)
+    """For each column a power of two near the spread of its values; 1 for whole numbers and categories."""
+    cost_unit: float = 1.0
+    """What costs are multiples of; 1 but in scaled units."""
+    is_scaled: bool = False
 
     @classmethod
     def of(
@@ -126,7 +129,41 @@ class RecourseProblem:
         outliers = _outliers(schema, chosen, bound, numeric, values, weights)
         spaced = np.unique(np.linspace(0, len(frame) - 1, EXAMPLES).round().astype(np.intp))
         examples = frame[list(encoding.names)].iloc[spaced].reset_index(drop=True)
-        return cls(decision, view, scm, schema, encoding, bound, margin, examples, outliers)
+        others = encoding.columns[len(scm.graph.nodes) :]
+        spreads = np.array([*scm.units, *(unit_of_column(column, frame) for column in others)])
+        return cls(decision, view, scm, schema, encoding, bound, margin, examples, outliers, spreads)
+
+    @cached_property
+    def scaled(self) -> RecourseProblem:
+        """The same problem in units in which the spread of every amount, and the least price of such a change, is
+        about 1: what solvers get and what their answers are judged in, so that no tolerance depends on units.
+
+        All units are powers of two, so nothing is rounded on the way. Whole numbers keep their unit.
+        """
+        if self.is_scaled:
+            return self
+        # The grid of single precision is the same in every such unit; that of floats of two bytes ends too soon.
+        spreads = self.spreads.copy()
+        spreads[[k for k, grid in self.grids.items() if grid.itemsize < 4]] = 1.0
+        numeric = spreads[list(self.numeric)]
+        prices = np.concatenate([self.cost.typical_prices(numeric), self.change_weights])
+        cost_unit = power_of_two(float(prices[prices > 0].min(initial=np.inf)))
+        view = self.view if isinstance(self.view, BlackBox) else self.view.in_units(spreads)
+        return replace(
+            self,
+            view=view,
+            scm=self.scm.in_units(spreads[: len(self.scm.graph.nodes)]),
+            encoding=self.encoding.in_units(spreads),
+            cost=self.cost.in_units(numeric, cost_unit),
+            spreads=self.spreads / spreads,
+            cost_unit=cost_unit,
+            is_scaled=True,
+        )
+
+    @cached_property
+    def units(self) -> Floats:
+        """What the encoded columns are multiples of, seen from the users' own numbers."""
+        return self.encoding.units
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -136,7 +173,7 @@ class RecourseProblem:
     @cached_property
     def rules(self) -> Clauses:
         """The rules between features, over the columns that matter."""
-        return clauses_of(self.schema.links, self.encoding)
+        return clauses_of(self.schema.links, self.encoding, self.spreads)
 
     @cached_property
     def numeric(self) -> tuple[int, ...]:
@@ -159,7 +196,21 @@ class RecourseProblem:
 
     @cached_property
     def _limits(self) -> tuple[tuple[Limit, ...], ...]:
-        return tuple(tuple(limits(self.feature(k))) for k in self.numeric)
+        return tuple(tuple(self.limits(k)) for k in self.numeric)
+
+    def limits(self, position: int) -> list[Limit]:
+        """The limits of a column, in its unit; their words keep the users' numbers."""
+        unit = float(self.units[position])
+        return [replace(limit, value=limit.value / unit) for limit in limits(self.feature(position))]
+
+    def give(self, position: int, values: Any) -> Any:
+        """How far rounding may carry values of a column past an end, where a replay still believes them."""
+        spread = self.spreads[position]
+        return spread * give(values / spread)
+
+    def told(self, position: int, value: float) -> str:
+        """An encoded value of a column in the users' numbers."""
+        return number(value * float(self.units[position]))
 
     def feature(self, position: int) -> Feature:
         """What the schema says of a column."""
@@ -173,7 +224,7 @@ class RecourseProblem:
     @cached_property
     def change_weights(self) -> Floats:
         """What changing each actionable category costs."""
-        return np.array([self.feature(k).weights[0] for k in self.categorical], dtype=np.float64)
+        return np.array([self.feature(k).weights[0] for k in self.categorical], dtype=np.float64) / self.cost_unit
 
     def action_box(self, matrix: Floats) -> tuple[Floats, Floats]:
         """Least and largest value that may be set, for each person and numeric actionable feature.
@@ -209,16 +260,16 @@ class RecourseProblem:
         fact, feature = matrix[:, position], self.feature(position)
         if feature.role == "immutable":
             return fact, fact
-        low, high = feature.plausible or (None, None)
-        least = np.full(len(fact), -np.inf) if low is None else np.minimum(fact, low)
-        most = np.full(len(fact), np.inf) if high is None else np.maximum(fact, high)
+        (low, high), unit = feature.plausible or (None, None), self.units[position]
+        least = np.full(len(fact), -np.inf) if low is None else np.minimum(fact, low / unit)
+        most = np.full(len(fact), np.inf) if high is None else np.maximum(fact, high / unit)
         return least, most
 
     def outside(self, matrix: Floats) -> Bools:
         """Who starts outside the limits or plausible ranges, or breaks a rule between features."""
         found = self.rules.broken(matrix)
-        for k, feature in enumerate(self._features):
-            for limit in limits(feature):
+        for k in range(len(self.names)):
+            for limit in self.limits(k):
                 if not limit.relative:
                     found |= limit.side * (matrix[:, k] - limit.value) > 0
         return found

@@ -17,6 +17,7 @@ from equieffort.problem import RecourseProblem
 from equieffort.replay import Chunk
 from equieffort.solvers import Auto, Solver, Status
 from equieffort.table import Live, RecourseTable, starts_outside
+from equieffort.tolerances import is_closed
 
 CHUNK = 65_536
 WATCHED = 8_192
@@ -83,7 +84,7 @@ def solve(
         progress("solving", 0, n)
     for start in range(0, n, size):
         part = slice(start, min(start + size, n))
-        out = Chunk(problem, engine, frame.iloc[part]).run(table, start, missing)
+        out = Chunk(problem.scaled, engine, frame.iloc[part]).run(table, start, missing)
         outside += np.bincount(groups.codes[part][out], minlength=len(outside))
         if progress is not None:
             stuck = int((table.status[: part.stop] == Status.INFEASIBLE).sum())
@@ -96,7 +97,7 @@ def solve(
 
 def require_support(solver: Solver, problem: RecourseProblem) -> None:
     """Refuse a solver that does not fit the problem, with its reason."""
-    if obstacle := solver.supports(problem):
+    if obstacle := solver.supports(problem.scaled):
         raise ParameterError(
             "MODEL_NOT_LINEAR", f"{type(solver).__name__} cannot solve this. {obstacle}", fix="Use solver=Auto()."
         )
@@ -115,7 +116,7 @@ def solve_further(table: RecourseTable, rows: npt.NDArray[np.intp], *, solver: S
             fix="Run the audit again and solve further there.",
         )
     engine = (detail.further or detail.solver).harder() if solver is None else solver
-    if obstacle := engine.supports(detail.problem):
+    if obstacle := engine.supports(detail.problem.scaled):
         raise ParameterError(
             "MODEL_NOT_LINEAR", f"{type(engine).__name__} cannot solve this. {obstacle}", fix="Leave solver out."
         )
@@ -123,13 +124,14 @@ def solve_further(table: RecourseTable, rows: npt.NDArray[np.intp], *, solver: S
         return table
     groups = replace(table.groups, codes=table.groups.codes[rows])
     part = RecourseTable.blank(Live(detail.problem, engine, detail.data.iloc[rows]), groups)
-    Chunk(detail.problem, engine, part.data).run(part, 0, "model")
+    Chunk(detail.problem.scaled, engine, part.data).run(part, 0, "model")
     merged = _merged(table, part, rows, engine.gap)
     return replace(merged, detail=replace(detail, further=engine))
 
 
 def _merged(table: RecourseTable, part: RecourseTable, rows: npt.NDArray[np.intp], gap: float) -> RecourseTable:
-    arrays = {name: getattr(table, name).copy() for name in ("status", "cost", "bound", "chosen", "delta", "level")}
+    names = ("status", "cost", "bound", "chosen", "delta", "level", "vanishing")
+    arrays = {name: getattr(table, name).copy() for name in names}
     notes, ceilings = dict(table.notes), dict(table.ceilings)
     for k, row in enumerate(rows.tolist()):
         bound = max(table.bound[row], part.bound[k])
@@ -146,7 +148,7 @@ def _merged(table: RecourseTable, part: RecourseTable, rows: npt.NDArray[np.intp
             cost = arrays["cost"][row]
             arrays["bound"][row] = min(bound, cost)
             # An action no dearer than one that was proven the cheapest, to whatever the table can hold.
-            proven = cost - bound <= max(gap, 1e-9 * cost) or part.status[k] == Status.OPTIMAL
+            proven = arrays["vanishing"][row] or is_closed(cost, bound, gap) or part.status[k] == Status.OPTIMAL
             arrays["status"][row] = Status.OPTIMAL if proven else Status.FEASIBLE
             ceilings.pop(row, None)
         if arrays["status"][row] == Status.OPTIMAL:

@@ -1,4 +1,7 @@
-"""People solved together: what a solver proposes is replayed apart from it, and only then believed."""
+"""People solved together: what a solver proposes is replayed apart from it, and only then believed.
+
+Solvers and replay work in scaled units; the table gets the users' own.
+"""
 
 from __future__ import annotations
 
@@ -11,14 +14,13 @@ import pandas as pd
 
 from equieffort.classifiers import View
 from equieffort.frames import Bools, Floats, Missing
-from equieffort.problem import TOLERANCE, RecourseProblem
+from equieffort.problem import RecourseProblem
 from equieffort.roundings import FURTHEST, resolution, roundings
 from equieffort.solvers import Proposal, Solver, Status
-from equieffort.solvers.base import FOUND, LIMIT, NONE, TIE
+from equieffort.solvers.base import ATTEMPTS, FOUND, LIMIT, NONE, TIE
 from equieffort.table import RecourseTable, action_costs, propagate, settings, with_columns
+from equieffort.tolerances import TOLERANCE, give, is_closed
 
-ATTEMPTS = 21
-"""Doublings of the step over the boundary: from 1e-12 of the score's scale to 1e-6."""
 FINE, LABEL = 0, 1
 """No fault; and that of an action right in all but the model's own label: a larger step may do."""
 FURTHER = 9
@@ -30,6 +32,7 @@ class Chunk:
     """People solved together, so that memory stays bounded."""
 
     problem: RecourseProblem
+    """In scaled units."""
     solver: Solver
     frame: pd.DataFrame
 
@@ -90,17 +93,22 @@ class Chunk:
 
     def _judge(self, proposal: Proposal, rows: npt.NDArray[np.intp]) -> npt.NDArray[np.int8]:
         cost, bound = proposal.cost[rows], proposal.bound[rows]
-        proven = cost - bound <= np.maximum(self.solver.gap, 1e-9 * cost) + self._room(proposal, rows)
+        proven = is_closed(cost, bound, self.solver.gap, self._room(proposal, rows)) | proposal.vanishing[rows]
         return np.where(proven, Status.OPTIMAL, Status.FEASIBLE).astype(np.int8)
 
-    def _room(self, proposal: Proposal, rows: npt.NDArray[np.intp]) -> Floats | float:
-        """What of a cost the table's own types may leave above its bound."""
-        room = 0.0 if proposal.rounding is None else proposal.rounding[rows]
-        if not self.problem.grids:
-            return room
-        facts = self.matrix[rows]
-        acts = settings(self.problem, facts, proposal.chosen[rows], proposal.delta[rows], proposal.level[rows])
-        return room + resolution(self.problem, facts, *acts)
+    def _room(self, proposal: Proposal, rows: npt.NDArray[np.intp]) -> Floats:
+        """What of a cost rounding may leave above its bound: the solver's, that of the features that move, and that of
+        the table's own types."""
+        facts, change = self.matrix[rows], proposal.delta[rows]
+        before = facts[:, list(self.problem.numeric)]
+        nudge = np.where(change != 0, np.sign(change) * give(before + change), 0.0)
+        room = self.problem.cost.evaluate(before, before + nudge)
+        if proposal.rounding is not None:
+            room += proposal.rounding[rows]
+        if self.problem.grids:
+            acts = settings(self.problem, facts, proposal.chosen[rows], change, proposal.level[rows])
+            room += resolution(self.problem, facts, *acts)
+        return room
 
     def _settle(self, row: int, proposal: Proposal, status: Status) -> Status:
         """A best score equal to the threshold: the model's own label decides, pattern by pattern."""
@@ -171,7 +179,7 @@ class Chunk:
                 words.append(fault)
 
         for j, k in enumerate(problem.numeric):
-            off = np.abs(matrix[:, k] + delta[:, j] - values[:, k]) > TOLERANCE * (1 + np.abs(values[:, k]))
+            off = np.abs(matrix[:, k] + delta[:, j] - values[:, k]) > problem.give(k, values[:, k])
             if problem.is_integer[j]:
                 off |= values[:, k] != np.rint(values[:, k])
             found(off & picked[:, k], f"the value of {problem.names[k]!r} is not allowed")
@@ -179,8 +187,8 @@ class Chunk:
             feature = problem.feature(k)
             if feature.role == "immutable" or feature.plausible is not None:
                 low, high = problem.plausible(matrix, k)
-                give = TOLERANCE * (1 + np.abs(matrix[:, k]))
-                off = (moved[:, k] < low - give) | (moved[:, k] > high + give)
+                rounding = problem.give(k, matrix[:, k])
+                off = (moved[:, k] < low - rounding) | (moved[:, k] > high + rounding)
                 found(off, f"{problem.names[k]!r} leaves its plausible range")
         for broken, rule in problem.rules.faults(matrix, moved):
             found(broken, f"it breaks the rule that {rule}")
@@ -188,7 +196,7 @@ class Chunk:
             found(whom, f"{node!r} would follow, and no equation says how")
         cost = action_costs(problem, matrix, picked, values).sum(axis=1)
         found(
-            ~(np.abs(cost - trial.cost) <= 1e-6 * (1 + np.abs(cost)) + FURTHEST * room),
+            ~(np.abs(cost - trial.cost) <= 1e-6 * cost + TOLERANCE + FURTHEST * room),
             "its cost comes out differently",
         )
         fine = np.flatnonzero(faults == FINE)
@@ -237,24 +245,27 @@ class Chunk:
     def _write(self, table: RecourseTable, start: int, status: npt.NDArray[np.int8], proposal: Proposal) -> None:
         acting = (status == Status.OPTIMAL) | (status == Status.FEASIBLE)
         rows = start + self.rows
+        unit, units = self.problem.cost_unit, self.problem.units[list(self.problem.numeric)]
         table.status[rows] = status
-        table.bound[rows] = np.where(acting, np.minimum(proposal.bound, proposal.cost), proposal.bound)
-        table.cost[rows[acting]] = proposal.cost[acting]
+        table.bound[rows] = unit * np.where(acting, np.minimum(proposal.bound, proposal.cost), proposal.bound)
+        table.cost[rows[acting]] = unit * proposal.cost[acting]
+        table.vanishing[rows] = proposal.vanishing & (status == Status.OPTIMAL)
         table.chosen[rows[acting]] = proposal.chosen[acting]
-        table.delta[rows[acting]] = proposal.delta[acting]
+        table.delta[rows[acting]] = units * proposal.delta[acting]
         table.level[rows[acting]] = proposal.level[acting]
         unknown = np.flatnonzero(status == Status.UNKNOWN)
         most = self.problem.ceiling(self.matrix[unknown])
-        table.ceilings.update(zip(rows[unknown].tolist(), most.tolist(), strict=True))
+        table.ceilings.update(zip(rows[unknown].tolist(), (unit * most).tolist(), strict=True))
 
 
 def _take(proposal: Proposal, rows: Any) -> Proposal:
     return Proposal(
         proposal.code[rows], proposal.cost[rows], proposal.bound[rows], proposal.chosen[rows], proposal.delta[rows],
-        proposal.level[rows],
+        proposal.level[rows], vanishing=proposal.vanishing[rows],
     )  # fmt: skip
 
 
 def _put(proposal: Proposal, rows: Any, source: Proposal) -> None:
     proposal.cost[rows], proposal.chosen[rows] = source.cost, source.chosen
     proposal.delta[rows], proposal.level[rows] = source.delta, source.level
+    proposal.vanishing[rows] = source.vanishing

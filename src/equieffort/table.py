@@ -78,10 +78,14 @@ class RecourseTable:
     """Why a row is unknown, or not solved to the end."""
     ceilings: dict[int, float] = field(default_factory=dict)
     """By row, where the recourse is unknown: the most that an allowed action can cost, where that has a limit."""
+    vanishing: Bools = None  # type: ignore[assignment]
+    """Whose effort the solver states to vanish: actions cost as little as one likes (a step over an open boundary)."""
 
     def __post_init__(self) -> None:
         n = len(self.status)
-        columns = (self.groups.codes, self.cost, self.bound, self.chosen, self.delta, self.level)
+        if self.vanishing is None:
+            object.__setattr__(self, "vanishing", np.zeros(n, dtype=bool))
+        columns = (self.groups.codes, self.cost, self.bound, self.chosen, self.delta, self.level, self.vanishing)
         if any(len(column) != n for column in columns) or not np.isin(self.status, list(Status)).all():
             raise ParameterError(
                 "PARAMETER",
@@ -133,8 +137,7 @@ class RecourseTable:
     @property
     def effort(self) -> Floats:
         """The cost of each action, NaN without one; 0 where it is proven to vanish (a step over an open boundary)."""
-        vanishing = (self.status == Status.OPTIMAL) & (self.bound <= 0)
-        return np.where(self.has_action, np.where(vanishing, 0.0, self.cost), np.nan)
+        return np.where(self.has_action, np.where(self.vanishing, 0.0, self.cost), np.nan)
 
     @property
     def ceiling(self) -> Floats:
@@ -261,7 +264,9 @@ class Live(Detail):
         stuck = {row for row in rows if table.status[row] == Status.INFEASIBLE}
         new = sorted(stuck - self.known.keys())
         if new:
-            self.known.update(zip(new, self.solver.reasons(self.problem, self.facts(new)), strict=True))
+            problem = self.problem.scaled
+            people = problem.encoding.encode(self.data.iloc[new])
+            self.known.update(zip(new, self.solver.reasons(problem, people), strict=True))
         return [self.known[row] if row in stuck else table.notes.get(row, "") for row in rows]
 
     def _settings(self, table: RecourseTable, rows: Rows, facts: Floats) -> tuple[Bools, Floats]:

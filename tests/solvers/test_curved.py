@@ -19,10 +19,11 @@ from tests.oracles_curved import BLOCK, CASES, FAMILIES, FIRST_SEED, Case, make,
 import equieffort as ee
 from equieffort.datasets import worlds
 from equieffort.scm.mechanisms import Fitted
+from equieffort.scm.trees import _last_left
 from equieffort.solvers import curved_open
 from equieffort.solvers.curved_bounds import Boxes, Planes, contract, enclose, fill, impossible
 from equieffort.solvers.curved_open import Look
-from equieffort.solvers.curved_world import People, _last_left
+from equieffort.solvers.curved_world import People
 from equieffort.testing import check_solver
 
 pytestmark = pytest.mark.filterwarnings("ignore::equieffort.errors.EquieffortWarning")
@@ -66,7 +67,7 @@ def test_a_square_is_solved_to_the_root():
     roots = 0.5 * (-1 + np.sqrt(1 + 4 * (12.0 - noise)))
     assert table.cost == pytest.approx(unit(problem, "a") * (roots - frame["a"]).to_numpy(), abs=1e-4)
     assert (table.bound <= table.cost + 1e-12).all()
-    assert (table.bound >= table.cost - 1e-4).all()
+    assert (table.bound >= table.cost * (1 - 1e-4)).all()
 
 
 def test_a_cheaper_way_on_the_other_side_of_a_valley_is_found():
@@ -91,7 +92,7 @@ def test_a_function_with_bounds_is_solved_to_its_inverse():
     noise = frame["b"] - 5 * expit(frame["a"])
     wanted = (logit((4.0 - noise) / 5) - frame["a"]).to_numpy()
     assert (table.status == ee.Status.OPTIMAL).all()
-    assert table.cost == pytest.approx(unit(problem, "a") * wanted, abs=1e-4)
+    assert table.cost == pytest.approx(unit(problem, "a") * wanted, rel=1e-4)
 
 
 def test_a_step_is_taken_to_its_edge():
@@ -197,9 +198,9 @@ def test_large_numbers_are_as_sure_as_small_ones():
     people = {"a": [5e4, 9e4], "b": [2500.0, 8100.0]}
     features = {"a": ee.Feature("actionable", lower=0, upper=1e7), "b": "mutable"}
     problem, frame = world(square, people, features, {"b": 1.0}, 12_100.0)
-    table = solved(problem, frame, gap=1e-2)
+    table = solved(problem, frame, gap=1e-6)
     assert (table.status == ee.Status.OPTIMAL).all()
-    assert frame["a"].to_numpy() + table.delta[:, 0] == pytest.approx([1.1e5, 1.1e5], abs=0.02)
+    assert frame["a"].to_numpy() + table.delta[:, 0] == pytest.approx([1.1e5, 1.1e5], rel=1e-6)
 
 
 # What stands in the way
@@ -249,7 +250,7 @@ def test_without_limits_budgets_grow_until_something_is_found():
     problem, frame = world(square, people, {"a": "actionable", "b": "mutable"}, {"b": 1.0}, 1e6)
     table = solved(problem, frame)
     assert (table.status == ee.Status.OPTIMAL).all()
-    assert np.abs(frame["a"].to_numpy() + table.delta[:, 0]) == pytest.approx([1000.0, 1000.0], abs=1e-2)
+    assert np.abs(frame["a"].to_numpy() + table.delta[:, 0]) == pytest.approx([1000.0, 1000.0], rel=1e-4)
 
 
 def test_without_limits_nothing_found_is_unknown_and_never_infeasible():

@@ -336,7 +336,8 @@ def test_an_open_boundary_is_passed_by_a_hair():
 def test_an_action_that_is_forced_may_cost_score_that_others_must_earn():
     """The category moves m, which must not move: x1 has to undo it, loses score, and x2 makes up for that."""
     people = pd.DataFrame({"s": ["f", "m"], "c": [False, True], "x1": [0.0, 1.0], "x2": [0.0, 1.0], "m": [0.0, 1.0]})
-    features = {"c": "actionable", "x1": "actionable", "x2": Feature("actionable", max_increase=50.0), "m": "immutable"}
+    amount = Feature("actionable", kind="continuous")
+    features = {"c": "actionable", "x1": amount, "x2": replace(amount, max_increase=50.0), "m": "immutable"}
     rule = LinearScore({"c": 110.0, "x1": 20.0, "x2": 1.0}, threshold=100.0)
     row = told(people, [("c", "m"), ("x1", "m")], {"m": Linear({"c": 1.0, "x1": 1.0})}, features, rule)
     assert (row.status, row.do_c, row.do_x1, row.do_x2) == ("optimal", True, -1.0, 10.0)
@@ -387,10 +388,10 @@ def test_a_tie_that_fails_does_not_hide_a_dearer_action():
     """Setting x2 reaches the open threshold but never passes it; x1 with x2 following does, if x3 makes room in m."""
     people = pd.DataFrame({"s": ["f", "m"], "x1": [0.0, 1], "x2": [0.0, 1], "x3": [0.0, 1], "m": [0.0, 1]})
     features = {
-        "x1": Feature("actionable", weight=10.0),
-        "x2": Feature("actionable", upper=1.0, weight=0.1),
-        "x3": Feature("actionable"),
-        "m": Feature("mutable", plausible=(None, 0.5)),
+        "x1": Feature("actionable", weight=10.0, kind="continuous"),
+        "x2": Feature("actionable", upper=1.0, weight=0.1, kind="continuous"),
+        "x3": Feature("actionable", kind="continuous"),
+        "m": Feature("mutable", plausible=(None, 0.5), kind="continuous"),
     }
     edges = [("x1", "x2"), ("x1", "m"), ("x3", "m")]
     equations = {"x2": Linear({"x1": 1.0}), "m": Linear({"x1": 1.0, "x3": 1.0})}

@@ -98,7 +98,7 @@ def linear_faults(family, seeds):
                 continue
             counts[said.status] += 1
             truth = oracles.ORACLES[family](case, person)
-            near = SOLVER.gap + 1e-8 * truth
+            near = 1.01 * SOLVER.gap * truth + 1e-9
             fault = oracles.replay_fault(case, scm, person, said)
             if said.status == "unknown":
                 fault = "" if truth == np.inf else f"unknown, {said.reason}"
@@ -284,6 +284,18 @@ def holds(rule, before, after):
     }[rule](after)
 
 
+def not_deeper(rule, before, after):
+    """Of somebody who breaks a rule: whether none of its conditions is missed by more than before, written out too."""
+    if isinstance(rule, ee.Implies):
+        return (after["c"] <= before["c"] + 1e-9) & (after["a"] <= before["a"])
+    return {
+        "if a > 0 then b >= 1": lambda x: (x["a"] <= before["a"]) & (x["b"] >= before["b"]),
+        "if job = 'judge' then a >= 2": lambda x: x["a"] >= before["a"],
+        "a != 3": lambda x: x["a"] == 3,
+        "not (a = 2 and b = 2) or job = 'cook'": lambda x: x["job"] == before["job"],
+    }[rule](after)
+
+
 def grid_truth(frame, rows, features, effect, model, rules):
     """Try everything: each whole value, each level."""
     spans = {name: float(frame[name].max() - frame[name].min()) for name in ("a", "b")}
@@ -304,10 +316,10 @@ def grid_truth(frame, rows, features, effect, model, rules):
         good &= model.predict(after[["a", "b", "job", "c"]])
         before = pd.Series(person)
         for rule in rules:
-            own = pd.DataFrame([person])
-            if not isinstance(rule, ee.Sum | ee.Forbidden) and not holds(rule, before, own)[0]:
-                continue
-            good &= holds(rule, before, after)
+            kept = holds(rule, before, after)
+            if not isinstance(rule, ee.Sum | ee.Forbidden) and not holds(rule, before, pd.DataFrame([person]))[0]:
+                kept |= not_deeper(rule, before, after)
+            good &= kept
         found.append(cost[good].min() if good.any() else np.inf)
     return np.array(found)
 
@@ -492,7 +504,9 @@ def test_a_threshold_at_somebodys_own_value():
     clf.feature_names_in_ = np.array(["x"], dtype=object)
     assert clf.tree_.threshold[0] == 1.5
     row = told(problem(clf, frame, {"x": "actionable"}), frame).iloc[0]
-    assert row.status == "optimal"
+    # The solver's tolerances are larger than that step, so that little is proven of its cost.
+    assert row.status == "feasible"
+    assert 0 <= row.bound < row.cost
     assert 1.5 < row.do_x < 1.5 + 1e-6
     stuck = problem(clf, frame, {"x": ee.Feature("actionable", direction="down")})
     assert told(stuck, frame).status[0] == "infeasible"

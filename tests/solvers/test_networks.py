@@ -233,8 +233,8 @@ def test_levels_in_rules_and_forbidden_changes():
     assert cost("if job = 'c' then x >= 2.5") == pytest.approx(0.05 + 0.1, **near)
     assert cost("if job = 'c' then x >= 0.5") == pytest.approx(0.05 + 0.05, **near)
     assert cost("job = 'a'", "x <= 2.9") == "infeasible"
-    # Broken by a already: not asked.
-    assert cost("job = 'b'") == pytest.approx(0.05, **near)
+    # Broken by a already: it may stay, or become b, but no other level that breaks the rule.
+    assert cost("job = 'b'") == pytest.approx(0.05 + 0.1, **near)
 
 
 def test_followers_are_part_of_the_first_layer():
@@ -316,7 +316,7 @@ def test_at_a_limit_the_action_and_the_bound_reached_are_told():
         assert short.cost.iloc[row] >= full.bound.iloc[row] - 1e-9
         assert "raise node_limit" in short.reason.iloc[row]
     wide = solve(problem, some, solver=BranchAndBound(gap=0.05, time_limit=None)).frame()
-    assert (wide.cost[:-1] - full.cost[:-1] <= 0.05 + 1e-9).all()
+    assert (0.95 * wide.cost[:-1] <= full.cost[:-1] + 1e-9).all()
     alone = solve(problem, some.iloc[[1, 0, 6]], solver=SOLVER).frame()
     assert alone.cost.tolist()[:2] == [full.cost.iloc[1], full.cost.iloc[0]]
 

@@ -300,7 +300,9 @@ def test_the_solver_is_asked_once_for_everybody(monkeypatch):
     table = solve(RecourseProblem.of(LinearScore(UP, threshold=5.0), frame, schema=schema, scm=scm), frame)
     asked = []
     monkeypatch.setattr(
-        type(table.detail.solver), "why_infeasible", lambda self, problem, person: asked.append(person[0, 0]) or "no"
+        type(table.detail.solver),
+        "why_infeasible",
+        lambda self, problem, person: asked.append(person[0, 0] * problem.units[0]) or "no",
     )
     for _ in range(2):
         assert table.reasons() == ["no", "no", "no", ""]

@@ -18,7 +18,7 @@ from tests.oracles import Tally
 import equieffort as ee
 
 NEAR = 2e-6
-"""The gaps that both certify."""
+"""The gaps that both certify, as a share."""
 PROGRAMS = ee.Milp()
 SEARCH = ee.BranchAndBound(time_limit=None)
 BLOCK = 20
@@ -34,7 +34,7 @@ def contradiction(one, other):
         if (a.status == "not_needed") != (b.status == "not_needed"):
             return said
         if a.status in ("optimal", "feasible"):
-            near = NEAR + 1e-8 * a.cost
+            near = NEAR * max(1.0, a.cost)
             if b.status == "infeasible" or b.bound > a.cost + near:
                 return said
             if b.status == a.status == "optimal" and abs(a.cost - b.cost) > near:

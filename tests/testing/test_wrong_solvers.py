@@ -55,8 +55,9 @@ class TriesEverything(Solver):
         if self.ignores != "directions" and problem.schema.feature("a").direction == "up":
             works &= values[:, a] >= start[:, a]
         if self.ignores != "plausible":
-            d, (low, high) = problem.encoding.position("d"), problem.schema.feature("d").plausible
-            works &= (moved[:, d] >= np.minimum(low, start[:, d])) & (moved[:, d] <= np.maximum(high, start[:, d]))
+            d = problem.encoding.position("d")
+            low, high = problem.plausible(start, d)
+            works &= (moved[:, d] >= low) & (moved[:, d] <= high)
         if self.ignores != "rules":
             for broken, _ in problem.rules.faults(start, moved):
                 works &= ~broken

@@ -9,7 +9,7 @@ and an unwanted outcome, since the wanted one must beat each of the others.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -85,6 +85,10 @@ class View(ABC):
     def blur(self, matrix: Floats) -> Floats:
         """How far rounding may carry the model's own margins from these; the same shape."""
 
+    @abstractmethod
+    def in_units(self, units: Floats) -> View:
+        """The same view of people whose columns are multiples of units, which are powers of two."""
+
     def is_favourable(self, matrix: Floats) -> Bools:
         """The decision that the margins mean."""
         return self.goals.met(self.margins(matrix))
@@ -142,6 +146,10 @@ class LinearView(View):
     def blur(self, matrix: Floats) -> Floats:
         """Rounding relative to the summed numbers."""
         return max(1e-9, self.single) * self.magnitude(matrix)[:, None]
+
+    def in_units(self, units: Floats) -> LinearView:
+        """Weights a unit."""
+        return replace(self, weights=self.weights * units)
 
     def is_finite(self) -> bool:
         """Whether no text reached the score without an encoder."""
@@ -257,6 +265,11 @@ class TreeView(View):
         """The same for everybody."""
         return np.repeat(self.error[None, :], len(matrix), axis=0)
 
+    def in_units(self, units: Floats) -> TreeView:
+        """Thresholds in units; splits of categories stay."""
+        numbers = (self.feature >= 0) & (self.subset < 0)
+        return replace(self, threshold=np.where(numbers, self.threshold / units[self.feature], self.threshold))
+
 
 @dataclass(frozen=True, eq=False)
 class Layer:
@@ -299,6 +312,11 @@ class NetworkView(View):
             values = np.maximum(values, 0.0) @ layer.weights.T + layer.bias
             size = size @ np.abs(layer.weights.T) + np.abs(layer.bias)
         return values, size
+
+    def in_units(self, units: Floats) -> NetworkView:
+        """Weights of the first layer a unit."""
+        first = self.layers[0]
+        return replace(self, layers=(Layer(first.weights * units, first.bias), *self.layers[1:]))
 
     def is_finite(self) -> bool:
         """Whether no text reached the network without an encoder."""

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from equieffort._audit import Audit
 
 FORMAT, VERSION = "equieffort-audit", 1
-STORED = ("status", "cost", "bound", "chosen", "delta", "level")
+STORED = ("status", "cost", "bound", "chosen", "delta", "level", "vanishing")
 SCALARS = ("string", "integer", "floating", "mixed-integer-float", "boolean", "empty")
 """What pandas calls columns of values that JSON gives back as they were."""
 
@@ -281,6 +281,7 @@ def _rebuild(manifest: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> A
         arrays["chosen"],
         arrays["delta"],
         arrays["level"],
+        vanishing=arrays["vanishing"],
         ceilings={int(row): float(most) for row, most in manifest["ceilings"].items()},
     )
     warnings = tuple(EquieffortWarning(*parts) for parts in manifest["warnings"])

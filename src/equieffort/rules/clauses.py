@@ -1,15 +1,18 @@
 """Rules between features as clauses over encoded columns: what solvers branch on and what every replay checks.
 
 A clause holds when one of its atoms does; an atom is a range of one column, or a set of levels of a category. Columns
-are the encoded ones and, behind them, virtual ones: weighted sums of the encoded.
+are the encoded ones and, behind them, virtual ones: weighted sums of the encoded, each in a unit of its own.
+
+Who breaks a clause may stay so or come nearer, never go deeper: afterwards it holds, or each of its atoms is missed by
+no more than before. Written as clauses that is one for each atom, in which that atom is widened to the person's own
+value: (A or B) becomes (A' or B) and (A or B'). For whoever keeps (A or B) they say the same as it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
-from typing import Any
 
 import numpy as np
 
@@ -19,11 +22,8 @@ from equieffort.rules.between import Always, Forbidden, Implies, Link, Monotone,
 from equieffort.rules.columns import Column as Values
 from equieffort.rules.columns import mask
 from equieffort.rules.tree import Between, Compare, Condition, Joined, Literal, Name, Node, Not, Within
+from equieffort.tolerances import STRICT, give, power_of_two
 
-GIVE = 1e-9
-"""How far rounding may carry a value past an end, relative to its size."""
-STRICT = 2e-9
-"""How far past a number "more than" it begins, relative to its size: further than rounding is forgiven."""
 MOST_CLAUSES = 256
 
 
@@ -36,7 +36,14 @@ class Atom:
     high: float = np.inf
     relative: bool = False
     """Whether the ends count from the person's own value."""
+    widened: bool = False
+    """Whether the range is widened to the person's own value."""
     levels: tuple[int, ...] | None = None
+
+    @property
+    def stays(self) -> bool:
+        """Whether it asks no more than that the column stays as it is."""
+        return self.relative and self.low == self.high == 0.0
 
 
 @dataclass(frozen=True)
@@ -46,6 +53,10 @@ class Clause:
     atoms: tuple[Atom, ...]
     words: str
     """The rule it belongs to."""
+    turn: int = 0
+    """Which of its atoms is widened."""
+    family: int = 1
+    """How many clauses, this and its neighbours, come from one in which no atom was widened."""
 
 
 @dataclass(frozen=True)
@@ -69,6 +80,8 @@ class Clauses:
     """(virtual column, encoded column)."""
     clauses: tuple[Clause, ...]
     moves: tuple[Move, ...]
+    spreads: Floats
+    """For each encoded column about the spread of its values; weighted sums are in units of their own."""
 
     def __bool__(self) -> bool:
         return bool(self.clauses)
@@ -81,44 +94,58 @@ class Clauses:
         return np.column_stack([matrix, *sums])
 
     def ends(self, facts: Floats, clause: Clause) -> list[tuple[Floats, Floats]]:
-        """The range of each atom for each person; that of a lone range is widened to the person's own value."""
+        """The range of each atom for each person."""
         found = []
         everything = self.extend(facts)
         for atom in clause.atoms:
             own = everything[:, atom.column]
             start = own if atom.relative else np.zeros(len(facts))
             low, high = start + atom.low, start + atom.high
-            if len(clause.atoms) == 1 and atom.levels is None:
+            if atom.widened:
                 low, high = np.minimum(low, own), np.maximum(high, own)
             found.append((low, high))
         return found
 
     def asked(self, facts: Floats) -> Bools:
-        """(person, clause): whether the clause is asked of a person; not where their own values break it already."""
+        """(person, clause): whether the clause is asked of a person.
+
+        Not where another clause of the same rule says all there is to say: whoever keeps the rule is asked the first
+        clause that is not widened for them; whoever breaks it all of them.
+        """
         found = np.ones((len(facts), len(self.clauses)), dtype=bool)
+        kept = np.zeros((len(facts), len(self.clauses)), dtype=bool)
         for c, clause in enumerate(self.clauses):
-            found[:, c] = self._holds(facts, facts, clause)
+            if clause.family > 1:
+                kept[:, c] = self._is_met(facts, clause.atoms[clause.turn])
+        for first in range(len(self.clauses)):
+            if self.clauses[first].family > 1 and self.clauses[first].turn == 0:
+                part = slice(first, first + self.clauses[first].family)
+                keeps = kept[:, part].any(axis=1)
+                first_kept = kept[:, part].argmax(axis=1)
+                found[:, part] = ~keeps[:, None] | (np.arange(kept[:, part].shape[1]) == first_kept[:, None])
         return found
 
     def broken(self, facts: Floats) -> Bools:
         """Who breaks a rule as they are."""
         found = np.zeros(len(facts), dtype=bool)
-        everything = self.extend(facts)
         for clause in self.clauses:
             holds = np.zeros(len(facts), dtype=bool)
             for atom in clause.atoms:
-                own = everything[:, atom.column]
-                start = own if atom.relative else 0.0
-                holds |= _inside(own, start + atom.low, start + atom.high, atom.levels)
+                holds |= self._is_met(facts, atom) & (not atom.stays)
             found |= ~holds
         return found
+
+    def _is_met(self, facts: Floats, atom: Atom) -> Bools:
+        """Who meets an atom as they are."""
+        own = self.extend(facts)[:, atom.column]
+        start = own if atom.relative else np.zeros(len(facts))
+        return self._inside(facts, own, atom, start + atom.low, start + atom.high)
 
     def faults(self, facts: Floats, after: Floats) -> list[tuple[Bools, str]]:
         """For each rule whose breach counts: who breaks it after an action, and its words."""
         found = []
         for clause in self.clauses:
-            bad = self._holds(facts, facts, clause) & ~self._holds(facts, after, clause)
-            found.append((bad, clause.words))
+            found.append((~self._holds(facts, after, clause), clause.words))
         for move in self.moves:
             before, now = facts[:, move.column], after[:, move.column]
             bad = (before != now) & ((before == move.start) | (move.start < 0)) & ((now == move.end) | (move.end < 0))
@@ -137,25 +164,45 @@ class Clauses:
         everything = self.extend(after)
         holds = np.zeros(len(after), dtype=bool)
         for atom, (low, high) in zip(clause.atoms, self.ends(facts, clause), strict=True):
-            holds |= _inside(everything[:, atom.column], low, high, atom.levels)
+            holds |= self._inside(after, everything[:, atom.column], atom, low, high)
         return holds
 
+    def _inside(self, people: Floats, values: Floats, atom: Atom, low: Floats, high: Floats) -> Bools:
+        if atom.levels is not None:
+            return np.isin(values, atom.levels)
+        rounding = self.give(people, atom.column)
+        return np.asarray((values >= low - rounding) & (values <= high + rounding))
 
-def _inside(values: Floats, low: Any, high: Any, levels: tuple[int, ...] | None) -> Bools:
-    if levels is not None:
-        return np.isin(values, levels)
-    give = GIVE * (1.0 + np.abs(values))
-    return np.asarray((values >= low - give) & (values <= high + give))
+    def give(self, people: Floats, column: int) -> Floats:
+        """How far rounding may carry a column of people; that of a sum is relative to what it is summed from."""
+        count = people.shape[1]
+        if column >= count:
+            return np.asarray(give(np.abs(people) @ np.abs(self.weights[column - count])), dtype=np.float64)
+        spread = self.spreads[column]
+        return np.asarray(spread * give(people[:, column] / spread), dtype=np.float64)
 
 
-def clauses_of(links: Sequence[Link], encoding: Encoding) -> Clauses:
-    """The clauses of rules between features over encoded columns."""
-    return _Reader(encoding).read(links)
+def _widened(atoms: Disjunction, words: str) -> list[Clause]:
+    """One clause for each atom, in which that one is widened to the person's own value."""
+    if any(atom.relative for atom in atoms):
+        # What counts from the person's own value everybody keeps as they are.
+        return [Clause(atoms, words)]
+    found = []
+    for turn, atom in enumerate(atoms):
+        # Of levels the person's own one will do as well.
+        own = (replace(atom, widened=True),) if atom.levels is None else (atom, Atom(atom.column, 0.0, 0.0, True))
+        found.append(Clause((*atoms[:turn], *own, *atoms[turn + 1 :]), words, turn, len(atoms)))
+    return found
+
+
+def clauses_of(links: Sequence[Link], encoding: Encoding, spreads: Floats | None = None) -> Clauses:
+    """The clauses of rules between features over encoded columns, whose values spread about so far."""
+    return _Reader(encoding, np.ones(len(encoding.columns)) if spreads is None else spreads).read(links)
 
 
 class _Reader:
-    def __init__(self, encoding: Encoding) -> None:
-        self.encoding = encoding
+    def __init__(self, encoding: Encoding, spreads: Floats) -> None:
+        self.encoding, self.units, self.spreads = encoding, encoding.units, spreads
         self.virtual: list[tuple[tuple[int, float], ...]] = []
 
     def read(self, links: Sequence[Link]) -> Clauses:
@@ -166,12 +213,24 @@ class _Reader:
             if isinstance(link, Forbidden):
                 moves += self.moves(link)
             else:
-                clauses += [Clause(atoms, words) for atoms in self.link(link)]
+                clauses += [clause for atoms in self.link(link) for clause in _widened(atoms, words)]
         weights = np.zeros((len(self.virtual), len(self.encoding.columns)))
         for row, parts in enumerate(self.virtual):
             for k, weight in parts:
-                weights[row, k] += weight
-        return Clauses(weights, tuple(clauses), tuple(moves))
+                weights[row, k] += weight * self.units[k] / self.unit(len(self.units) + row)
+        return Clauses(weights, tuple(clauses), tuple(moves), self.spreads)
+
+    def unit(self, column: int) -> float:
+        """The unit of a column; of a weighted sum the largest spread of its parts."""
+        if column < len(self.units):
+            return float(self.units[column])
+        sizes = self.units * self.spreads
+        return power_of_two(max(abs(w) * sizes[k] for k, w in self.virtual[column - len(self.units)]))
+
+    def atom(self, column: int, low: float = -np.inf, high: float = np.inf) -> Atom:
+        """A range given in the users' units."""
+        unit = self.unit(column)
+        return Atom(column, low / unit, high / unit)
 
     def link(self, link: Link) -> list[Disjunction]:
         if isinstance(link, Always):
@@ -186,7 +245,7 @@ class _Reader:
         assert isinstance(link, Sum)
         column = self.total(tuple((self.amount(name, link), weight) for name, weight in link.weights.items()))
         low = -np.inf if link.lower is None else link.lower
-        return [(Atom(column, low, np.inf if link.upper is None else link.upper),)]
+        return [(self.atom(column, low, np.inf if link.upper is None else link.upper),)]
 
     def moves(self, link: Forbidden) -> list[Move]:
         k = self.encoding.position(link.feature)
@@ -250,7 +309,7 @@ class _Reader:
         column = self.encoding.columns[k]
         if isinstance(node, Compare) and isinstance(node.other, Name):
             difference = self.total(((self.amount(column.name, link), 1.0), (self.amount(node.other.name, link), -1.0)))
-            return _compared(difference, node.sign, 0.0, negated)
+            return self.compared(difference, node.sign, 0.0, negated)
         if column.is_category:
             levels = np.empty(len(column.levels), dtype=object)
             levels[:] = column.levels
@@ -259,14 +318,29 @@ class _Reader:
         if isinstance(node, Between):
             low, high = _value(node.low, node), _value(node.high, node)
             if not negated:
-                return [(Atom(k, low, high),)]
-            return [_compared(k, "<", low, False)[0] + _compared(k, ">", high, False)[0]]
+                return [(self.atom(k, low, high),)]
+            return [self.compared(k, "<", low, False)[0] + self.compared(k, ">", high, False)[0]]
         if isinstance(node, Within):
             if node.negated != negated:
-                return [clause for value in node.values for clause in _compared(k, "!=", _value(value, node), False)]
-            return [tuple(Atom(k, _value(value, node), _value(value, node)) for value in node.values)]
+                return [
+                    clause for value in node.values for clause in self.compared(k, "!=", _value(value, node), False)
+                ]
+            return [tuple(self.atom(k, _value(value, node), _value(value, node)) for value in node.values)]
         assert isinstance(node.other, Literal)
-        return _compared(k, node.sign, _value(node.other, node), negated)
+        return self.compared(k, node.sign, _value(node.other, node), negated)
+
+    def compared(self, column: int, sign: str, value: float, negated: bool) -> list[Disjunction]:
+        """A comparison with a number; "more than" begins a little past it."""
+        sign = OPPOSITE[sign] if negated else sign
+        size = self.unit(column) * (self.spreads[column] if column < len(self.units) else 1.0)
+        step = STRICT * give(value / size) * size
+        below, above = self.atom(column, high=value - step), self.atom(column, low=value + step)
+        if sign == "!=":
+            return [(below, above)]
+        ranges = {"=": (value, value), "<=": (-np.inf, value), ">=": (value, np.inf)}
+        if sign in ranges:
+            return [(self.atom(column, *ranges[sign]),)]
+        return [(below,)] if sign == "<" else [(above,)]
 
 
 def _value(literal: Literal, node: Condition) -> float:
@@ -280,17 +354,3 @@ def _value(literal: Literal, node: Condition) -> float:
 
 
 OPPOSITE = {"=": "!=", "!=": "=", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
-
-
-def _compared(column: int, sign: str, value: float, negated: bool) -> list[Disjunction]:
-    """A comparison with a number; "more than" begins a little past it."""
-    sign = OPPOSITE[sign] if negated else sign
-    step = STRICT * (1.0 + abs(value))
-    below, above = Atom(column, high=value - step), Atom(column, low=value + step)
-    if sign == "!=":
-        return [(below, above)]
-    ranges = {"=": (value, value), "<=": (-np.inf, value), ">=": (value, np.inf)}
-    if sign in ranges:
-        low, high = ranges[sign]
-        return [(Atom(column, low, high),)]
-    return [(below,)] if sign == "<" else [(above,)]

@@ -188,6 +188,10 @@ class LatentEquation(_Ladder):
         # Both tails in full: the logit of (sigmoid(low) + sigmoid(high)) / 2 without a difference from 1.
         return np.asarray(np.log(expit(low) + expit(high)) - np.log(expit(-low) + expit(-high)), dtype=np.float64)
 
+    def in_units(self, units: Floats, unit: float) -> LatentEquation:
+        """The sum has no unit; its causes and the levels have."""
+        return LatentEquation(self.node, self.latent.in_units(units, 1.0), self.cuts, self.ladder / unit)
+
     def predict(self, noise: Floats, parents: Floats) -> Floats:
         """The level whose interval holds the sum plus noise."""
         return self.ladder[np.searchsorted(self.cuts, self.latent(parents) + noise)]
@@ -252,6 +256,10 @@ class QuantileEquation(_Ladder):
                 fix="Give every level that occurs a positive probability.",
             )
         return middle
+
+    def in_units(self, units: Floats, unit: float) -> QuantileEquation:
+        """The function gets its causes decoded, whatever their units."""
+        return QuantileEquation(self.node, self.causes.in_units(units), self._f, self.ladder / unit)
 
     def predict(self, noise: Floats, parents: Floats) -> Floats:
         """The first level whose cumulative probability reaches u."""

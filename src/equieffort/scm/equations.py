@@ -48,6 +48,10 @@ class Equation(ABC):
     def counterfactual(self, values: Floats, before: Floats, after: Floats) -> Floats:
         """The values after the causes went from `before` to `after`, the noise staying the person's own."""
 
+    @abstractmethod
+    def in_units(self, units: Floats, unit: float) -> Equation:
+        """The same equation over causes and of values that are multiples of units, which are powers of two."""
+
 
 class Additive(Equation):
     """x = f(causes) + noise; call it for f."""
@@ -70,6 +74,14 @@ class Additive(Equation):
     def counterfactual(self, values: Floats, before: Floats, after: Floats) -> Floats:
         """x + f(causes') - f(causes)."""
         return values + (self(after) - self(before))
+
+    def in_units(self, units: Floats, unit: float) -> Additive:
+        """The same equation over causes and of values that are multiples of units."""
+        return InUnits(self, units, unit)
+
+    def jumps(self) -> dict[int, Floats]:
+        """By cause: where f jumps, as the last values before it does; a search splits there."""
+        return {}
 
     @property
     def is_bounded(self) -> bool:
@@ -115,6 +127,36 @@ class Additive(Equation):
         return low, high
 
 
+class InUnits(Additive):
+    """Another equation in other units: its causes and values are multiples of powers of two, so nothing is rounded."""
+
+    def __init__(self, equation: Additive, units: Floats, unit: float) -> None:
+        super().__init__(equation.causes.in_units(units), self._predict)
+        self._equation, self._units, self._unit = equation, units, unit
+
+    @property
+    def why_unbounded(self) -> str:
+        """Why it cannot be enclosed; empty if it can."""
+        return self._equation.why_unbounded
+
+    def _predict(self, parents: Floats) -> Floats:
+        return self._equation(parents * self._units) / self._unit
+
+    def bounds(self, low: Floats, high: Floats) -> tuple[Floats, Floats]:
+        """The least and the most over each box."""
+        least, most = self._equation.bounds(low * self._units, high * self._units)
+        return least / self._unit, most / self._unit
+
+    def affine_bounds(self, low: Floats, high: Floats) -> tuple[Affine, Affine]:
+        """A plane below and a plane above."""
+        below, above = self._equation.affine_bounds(low * self._units, high * self._units)
+        return tuple(Affine(p.slope * (self._units / self._unit), p.offset / self._unit) for p in (below, above))  # type: ignore[return-value]
+
+    def jumps(self) -> dict[int, Floats]:
+        """Where it jumps."""
+        return {k: at / self._units[k] for k, at in self._equation.jumps().items()}
+
+
 class Discrete(Equation):
     """A node with a few levels in rising order: each person has the level that their own noise picks.
 
@@ -134,6 +176,10 @@ class Discrete(Equation):
     def is_bounded(self) -> bool:
         """Whether the levels a person can reach over a box of causes can be enclosed."""
         return not self.why_unbounded
+
+    @abstractmethod
+    def in_units(self, units: Floats, unit: float) -> Discrete:
+        """The same equation over causes and of levels that are multiples of units."""
 
     @abstractmethod
     def expected(self, parents: Floats) -> Floats:

@@ -78,6 +78,16 @@ class Linear(Mechanism):
                 weights[k] = given
         return weights, tables
 
+    def in_units(self, units: Mapping[str, float], unit: float) -> Linear:
+        """The same equation of causes and a node that are multiples of units."""
+        coef: dict[str, Any] = {}
+        for name, given in self.coef.items():
+            if isinstance(given, Mapping):
+                coef[name] = {level: value / unit for level, value in given.items()}
+            else:
+                coef[name] = given * (units.get(name, 1.0) / unit)
+        return Linear(coef, self.intercept / unit)
+
     def equation(self, node: str) -> str:
         """The equation in words."""
         terms: list[tuple[float, str]] = []
@@ -123,6 +133,20 @@ class LinearEquation(Additive):
         for k, table in self.tables.items():
             total += table[parents[:, k].astype(np.intp)]
         return total
+
+    def counterfactual(self, values: Floats, before: Floats, after: Floats) -> Floats:
+        """x plus what each cause's change adds: large causes that stay leave no rounding behind."""
+        change = np.zeros(len(values))
+        for k in np.flatnonzero(self.weights).tolist():
+            change += self.weights[k] * (after[:, k] - before[:, k])
+        for k, table in self.tables.items():
+            change += table[after[:, k].astype(np.intp)] - table[before[:, k].astype(np.intp)]
+        return values + change
+
+    def in_units(self, units: Floats, unit: float) -> LinearEquation:
+        """Weights a unit of the causes, in units of the values."""
+        tables = {k: table / unit for k, table in self.tables.items()}
+        return LinearEquation(self.causes.in_units(units), self.weights * (units / unit), tables, self.intercept / unit)
 
     def _range(self, low: Floats, high: Floats) -> tuple[Floats, Floats]:
         least, most = self._levels(low)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,8 @@ from equieffort.scm.design import check_rows, indicators
 from equieffort.scm.diagnostics import examine
 from equieffort.scm.discrete import ordered_column
 from equieffort.scm.equations import Additive, Discrete, Equation
-from equieffort.scm.mechanisms import LeastSquares, Regressor
+from equieffort.scm.mechanisms import LeastSquares, Linear, Regressor
+from equieffort.tolerances import give, unit_of_column
 
 
 class StructuralCausalModel:
@@ -130,7 +132,7 @@ class StructuralCausalModel:
         self._bound = bound_equations(self.graph, encoding, mechanisms)
         self.mechanisms_, self.encoding_, self.warnings_ = mechanisms, encoding, tuple(kept)
         self.diagnostics_ = pd.DataFrame(rows)
-        self.reference_, self.forgotten_ = frame, ()
+        self.reference_, self.forgotten_, self._units = frame, (), None
         return self
 
     def _encoding(self, frame: pd.DataFrame) -> Encoding:
@@ -294,7 +296,8 @@ class StructuralCausalModel:
             if follows and self.mechanisms_[node] is None:
                 positions = [self.encoding_.position(parent) for parent in self.graph.parents(node)]
                 before = matrix[:, positions]
-                shifted = (np.abs(moved[:, positions] - before) > 1e-9 * (1 + np.abs(before))).any(axis=1) & ~picked
+                unit = self.units[positions]
+                shifted = (np.abs(moved[:, positions] - before) > unit * give(before / unit)).any(axis=1) & ~picked
                 if shifted.any():
                     unknown[node] = shifted
             elif follows:
@@ -305,6 +308,27 @@ class StructuralCausalModel:
             if follows or picked.any():
                 touched.add(node)
         return moved, unknown
+
+    @property
+    def units(self) -> Floats:
+        """For each node a power of two near the spread of its values; 1 where only some values are possible."""
+        if self._units is None:
+            self._units = np.array([unit_of_column(column, self.reference_) for column in self.encoding_.columns])
+        return self._units
+
+    def in_units(self, units: Floats) -> StructuralCausalModel:
+        """The same fitted model of people whose nodes are multiples of units, which are powers of two."""
+        twin = copy(self)
+        twin.encoding_, twin._units = self.encoding_.in_units(units), self.units / units
+        own = dict(zip(self.graph.nodes, units.tolist(), strict=True))
+        twin._bound, twin.mechanisms_ = {}, dict(self.mechanisms_)
+        for node, equation in self._bound.items():
+            causes = np.array([own[parent] for parent in self.graph.parents(node)])
+            twin._bound[node] = equation.in_units(causes, own[node])
+            mechanism = self.mechanisms_[node]
+            if isinstance(mechanism, Linear):
+                twin.mechanisms_[node] = mechanism.in_units(own, own[node])
+        return twin
 
     def _parents(self, node: str, matrix: Floats) -> Floats:
         return matrix[:, [self.encoding_.position(parent) for parent in self.graph.parents(node)]]
@@ -366,6 +390,7 @@ class StructuralCausalModel:
     forgotten_: tuple[str, ...] = ()
     """Columns of the reference data that were left behind when the model was saved."""
     _bound: dict[str, Additive | Discrete]
+    _units: Floats | None = None
 
 
 def _cannot_abduct(node: str) -> CausalModelError:

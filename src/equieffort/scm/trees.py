@@ -101,6 +101,21 @@ class EstimatorEquation(Additive):
         """Why f cannot be enclosed; empty if it can."""
         return self.trees if isinstance(self.trees, str) else ""
 
+    def jumps(self) -> dict[int, Floats]:
+        """The thresholds of the trees, as the largest values that go left."""
+        found: dict[int, Floats] = {}
+        if not isinstance(self.trees, Trees):
+            return found
+        at = 0
+        for k, column in enumerate(self.causes.columns):
+            if column.is_category:
+                at += len(column.levels) - 1
+                continue
+            raw = self.trees.threshold[self.trees.feature == at]
+            found[k] = _last_left(raw) if self.trees.single else raw
+            at += 1
+        return found
+
     def _range(self, low: Floats, high: Floats) -> tuple[Floats, Floats]:
         assert isinstance(self.trees, Trees)
         return self.trees.bounds(*indicator_box(self.causes, low, high))
@@ -225,3 +240,12 @@ def _repeats(trees: Trees, estimator: Any) -> bool:
 def _single(values: Floats) -> Floats:
     with np.errstate(over="ignore"):
         return values.astype(np.float32).astype(np.float64)
+
+
+def _last_left(thresholds: Floats) -> Floats:
+    """The largest doubles whose single-precision cast is at most the threshold."""
+    nearest = thresholds.astype(np.float32)
+    below = np.where(nearest.astype(np.float64) > thresholds, np.nextafter(nearest, np.float32(-np.inf)), nearest)
+    above = np.nextafter(below, np.float32(np.inf)).astype(np.float64)
+    middle = 0.5 * (below.astype(np.float64) + above)
+    return np.where(middle.astype(np.float32) <= below, middle, np.nextafter(middle, -np.inf))

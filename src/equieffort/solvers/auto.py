@@ -65,7 +65,7 @@ class Auto:
 
     def select(self, problem: RecourseProblem) -> Choice:
         """The solver for a problem and the reason: the first that can prove its answers, otherwise a search."""
-        choice = self._select(problem)
+        choice = self._select(problem.scaled)
         lacks = [name for name in self._given if name not in (*_own(choice.solver), "random_state")]
         if not lacks:
             return choice

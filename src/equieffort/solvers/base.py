@@ -9,7 +9,8 @@ from enum import IntEnum
 import numpy as np
 import numpy.typing as npt
 
-from equieffort.frames import Floats
+from equieffort.classifiers import View
+from equieffort.frames import Bools, Floats
 from equieffort.problem import RecourseProblem
 
 
@@ -37,6 +38,10 @@ FOUND, TIE, NONE, LIMIT = 1, 2, 3, 4
 """Codes of a proposal: an action; an action whose best score is the threshold up to rounding, so that only the
 model's own label can decide; proof that there is none; given up."""
 
+ATTEMPTS = 21
+"""How often an action whose label stays is tried again with a larger step over the boundary: for a linear score from
+1e-12 of the numbers it sums, or less, to 1e-6."""
+
 
 @dataclass(eq=False)
 class Proposal:
@@ -55,6 +60,12 @@ class Proposal:
     """By row: why the solver stopped before it was done, as a sentence."""
     rounding: Floats | None = None
     """What of cost - bound is owed to a model that computes with floats coarser than doubles."""
+    vanishing: Bools = None  # type: ignore[assignment]
+    """Proven: actions cost as little as one likes, so that only the step over an open boundary is paid."""
+
+    def __post_init__(self) -> None:
+        if self.vanishing is None:
+            self.vanishing = np.zeros(len(self.code), dtype=bool)
 
     @classmethod
     def empty(cls, problem: RecourseProblem, n: int) -> Proposal:
@@ -68,12 +79,19 @@ class Proposal:
             np.full((n, len(problem.categorical)), -1, dtype=np.int16),
         )
 
+    def state_vanishing(self, problem: RecourseProblem, matrix: Floats) -> None:
+        """State whose effort vanishes: an action is found, and the person stands on the boundary itself."""
+        if isinstance(problem.view, View):
+            margins = problem.view.margins(matrix)
+            on_it = [(margins[:, list(members)] >= problem.margin).all(axis=1) for members in problem.view.goals.sets]
+            self.vanishing[:] = (self.code == FOUND) & (self.bound <= 0) & np.any(on_it, axis=0)
+
 
 class Solver(ABC):
     """Proposes the cheapest action for each person; `solve` replays it before it is believed."""
 
     gap: float
-    """How far above the bound a cost may lie and still be called optimal."""
+    """How far above the bound a cost may lie, as a share of it, and still be called optimal."""
     certifies = True
     """Whether it can prove anything of what it proposes."""
 
@@ -85,8 +103,10 @@ class Solver(ABC):
     def propose(
         self, problem: RecourseProblem, matrix: Floats, *, attempt: int = 0, only: int | None = None
     ) -> Proposal:
-        """Actions for encoded people. Each further attempt steps twice as far over the boundary; `only` restricts
-        the search to one pattern."""
+        """Actions for encoded people. `solve` gives problem and people in scaled units (`RecourseProblem.scaled`) and
+        takes the answer in these; `action_box`, `limits`, `plausible`, `rules`, `cost`, `scm` and `view` of the problem
+        are in them too, what the schema says is in the users' own numbers. Each further attempt steps twice as far over
+        the boundary; `only` restricts the search to one pattern."""
 
     def patterns(self, problem: RecourseProblem) -> int:
         """How many patterns `only` can name; 0 for a solver that never proposes a tie."""

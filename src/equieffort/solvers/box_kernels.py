@@ -13,11 +13,10 @@ import numpy as np
 from equieffort.solvers.compiled import inner
 from equieffort.solvers.curve_kernels import Curves, cost_at, cut_to, slope_below
 from equieffort.solvers.simplex_kernels import EMPTY, SOLVED, UNSURE, dual_simplex
+from equieffort.tolerances import PRUNING, ROUNDING, TOLERANCE
 
-GIVE = 1e-10
-"""How far rounding may carry a follower past a decree, relative to its size: a tenth of what replay forgives."""
-DELTA = 1e-9
-"""An action counts only if moved followers may differ by this, relative to their size, without changing the label."""
+GIVE, ROUNDS = PRUNING * TOLERANCE, PRUNING * ROUNDING
+"""How far rounding may carry a follower past a decree: a tenth of what replay forgives."""
 
 
 FREE = 1e-12
@@ -110,7 +109,7 @@ def reach(person: Person, low: Any, high: Any, track: int) -> tuple[float, float
         far = max(abs(a), abs(b))
         if far < np.inf:
             size += far
-    give = GIVE * (1.0 + abs(person.still[track])) + 1e-13 * size if moved else 0.0
+    give = GIVE + ROUNDS * abs(person.still[track]) + 1e-13 * size if moved else 0.0
     return least - give, most + give, give
 
 
@@ -262,7 +261,7 @@ def cheapest(
             if person.effect[track, j] != 0.0:
                 here += person.effect[track, j] * space.base[j]
         space.low[rows], space.high[rows] = row_low[slot] - here, row_high[slot] - here
-        space.give[rows] = max(give, 1e-13 * (1.0 + abs(here)))
+        space.give[rows] = max(give, 1e-13 + ROUNDS * abs(here))
         space.column_of[rows] = track
         rows += 1
     fine = True

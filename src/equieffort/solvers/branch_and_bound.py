@@ -24,6 +24,7 @@ from equieffort.solvers.left_out import ANY, NODES_EACH, why_infeasible
 from equieffort.solvers.networks import propose_network, supports_network
 from equieffort.solvers.patterns import NotLinear, Pattern
 from equieffort.solvers.tree_world import TreeWorld, together, tree_world
+from equieffort.tolerances import is_closed
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,7 @@ class BranchAndBound(Solver):
     Parameters
     ----------
     gap
-        How far above the proven bound a cost may lie and still be called optimal.
+        How far above the proven bound a cost may lie, as a share of it, and still be called optimal.
     time_limit
         Seconds a person may take, or None. Whoever reaches it keeps the best action found and the bound proven so far;
         which people that is depends on the machine, so for results that repeat exactly let `node_limit` bind first.
@@ -95,7 +96,7 @@ class BranchAndBound(Solver):
         proposal, size = Proposal.empty(problem, len(matrix)), together(problem, matrix)
         for first in range(0, len(matrix), size):
             part, rows = self._propose_trees(problem, matrix[first : first + size], attempt), slice(first, first + size)
-            for name in ("code", "cost", "bound", "chosen", "delta", "level"):
+            for name in ("code", "cost", "bound", "chosen", "delta", "level", "vanishing"):
                 getattr(proposal, name)[rows] = getattr(part, name)
             proposal.notes |= {first + row: note for row, note in part.notes.items()}
         return proposal
@@ -127,11 +128,11 @@ class BranchAndBound(Solver):
         unsure = ~has & (np.isfinite(proposal.bound) | (found.ended > 0) | (attempt > 0))
         proposal.code[unsure] = LIMIT
         cost = np.where(has, proposal.cost, 0.0)
-        far = has & (cost - np.minimum(proposal.bound, cost) > np.maximum(self.gap, 1e-9 * cost))
+        far = has & ~is_closed(cost, np.minimum(proposal.bound, cost), self.gap)
         for i in np.flatnonzero(unsure | far).tolist():
             proposal.notes[i] = told(
-                int(found.ended[i]), acts=bool(has[i]), bound=float(proposal.bound[i]), boxes=self.node_limit,
-                seconds=self.time_limit,
+                int(found.ended[i]), acts=bool(has[i]), bound=float(proposal.bound[i]) * problem.cost_unit,
+                boxes=self.node_limit, seconds=self.time_limit,
             )  # fmt: skip
         return proposal
 

@@ -20,6 +20,7 @@ from equieffort.solvers.base import FOUND, LIMIT, NONE, Proposal, Solver
 from equieffort.solvers.curved_world import People, Refused, curved_world
 from equieffort.solvers.endings import DONE, told
 from equieffort.solvers.left_out import ANY, why_infeasible
+from equieffort.tolerances import is_closed
 
 STRICTER = 1000
 """Boxes a person may take when an action's label did not turn and a surer one is looked for."""
@@ -36,8 +37,8 @@ class Curved(Solver):
     Parameters
     ----------
     gap
-        How far above the proven bound a cost may lie and still be called optimal. It cannot be 0: the bounds of a bent
-        equation close in on it, and meet it only in the limit.
+        How far above the proven bound a cost may lie, as a share of it, and still be called optimal. It cannot be 0: the
+        bounds of a bent equation close in on it, and meet it only in the limit.
     node_limit
         Boxes a person may take. Whoever reaches it keeps the best action found and the bound proven so far.
 
@@ -89,6 +90,7 @@ class Curved(Solver):
         proposal = Proposal.empty(problem, len(matrix))
         for start in range(0, len(matrix), BLOCK):
             self._block(problem, matrix[start : start + BLOCK], attempt, proposal, start)
+        proposal.state_vanishing(problem, matrix)
         return proposal
 
     def _block(self, problem: RecourseProblem, matrix: Floats, attempt: int, proposal: Proposal, start: int) -> None:
@@ -108,11 +110,11 @@ class Curved(Solver):
         none = ~has & (found.bound == np.inf) & (found.ended == DONE) & (attempt == 0)
         proposal.code[rows] = np.where(has, FOUND, np.where(none, NONE, LIMIT))
         cost = np.where(has, found.cost, 0.0)
-        wide = has & (cost - np.minimum(found.bound, cost) > np.maximum(self.gap, 1e-9 * cost))
+        wide = has & ~is_closed(cost, np.minimum(found.bound, cost), self.gap)
         for i in np.flatnonzero(wide | ~(has | none)).tolist():
             if found.bound[i] == np.inf:
                 proposal.bound[start + i] = 0.0
-            bound = float(proposal.bound[start + i])
+            bound = float(proposal.bound[start + i]) * problem.cost_unit
             proposal.notes[start + i] = told(int(found.ended[i]), acts=bool(has[i]), bound=bound, boxes=self.node_limit)
 
     def why_infeasible(self, problem: RecourseProblem, person: Floats) -> str:

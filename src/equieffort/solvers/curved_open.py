@@ -10,10 +10,11 @@ import numpy as np
 from equieffort.classifiers import BlackBox, LinearView, NetworkView, TreeView
 from equieffort.frames import Bools, Floats
 from equieffort.solvers.curved_bounds import FAR, Boxes, Enclosure, Planes, contract, enclose, fill, impossible
-from equieffort.solvers.curved_points import HAIR, Points
+from equieffort.solvers.curved_points import Points
 from equieffort.solvers.curved_rules import demand_rules
 from equieffort.solvers.curved_views import Layered, Leaves, Margins
 from equieffort.solvers.curved_world import Indices, People
+from equieffort.tolerances import give
 
 
 @dataclass(eq=False)
@@ -150,7 +151,7 @@ class Look:
                 usable = np.isfinite(ends[:, k])
                 if usable.any():
                     end = np.where(usable, ends[:, k], 0.0)
-                    offset = sign * (planes.offset[:, k] - end) - 4 * HAIR * more * (1 + np.abs(end))
+                    offset = sign * (planes.offset[:, k] - end) - 4 * more * give(end)
                     rows.append(_usable(sign * planes.slope[:, [k]], offset[:, None], usable[:, None]))
         if kept.margins.below is not None:
             mine, below = self.goals[boxes.goal], kept.margins.below

@@ -13,11 +13,9 @@ import numpy.typing as npt
 
 from equieffort.classifiers import BlackBox, TreeView
 from equieffort.frames import Bools, Floats
-from equieffort.problem import TOLERANCE
 from equieffort.solvers.curved_world import Indices, People
+from equieffort.tolerances import give
 
-HAIR = 1e-9
-"""How far a value that follows is moved to see whether the label hangs on its last digits, relative to its size."""
 GOOD, FRAGILE, BAD, UNSURE = 0, 1, 2, 3
 """A sound point; one favourable as it stands only; an unfavourable one; one that a stricter attempt does not take."""
 
@@ -58,8 +56,8 @@ def judge(people: People, points: Points, attempt: int) -> npt.NDArray[np.int8]:
         feature = problem.feature(k)
         if feature.role == "immutable" or feature.plausible is not None:
             low, high = problem.plausible(facts, k)
-            give = TOLERANCE * (1 + np.abs(facts[:, k]))
-            allowed &= (moved[:, k] >= low - give) & (moved[:, k] <= high + give)
+            forgiven = problem.give(k, facts[:, k])
+            allowed &= (moved[:, k] >= low - forgiven) & (moved[:, k] <= high + forgiven)
     for broken, _ in problem.rules.faults(facts, moved):
         allowed &= ~broken
     for lost in unknown.values():
@@ -95,7 +93,7 @@ def _labels(people: People, moved: Floats, follows: Bools, attempt: int) -> npt.
     sound = view.goals.met(margins - 2.0**attempt * blur, problem.margin)
     if isinstance(view, TreeView):
         rows = np.flatnonzero(sound)
-        hair = np.where(follows[rows], HAIR * 2.0**attempt * (1 + np.abs(moved[rows])), 0.0)
+        hair = np.where(follows[rows], 2.0**attempt * give(moved[rows]), 0.0)
         for side in (-1.0, 1.0):
             sound[rows] &= view.goals.met(view.margins(moved[rows] + side * hair), problem.margin)
     found = np.where(sound, GOOD, BAD).astype(np.int8)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from equieffort.frames import Bools, Floats
-from equieffort.rules.clauses import GIVE
 from equieffort.scm.equations import EPS
 from equieffort.solvers.curved_bounds import FAR, Boxes, Enclosure, Planes
 from equieffort.solvers.curved_world import People
+from equieffort.tolerances import give
 
 
 def demand_rules(people: People, boxes: Boxes, found: Enclosure) -> Bools:
@@ -16,12 +16,13 @@ def demand_rules(people: People, boxes: Boxes, found: Enclosure) -> Bools:
     rules, facts = people.problem.rules, people.matrix[boxes.person]
     possible = np.ones(len(facts), dtype=bool)
     if rules.clauses:
-        least, most, below, above = _extended(rules.weights, found)
+        least, most, below, above, sizes = _extended(rules.weights, found)
+        forgiven = 2 * give(sizes)
         for c, clause in enumerate(rules.clauses):
             ends = rules.ends(facts, clause)
             can = np.array(
                 [
-                    _can_hold(least[:, a.column], most[:, a.column], low, high, a.levels)
+                    _can_hold(least[:, a.column], most[:, a.column], low, high, a.levels, forgiven[:, a.column])
                     for a, (low, high) in zip(clause.atoms, ends, strict=True)
                 ]
             )
@@ -33,9 +34,8 @@ def demand_rules(people: People, boxes: Boxes, found: Enclosure) -> Bools:
                 if atom.levels is not None or not only.any():
                     continue
                 k, (low, high) = atom.column, ends[a]
-                give = 2 * GIVE * (1 + np.maximum(np.abs(least[:, k]), np.abs(most[:, k])))
-                found.rows.append(_row(only, above.slope[:, k], above.offset[:, k] - low + give))
-                found.rows.append(_row(only, -below.slope[:, k], high - below.offset[:, k] + give))
+                found.rows.append(_row(only, above.slope[:, k], above.offset[:, k] - low + forgiven[:, k]))
+                found.rows.append(_row(only, -below.slope[:, k], high - below.offset[:, k] + forgiven[:, k]))
     for move in rules.moves:
         k = move.column
         before, least, most = facts[:, k], found.least[:, k], found.most[:, k]
@@ -49,24 +49,27 @@ def _row(only: Bools, slope: Floats, offset: Floats) -> Planes:
     return Planes(np.where(usable[:, None], slope, 0.0)[:, None], np.where(usable, offset, FAR)[:, None])
 
 
-def _can_hold(least: Floats, most: Floats, low: Floats, high: Floats, levels: tuple[int, ...] | None) -> Bools:
+def _can_hold(
+    least: Floats, most: Floats, low: Floats, high: Floats, levels: tuple[int, ...] | None, forgiven: Floats
+) -> Bools:
     if levels is not None:
         return (
             np.asarray(np.any([(least <= level) & (level <= most) for level in levels], axis=0) & True)
             if levels
             else np.zeros(len(least), dtype=bool)
         )
-    give = 2 * GIVE * (1.0 + np.maximum(np.abs(least), np.abs(most)))
-    return np.asarray((most >= low - give) & (least <= high + give))
+    return np.asarray((most >= low - forgiven) & (least <= high + forgiven))
 
 
-def _extended(weights: Floats, found: Enclosure) -> tuple[Floats, Floats, Planes, Planes]:
-    """The columns with the weighted sums behind them."""
+def _extended(weights: Floats, found: Enclosure) -> tuple[Floats, Floats, Planes, Planes, Floats]:
+    """The columns with the weighted sums behind them, and the size of what each is summed from."""
     least, most, below, above = found.least, found.most, found.below, found.above
+    sizes = np.maximum(np.abs(least), np.abs(most))
     for row in weights:
         used = np.flatnonzero(row).tolist()
         ends = np.stack([[row[k] * least[:, k], row[k] * most[:, k]] for k in used])
-        size = 8 * EPS * (2 + len(used)) * np.abs(ends).max(axis=1).sum(axis=0)
+        far = np.abs(ends).max(axis=1).sum(axis=0)
+        size, sizes = 8 * EPS * (2 + len(used)) * far, np.column_stack([sizes, far])
         low, high = ends.min(axis=1).sum(axis=0) - size, ends.max(axis=1).sum(axis=0) + size
         lower = [below if row[k] > 0 else above for k in used]
         upper = [above if row[k] > 0 else below for k in used]
@@ -81,4 +84,4 @@ def _extended(weights: Floats, found: Enclosure) -> tuple[Floats, Floats, Planes
         ]
         least, most = np.column_stack([least, low]), np.column_stack([most, high])
         below, above = Planes.joined([below, sums[0]]), Planes.joined([above, sums[1]])
-    return least, most, below, above
+    return least, most, below, above, sizes

@@ -24,8 +24,8 @@ from equieffort.solvers.endings import DONE, ENDLESS, NODES
 
 TOGETHER = 16
 """Boxes of a person looked at in one step."""
-FIRST_BUDGET, LAST_BUDGET = 1.0, 2.0**20
-"""Costs tried, doubling, where limits do not say how far actions may go."""
+FIRST_BUDGET, LAST_BUDGET = 1.0, 2.0**30
+"""Costs tried, growing, where limits do not say how far actions may go; the last one at the highest price."""
 THIN = 1e-12
 """A box narrower than this, relative to its values, is too thin for floating point to decide."""
 
@@ -74,6 +74,8 @@ class Search:
         self.boxes = np.zeros(n, dtype=np.int64)
         finite = np.isfinite(people.low).all(axis=1) & np.isfinite(people.high).all(axis=1)
         self.budget = np.where(finite, np.inf, FIRST_BUDGET)
+        prices = [people.up, people.down, np.broadcast_to(problem.change_weights, (n, len(problem.categorical)))]
+        self.last_budget = LAST_BUDGET * np.concatenate(prices, axis=1).max(axis=1, initial=1.0)
 
     def found(self) -> Found:
         """The answers; a bound never lies above the cost."""
@@ -121,7 +123,7 @@ class Search:
             decree_low, decree_high = people.least[i].copy(), people.most[i].copy()
             for k in way.frozen:
                 fact = people.matrix[i, k]
-                give = 1.01e-9 * (1 + abs(fact))
+                give = 1.01 * problem.give(k, fact)
                 decree_low[k], decree_high[k] = max(decree_low[k], fact - give), min(decree_high[k], fact + give)
             start, end = np.where(way.is_set, low, people.facts[i]), np.where(way.is_set, high, people.facts[i])
             for j, k in enumerate(problem.numeric):
@@ -152,7 +154,7 @@ class Search:
                 if self._is_covered(i):
                     self.least_left[i] = min(self.least_left[i], self.budget[i])
                     return []
-                if self.budget[i] >= LAST_BUDGET and not np.isfinite(self.cost[i]):
+                if self.budget[i] >= self.last_budget[i] and not np.isfinite(self.cost[i]):
                     self.ended[i] = ENDLESS
                     self.least_left[i] = min(self.least_left[i], self.budget[i])
                     return []
@@ -174,11 +176,15 @@ class Search:
             return taken
 
     def _cutoff(self, i: int) -> float:
-        return float(min(self.cost[i] - self.gap, self.budget[i]))
+        return float(min(self._proven_by(self.cost[i]), self.budget[i]))
+
+    def _proven_by(self, cost: Any) -> Any:
+        """The bound that proves a cost to the gap; nothing proves that there is none."""
+        return np.where(np.isfinite(cost), cost * (1 - self.gap), np.inf)
 
     def _is_covered(self, i: int) -> bool:
         """Whether no budget hid anything cheaper than the best point."""
-        return bool(self.budget[i] == np.inf or self.cost[i] - self.gap <= self.budget[i])
+        return bool(self.budget[i] == np.inf or self._proven_by(self.cost[i]) <= self.budget[i])
 
     def _step(self, taken: list[tuple[float, Any]]) -> None:
         """Look at boxes, way by way: bound, try points, split."""
@@ -203,7 +209,7 @@ class Search:
         people, rows = self.people, boxes.person
         if not (people.straight and boxes.low.shape[1]):
             return
-        left = np.minimum(self.cost[rows] - self.gap, self.budget[rows]) - fixed
+        left = np.minimum(self._proven_by(self.cost[rows]), self.budget[rows]) - fixed
         start = np.clip(people.facts[rows], boxes.low, boxes.high)
         up, down = people.up[rows], people.down[rows]
         parts = np.where(start > people.facts[rows], up, down) * np.abs(start - people.facts[rows])
@@ -251,7 +257,7 @@ class Search:
         )[1]
         points, cost = points.take(unique), cost[unique]
         verdict = judge(self.people, points, self.attempt)
-        key = np.where(verdict == GOOD, cost, np.where(verdict == FRAGILE, cost + self.prefer, np.inf))
+        key = np.where(verdict == GOOD, cost, np.where(verdict == FRAGILE, cost * (1 + self.prefer), np.inf))
         better: list[int] = []
         for p in np.argsort(key, kind="stable").tolist():
             i = int(points.person[p])
@@ -265,7 +271,7 @@ class Search:
     def _branch(self, kept: Open) -> None:
         """Split what may still hold something cheaper."""
         person = kept.boxes.person
-        cutoff = np.minimum(self.cost[person] - self.gap, self.budget[person])
+        cutoff = np.minimum(self._proven_by(self.cost[person]), self.budget[person])
         shut = kept.bound >= cutoff
         np.minimum.at(self.least_left, person[shut], kept.bound[shut])
         kept = kept.take(~shut)

@@ -14,10 +14,9 @@ import numpy.typing as npt
 from equieffort.classifiers import BlackBox, TreeView
 from equieffort.cost import LinearCost, PiecewiseCost
 from equieffort.frames import Bools, Floats
-from equieffort.problem import TOLERANCE, RecourseProblem
+from equieffort.problem import RecourseProblem
 from equieffort.scm.equations import Additive, Discrete
 from equieffort.scm.mechanisms import LinearEquation
-from equieffort.scm.trees import EstimatorEquation, Trees
 
 MOST_WAYS = 4096
 
@@ -196,27 +195,10 @@ def _cuts(problem: RecourseProblem, ways: list[Way]) -> dict[int, Floats]:
     found: dict[int, list[Floats]] = {}
     equations: dict[int, Step] = {step.column: step for way in ways for step in way.steps}
     for step in equations.values():
-        if not isinstance(step.equation, EstimatorEquation) or not isinstance(step.equation.trees, Trees):
-            continue
-        trees, at = step.equation.trees, 0
-        for p, column in zip(step.parents, step.equation.causes.columns, strict=True):
-            if not column.is_category:
-                if p in problem.numeric:
-                    raw = trees.threshold[trees.feature == at]
-                    found.setdefault(problem.numeric.index(p), []).append(_last_left(raw) if trees.single else raw)
-                at += 1
-            else:
-                at += len(column.levels) - 1
+        for p, at in step.equation.jumps().items() if isinstance(step.equation, Additive) else ():
+            if step.parents[p] in problem.numeric:
+                found.setdefault(problem.numeric.index(step.parents[p]), []).append(at)
     return {j: np.unique(np.concatenate(parts)) for j, parts in found.items()}
-
-
-def _last_left(thresholds: Floats) -> Floats:
-    """The largest doubles whose single-precision cast is at most the threshold."""
-    nearest = thresholds.astype(np.float32)
-    below = np.where(nearest.astype(np.float64) > thresholds, np.nextafter(nearest, np.float32(-np.inf)), nearest)
-    above = np.nextafter(below, np.float32(np.inf)).astype(np.float64)
-    middle = 0.5 * (below.astype(np.float64) + above)
-    return np.where(middle.astype(np.float32) <= below, middle, np.nextafter(middle, -np.inf))
 
 
 @dataclass(frozen=True, eq=False)
@@ -254,8 +236,8 @@ class People:
         for k in range(matrix.shape[1]):
             start, end = problem.plausible(matrix, k)
             # The replay forgives a little; what is pruned must lie beyond even that.
-            give = 1.01 * TOLERANCE * (1 + np.abs(matrix[:, k]))
-            least[:, k], most[:, k] = start - give, end + give
+            forgiven = 1.01 * problem.give(k, matrix[:, k])
+            least[:, k], most[:, k] = start - forgiven, end + forgiven
         asked = problem.rules.asked(matrix)
         return cls(problem, curved_world(problem), matrix, facts, low, high, up, down, straight, least, most, asked)
 

@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from equieffort.frames import Floats, number
+from equieffort.frames import Floats
 from equieffort.problem import RecourseProblem, limits
 from equieffort.schema import Feature
 from equieffort.solvers.base import FOUND, LIMIT, NONE, TIE, Solver
@@ -38,9 +38,9 @@ class _LeftOut:
         if not self.side:
             return self.words
         fact = person[:, self.position]
-        own = [limit for limit in limits(original.feature(self.position)) if limit.side == self.side]
+        own = [limit for limit in original.limits(self.position) if limit.side == self.side]
         nearest = min(own, key=lambda limit: max(self.side * float((limit.at(fact) - fact)[0]), 0.0))
-        return f"{original.names[self.position]} ({nearest.text}; now {number(fact[0])})"
+        return f"{original.names[self.position]} ({nearest.text}; now {original.told(self.position, float(fact[0]))})"
 
 
 def why_infeasible(problem: RecourseProblem, people: Floats, quick: Solver) -> list[str]:

@@ -16,13 +16,18 @@ import numpy as np
 from equieffort.classifiers import BlackBox, LinearView
 from equieffort.cost import LinearCost, PiecewiseCost
 from equieffort.frames import Bools, Floats
-from equieffort.problem import TOLERANCE, RecourseProblem
-from equieffort.solvers.base import FOUND, LIMIT, NONE, TIE, Proposal, Solver
+from equieffort.problem import RecourseProblem
+from equieffort.solvers.base import ATTEMPTS, FOUND, LIMIT, NONE, TIE, Proposal, Solver
 from equieffort.solvers.patterns import NotLinear, Pattern, Row, make_patterns
 from equieffort.solvers.programs import Program, Segment, Side
+from equieffort.tolerances import TOLERANCE, give
 
-STEP = 1e-12
-"""First step over the boundary, and the width of a tie, relative to the numbers summed into the score."""
+TIED = 1e-12
+"""The width of a tie, relative to the numbers summed into the score."""
+STEP, FINEST = 1e-12, 4e-16
+"""First step over the boundary, and the smallest that makes sense, relative to the same numbers."""
+UNSEEN = 1e-10
+"""No first step need be longer than a tenth of what rounding forgives the feature that gains most, if it can be."""
 
 AT_ONCE = 512
 """People searched for whole numbers in one compiled call, between which Ctrl-C is heard."""
@@ -84,6 +89,7 @@ class LinearExact(Solver):
         if np.any(people.noise) and not problem.is_integer.any() and isinstance(problem.cost, LinearCost):
             # All is solved exactly: only rounding lies between the two, and as much again beyond the boundary.
             proposal.rounding = np.where(proposal.code == FOUND, 2.0 * (proposal.cost - proposal.bound), 0.0)
+        proposal.state_vanishing(problem, matrix)
         return proposal
 
     def why_infeasible(self, problem: RecourseProblem, person: Floats) -> str:
@@ -111,6 +117,9 @@ class People:
     need: Floats
     """At which score, less what rounding may add to it, no label can turn."""
     tolerance: Floats
+    """The width of a tie."""
+    step: Floats
+    """The first step over the boundary."""
     attempt: int
     closed: bool
     """Whether the boundary itself is favourable and can be trusted to the last bit."""
@@ -127,20 +136,25 @@ class People:
         closed = view.rowwise and (view.closed or problem.margin > 0)
         size = view.magnitude(matrix)
         # A score summed from zeros has no size of its own: a unit of the weightiest feature gives one.
-        size = np.where(size > 0, size, np.abs(view.weights).max(initial=0.0))
+        weightiest = np.abs(view.weights * problem.spreads).max(initial=0.0)
+        size = np.where(size > 0, size, weightiest)
+        step = np.minimum(STEP * size, np.maximum(UNSEEN * weightiest, FINEST * size))
+        step = np.where(step > 0, step, 1.0)
         need = problem.margin - view.score(matrix)
         # Who lacks more moves further, and what has moved is rounded relative to where it is.
         noise = view.single * (size + np.maximum(need, 0.0))
         need -= noise
-        return cls(matrix, facts, low, high, need, STEP * size, attempt, closed, noise)
+        return cls(matrix, facts, low, high, need, TIED * size, step, attempt, closed, noise)
 
     def slack(self, any_whole: bool) -> Floats:
         """How far past the need to go. Whole numbers are first tried at the need itself, rounding forgiven."""
-        if any_whole:
-            return -self.tolerance if self.attempt == 0 else self.noise + self.tolerance * 2.0 ** (self.attempt - 1)
-        if self.closed:
-            return self.noise + self.tolerance * (0.0 if self.attempt == 0 else 2.0 ** (self.attempt - 1))
-        return self.noise + self.tolerance * 2.0**self.attempt
+        if any_whole and self.attempt == 0:
+            return -self.tolerance
+        if self.closed and self.attempt == 0:
+            return self.noise + np.zeros_like(self.step)
+        # A fine first step grows faster, so that the last attempt goes as far.
+        turn = self.attempt - (any_whole or self.closed)
+        return self.noise + self.step * (self.tolerance / self.step) ** (turn / ATTEMPTS) * 2.0**turn
 
 
 def level_shift(problem: RecourseProblem, pattern: Pattern, matrix: Floats, values: Any) -> Floats:
@@ -188,16 +202,17 @@ def make_box(problem: RecourseProblem, people: People, pattern: Pattern, whole: 
     shared: list[tuple[Row, Floats, Floats]] = []
     for row in pattern.rows:
         least, most = row_range(problem, pattern, row, people.matrix)
-        give = TOLERANCE * (1.0 + np.abs(people.matrix[:, row.position]))
+        forgiven = problem.give(row.position, people.matrix[:, row.position])
         if not row.movers:
-            usable &= (least <= give) & (most >= -give)
+            usable &= (least <= forgiven) & (most >= -forgiven)
         elif len(row.movers) == 1:
             _fold(row, least, most, low, high, whole)
         else:
             shared.append((row, least, most))
             forced |= (least > 0) | (most < 0)
     # Columns in a chain ask the same of an action, up to rounding.
-    nearly = (low > high) & (low - high <= TOLERANCE * (1.0 + np.abs(high)))
+    numeric = list(problem.numeric)
+    nearly = (low > high) & (low - high <= give(high / problem.spreads[numeric]) * problem.spreads[numeric])
     low = np.where(nearly, high, low)
     forced |= ((low > 0) | (high < 0)).any(axis=1)
     usable &= (low <= high).all(axis=1)
@@ -236,8 +251,8 @@ def _try_pattern(problem: RecourseProblem, people: People, pattern: LinearPatter
         )  # fmt: skip
     for row, least, most in shared:
         moved = delta @ row.effect
-        give = TOLERANCE * (1.0 + np.abs(people.matrix[:, row.position]))
-        hard |= (moved < least - give) | (moved > most + give)
+        forgiven = problem.give(row.position, people.matrix[:, row.position])
+        hard |= (moved < least - forgiven) | (moved > most + forgiven)
     code[~box.usable] = NONE
     hard &= box.usable & (code != NONE)
     if isinstance(cost, LinearCost):

@@ -9,8 +9,8 @@ import numpy as np
 from equieffort.classifiers import BlackBox, LinearView, NetworkView, TreeView
 from equieffort.cost import LinearCost, PiecewiseCost
 from equieffort.errors import ParameterError
-from equieffort.frames import Floats, number
-from equieffort.problem import RecourseProblem, limits
+from equieffort.frames import Floats
+from equieffort.problem import RecourseProblem
 from equieffort.solvers.base import FOUND, LIMIT, NONE, Proposal, Solver
 from equieffort.solvers.milp_model import obstacle
 from equieffort.solvers.milp_search import Result, Search
@@ -79,6 +79,7 @@ class Milp(Solver):
         for i in range(len(matrix)):
             search = Search(problem, matrix[i : i + 1], self.gap, self.time_limit, attempt)
             self._write(proposal, i, search.run(), attempt)
+        proposal.state_vanishing(problem, matrix)
         return proposal
 
     def _write(self, proposal: Proposal, i: int, result: Result, attempt: int) -> None:
@@ -105,11 +106,11 @@ class Milp(Solver):
         for k in problem.numeric:
             fact = float(person[0, k])
             ends: dict[int, tuple[float, str]] = {}
-            for limit in limits(problem.feature(k)):
+            for limit in problem.limits(k):
                 room = max(limit.side * (float(limit.at(person[:, k])[0]) - fact), 0.0)
                 ends[limit.side] = min(ends.get(limit.side, (np.inf, "")), (room, limit.text))
             for side, (room, text) in sorted(ends.items()):
-                stops.append(f"{problem.names[k]} stops at {number(fact + side * room)} ({text})")
+                stops.append(f"{problem.names[k]} stops at {problem.told(k, fact + side * room)} ({text})")
         asked = problem.rules.asked(person)[0] if problem.rules.clauses else []
         words = dict.fromkeys(c.words for c, yes in zip(problem.rules.clauses, asked, strict=True) if yes)
         stops += [f"the rule that {text}" for text in words]

@@ -8,7 +8,7 @@ import numpy as np
 
 from equieffort.classifiers import View
 from equieffort.frames import Bools, Floats
-from equieffort.problem import TOLERANCE, RecourseProblem
+from equieffort.problem import RecourseProblem
 from equieffort.scm import Linear
 from equieffort.solvers.milp_model import Model
 
@@ -87,7 +87,7 @@ def _allowed(problem: RecourseProblem, facts: Floats, moved: Floats) -> bool:
         feature = problem.feature(k)
         if feature.role == "immutable" or feature.plausible is not None:
             low, high = problem.plausible(facts, k)
-            give = TOLERANCE * (1 + abs(facts[0, k]))
+            give = problem.give(k, facts[0, k])
             if not low[0] - give <= moved[0, k] <= high[0] + give:
                 return False
     return not any(broken[0] for broken, _ in problem.rules.faults(facts, moved))

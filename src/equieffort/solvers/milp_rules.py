@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from equieffort.rules.clauses import GIVE, Atom
+from equieffort.rules.clauses import Atom
 from equieffort.solvers.milp_model import Model
 from equieffort.solvers.milp_program import NOTHING, Form
 
@@ -44,17 +44,19 @@ def add_rules(model: Model) -> None:
 
 def _options(model: Model, atom: Atom, low: float, high: float, own: float) -> list[Option]:
     """An atom as a form that is 1 where it holds, or as a range of a form; nothing where it cannot hold."""
-    if atom.levels is not None:
+    is_category = atom.column < len(model.problem.names) and model.problem.encoding.columns[atom.column].is_category
+    if is_category:
+        levels = (int(own),) if atom.levels is None else atom.levels
         if atom.column not in model.levels:
-            return [(Form({}, 1.0), None, 0.0, 0.0)] if int(own) in atom.levels else []
-        return [(Form({model.levels[atom.column][level]: 1.0 for level in atom.levels}), None, 0.0, 0.0)]
+            return [(Form({}, 1.0), None, 0.0, 0.0)] if int(own) in levels else []
+        return [(Form({model.levels[atom.column][level]: 1.0 for level in levels}), None, 0.0, 0.0)]
     column = _rule_column(model, atom.column, own)
-    give = GIVE * (1.0 + abs(own))
+    give = float(model.problem.rules.give(model.facts, atom.column)[0])
     if not column.weights:
         return [(Form({}, 1.0), None, 0.0, 0.0)] if low - give <= own <= high + give else []
     if model.is_whole(atom.column):
-        low = np.ceil(low - GIVE * (1.0 + abs(low))) if np.isfinite(low) else low
-        high = np.floor(high + GIVE * (1.0 + abs(high))) if np.isfinite(high) else high
+        low = np.ceil(low - give) if np.isfinite(low) else low
+        high = np.floor(high + give) if np.isfinite(high) else high
     least, most = model.program.range(column)
     if low <= least and most <= high:
         return [(Form({}, 1.0), None, 0.0, 0.0)]

@@ -95,8 +95,8 @@ class Search:
                 budget *= GROWTH
         if not self.note and self.best is None and np.isfinite(bound):
             self.note = (
-                f"No action costs less than {number(bound)}; beyond that nothing is proven, since some actions "
-                "have no limits."
+                f"No action costs less than {number(bound * self.problem.cost_unit)}; beyond that nothing is proven, "
+                "since some actions have no limits."
             )
         return self._result(bound, self.note)
 
@@ -106,12 +106,12 @@ class Search:
         return Result(self.best, bound, note)
 
     def _closed(self, bound: float) -> bool:
-        return self.best is not None and self.best.cost - bound <= max(self.gap, 1e-9 * self.best.cost)
+        return self.best is not None and self.best.cost - bound <= max(self.gap, 1e-9) * self.best.cost
 
     def _denies(self, least: float, budget: float) -> bool:
         """Whether a bound contradicts an action that the program has among its points."""
         best = self.best
-        return best is not None and best.cost <= budget and least > best.cost + max(self.gap, 1e-6 * best.cost)
+        return best is not None and best.cost <= budget and least > best.cost * (1 + max(self.gap, 1e-6)) + 1e-9
 
     def _first_budget(self) -> float:
         """A linear score needs few bounds while nothing is left to follow: what that costs is a budget.
@@ -135,10 +135,10 @@ class Search:
         return np.inf
 
     def _start(self) -> float:
-        """A first budget where limits have no end: part of a step of the facts' own size, or past all thresholds."""
+        """A first budget where limits have no end: a step as far as people spread, or past all thresholds."""
         problem = self.problem
         facts = self.facts[:, list(problem.numeric)]
-        reach = (1.0 + np.abs(facts)) / GROWTH
+        reach = np.tile(problem.spreads[list(problem.numeric)], (1, 1))
         if isinstance(problem.view, TreeView):
             view = problem.view
             for j, k in enumerate(problem.numeric):
@@ -232,7 +232,7 @@ class Search:
     def _agreed(self, model: Model, bound: float) -> float:
         """A bound that meets the action's cost, believed when the program solved another way has nothing cheaper."""
         assert self.best is not None
-        cheaper = self.best.cost - max(10 * self.gap, 1e-4 * self.best.cost)
+        cheaper = self.best.cost * (1 - max(10 * self.gap, 1e-4))
         if cheaper <= 0:
             return bound
         again = model.program.run(self.left, presolve=True)

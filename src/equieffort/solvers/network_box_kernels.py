@@ -175,7 +175,7 @@ def look_into(
     if state == IMPOSSIBLE:
         return CLOSED, 0.0, -1, 0.0
     bound = max(price + cost, 0.0)
-    if bound >= best.cost[0] - (gap if found else 0.0):
+    if bound >= best.cost[0] * (1.0 - gap if found else 1.0):
         best.cost[1] = min(best.cost[1], bound)
         return CLOSED, bound, -1, 0.0
     clause = broken_clause(world, roots, r, room.point, room)

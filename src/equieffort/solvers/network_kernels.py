@@ -143,7 +143,7 @@ def search(
                         node = -1
                     if count == 0:
                         break
-                    if keys[0] >= best.cost[0] - (gap if found else 0.0):
+                    if keys[0] >= best.cost[0] * (1.0 - gap if found else 1.0):
                         best.cost[1] = min(best.cost[1], keys[0])
                         break
                     if nodes >= most_nodes or stop[0] != 0 or (nodes >= far and not found):

@@ -12,6 +12,10 @@ import numpy as np
 
 from equieffort.solvers.compiled import inner
 from equieffort.solvers.network_value_kernels import copy
+from equieffort.tolerances import PRUNING, ROUNDING, TOLERANCE
+
+ROUNDS = PRUNING * ROUNDING
+"""What rounding may add to a whole number, as a share of it."""
 
 
 class World(NamedTuple):
@@ -215,8 +219,8 @@ def round_inwards(low: Any, high: Any, whole: Any) -> bool:
     """Ends of whole numbers become whole; False if nothing is left."""
     for j in range(low.shape[0]):
         if whole[j]:
-            low[j] = np.ceil(low[j] - 1e-9 * (1.0 + abs(low[j])))
-            high[j] = np.floor(high[j] + 1e-9 * (1.0 + abs(high[j])))
+            low[j] = np.ceil(low[j] - (TOLERANCE + ROUNDS * abs(low[j])))
+            high[j] = np.floor(high[j] + (TOLERANCE + ROUNDS * abs(high[j])))
         if low[j] > high[j]:
             if low[j] - high[j] > 1e-12 * (1.0 + abs(low[j])):
                 return False
@@ -230,7 +234,7 @@ def round_point(point: Any, whole: Any, slopes: Any, low: Any, high: Any) -> Non
     for j in range(point.shape[0]):
         if whole[j]:
             near = np.rint(point[j])
-            if abs(point[j] - near) > 1e-9 * (1.0 + abs(near)):
+            if abs(point[j] - near) > TOLERANCE + ROUNDS * abs(near):
                 near = np.ceil(point[j]) if slopes[j] > 0.0 else np.floor(point[j])
             point[j] = min(max(near, low[j]), high[j])
 

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from equieffort.frames import Bools, Floats
-from equieffort.problem import TOLERANCE, RecourseProblem
-from equieffort.rules.clauses import GIVE
+from equieffort.problem import RecourseProblem
 from equieffort.solvers.patterns import NOISE, Pattern
+from equieffort.tolerances import give
 
 OUTWARDS, FORGIVEN = 0.5, 0.2
 """Parts of what a replay forgives: how far ends are moved out, and what the search may miss these by."""
@@ -87,24 +87,28 @@ class AtomEnds:
     high: Floats
     asked: Bools
     """(person, atom): whether its clause is asked of the person."""
+    give: Floats
+    """(person, atom): what a replay forgives of what it is about."""
 
     @classmethod
     def of(cls, problem: RecourseProblem, matrix: Floats) -> AtomEnds:
         """The conditions of encoded people."""
         rules = problem.rules
         values, asked = rules.extend(matrix), rules.asked(matrix)
-        lows, highs, counts = [], [], []
+        lows, highs, counts, gives = [], [], [], []
         for q, clause in enumerate(rules.clauses):
             counts += [q] * len(clause.atoms)
             for atom, (low, high) in zip(clause.atoms, rules.ends(matrix, clause), strict=True):
                 own = values[:, atom.column]
-                give = GIVE * (1.0 + np.abs(own))
+                forgiven = rules.give(matrix, atom.column)
+                gives.append(forgiven)
                 # Whoever is beyond an end by no more than rounding may stay.
-                held = (own >= low - give) & (own <= high + give)
+                held = (own >= low - forgiven) & (own <= high + forgiven)
                 lows.append(np.where(held, np.minimum(low, own), low))
                 highs.append(np.where(held, np.maximum(high, own), high))
         shape = (len(counts), len(matrix))
-        return cls(values, np.reshape(lows, shape).T, np.reshape(highs, shape).T, asked[:, counts])
+        low, high, give = (np.reshape(part, shape).T for part in (lows, highs, gives))
+        return cls(values, low, high, asked[:, counts], give)
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,17 +137,19 @@ def ways_of(
         low, high, value = float(ends.low[i, a]), float(ends.high[i, a]), start[:, k]
         choice = rules.levels[a]
         if choice is None:
-            give = 1.01 * GIVE * (1.0 + np.abs(value))
-            still, holds = rules.atom_rows[ways.group, a] < 0, (value >= low - give) & (value <= high + give)
+            forgiven = 1.01 * ends.give[i, a]
+            still = rules.atom_rows[ways.group, a] < 0
+            holds = (value >= low - forgiven) & (value <= high + forgiven)
             size[k] = min(size[k], abs(low), abs(high))
         else:
             still, holds = np.ones(len(value), dtype=bool), np.isin(value, choice)
         if not ends.asked[i, a]:
             still, holds = np.ones_like(still), np.ones_like(holds)
         far = np.where(holds, np.inf, -np.inf)
-        ways.atom_low[:, a] = np.where(still, -far, _moved(low, -1.0) - value)
-        ways.atom_high[:, a] = np.where(still, far, _moved(high, 1.0) - value)
-    ways.row_give[:] = FORGIVEN * TOLERANCE * (1.0 + size[rules.row_track[ways.group]])
+        outwards = OUTWARDS * ends.give[i, a]
+        ways.atom_low[:, a] = np.where(still, -far, low - outwards - value)
+        ways.atom_high[:, a] = np.where(still, far, high + outwards - value)
+    ways.row_give[:] = FORGIVEN * give(size[rules.row_track[ways.group]])
     for first, last in zip(rules.clause_start[:-1].tolist(), rules.clause_start[1:].tolist(), strict=True):
         least, most = ways.atom_low[:, first:last], ways.atom_high[:, first:last]
         free, live = ((least == -np.inf) & (most == np.inf)).any(axis=1), least <= most
@@ -155,7 +161,7 @@ def ways_of(
         ways.row_high[lone, row] = np.minimum(ways.row_high[lone, row], ways.atom_high[lone, atom])
     for row in range(rules.rows.shape[1]):
         _fold(rules, row, ways)
-    nearly = (ways.low > ways.high) & (ways.low - ways.high <= TOLERANCE * (1.0 + np.abs(ways.high)))
+    nearly = (ways.low > ways.high) & (ways.low - ways.high <= give(ways.high))
     ways.low[nearly] = ways.high[nearly]
     ways.possible[:] &= (ways.low <= ways.high).all(axis=1)
 
@@ -169,10 +175,6 @@ def _starts(problem: RecourseProblem, rules: RuleRows, values: Floats, patterns:
         start += np.where(new[:, None] >= 0, table[each, :, new] - table[:, :, int(values[c])], 0.0)
         start[:, c] = np.where(new >= 0, new, values[c])
     return start
-
-
-def _moved(end: float, side: float) -> float:
-    return end + side * OUTWARDS * GIVE * (1.0 + abs(end)) if np.isfinite(end) else end
 
 
 def _fold(rules: RuleRows, row: int, ways: Ways) -> None:

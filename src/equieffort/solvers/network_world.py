@@ -11,10 +11,11 @@ import numpy as np
 from equieffort.classifiers import NetworkView
 from equieffort.cost import LinearCost, PiecewiseCost
 from equieffort.frames import Bools, Floats
-from equieffort.problem import TOLERANCE, RecourseProblem
+from equieffort.problem import RecourseProblem
 from equieffort.solvers.linear import People, make_box
 from equieffort.solvers.network_rules import FORGIVEN, OUTWARDS, AtomEnds, RuleRows, Ways, ways_of
 from equieffort.solvers.patterns import Pattern, make_patterns
+from equieffort.tolerances import give
 
 _made: WeakKeyDictionary[RecourseProblem, Prepared] = WeakKeyDictionary()
 
@@ -109,7 +110,7 @@ class NetworkPeople:
         facts = matrix[:, list(problem.numeric)]
         low, high = problem.action_box(matrix)
         nothing = np.zeros(n)
-        people = People(matrix, facts, low, high, nothing, nothing, 0, False)
+        people = People(matrix, facts, low, high, nothing, nothing, nothing, 0, False)
         base, size = _first_layer(made.view, matrix)
         count, k, rows = len(made.patterns), len(problem.numeric), made.world.rows.shape[1]
         start = np.repeat(base[None], count, axis=0)
@@ -122,8 +123,8 @@ class NetworkPeople:
             box = make_box(problem, people, pattern, made.world.whole[g])
             boxes[0, p], boxes[1, p], usable[p] = box.low, box.high, box.usable
             for e, (row, least, most) in enumerate(box.shared):
-                give = OUTWARDS * TOLERANCE * (1.0 + np.abs(matrix[:, row.position]))
-                ends[0, p, :, e], ends[1, p, :, e] = least - give, most + give
+                forgiven = OUTWARDS * problem.give(row.position, matrix[:, row.position])
+                ends[0, p, :, e], ends[1, p, :, e] = least - forgiven, most + forgiven
             for c, level, weight in zip(problem.categorical, pattern.levels, problem.change_weights, strict=True):
                 if level >= 0:
                     gain, sizes = made.gains[g][c]
@@ -158,7 +159,7 @@ class NetworkPeople:
         rules, group = self.made.rules, self.made.group[chosen]
         row_give = np.empty((len(chosen), rules.rows.shape[1]))
         if self.atoms is None and row_give.size > 0:
-            row_give[:] = FORGIVEN * TOLERANCE * (1.0 + np.abs(self.matrix[i, rules.row_track[group]]))
+            row_give[:] = FORGIVEN * give(self.matrix[i, rules.row_track[group]])
         atoms = np.empty((2, len(chosen), len(rules.track)))
         ways = Ways(
             group, self.low[chosen, i], self.high[chosen, i], self.row_low[chosen, i], self.row_high[chosen, i],

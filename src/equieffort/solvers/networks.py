@@ -21,6 +21,7 @@ from equieffort.solvers.endings import DONE, least, told
 from equieffort.solvers.network_world import NetworkPeople, prepare
 from equieffort.solvers.patterns import NotLinear
 from equieffort.solvers.threads import pool
+from equieffort.tolerances import is_closed
 
 TOGETHER = 1024
 """People whose arrays are made together."""
@@ -61,6 +62,7 @@ def propose_network(
             _solve(people, i, first + i, proposal, attempt, gap, most, time_limit, stop)
 
         _each(one, len(people.matrix))
+    proposal.state_vanishing(problem, matrix)
     return proposal
 
 
@@ -122,9 +124,10 @@ def _solve(
         proposal.code[row] = NONE if proven else LIMIT
         if not proven and bound == np.inf:
             proposal.bound[row] = 0.0
+    bound *= people.problem.cost_unit
     if why != DONE:
         proposal.notes[row] = told(why, acts=root >= 0, bound=bound, boxes=nodes, seconds=time_limit)
-    elif root >= 0 and cost - bound > gap:
+    elif root >= 0 and not is_closed(cost, proposal.bound[row], gap):
         share = f"{made.view.relative_error:.0e} of what it sums"
         proposal.notes[row] = f"The model's own rounding ({share}) leaves room; {least(bound)}."
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from equieffort.classifiers import LinearView
 from equieffort.frames import Floats, number
-from equieffort.problem import RecourseProblem, limits
+from equieffort.problem import RecourseProblem
 from equieffort.solvers.linear import LinearPattern, People, level_shift, make_box, row_range
 from equieffort.solvers.programs import Program, Side
 
@@ -59,7 +59,7 @@ def _room(problem: RecourseProblem, pattern: LinearPattern, person: Floats) -> l
         side = 1 if pattern.gain[j] > 0 else -1
         fact = float(person[0, k])
         room, stop = np.inf, ""
-        for limit in limits(problem.feature(k)):
+        for limit in problem.limits(k):
             if limit.side == side:
                 here = max(side * (float(limit.at(person[:, k])[0]) - fact), 0.0)
                 if here < room:
@@ -116,13 +116,13 @@ def _reach(problem: RecourseProblem, pattern: LinearPattern, person: Floats) -> 
 def _stops(problem: RecourseProblem, pattern: LinearPattern, person: Floats) -> list[str]:
     texts = []
     for j, room, stop in _room(problem, pattern, person):
-        name = problem.names[problem.numeric[j]]
-        fact = float(person[0, problem.numeric[j]])
+        k = problem.numeric[j]
+        name, fact = problem.names[k], float(person[0, k])
         side = 1 if pattern.gain[j] > 0 else -1
         if not stop:
             continue
         if room == 0:
-            texts.append(f"{name} cannot go {'up' if side > 0 else 'down'} from {number(fact)} ({stop})")
+            texts.append(f"{name} cannot go {'up' if side > 0 else 'down'} from {problem.told(k, fact)} ({stop})")
         else:
-            texts.append(f"{name} stops at {number(fact + side * room)} ({stop})")
+            texts.append(f"{name} stops at {problem.told(k, fact + side * room)} ({stop})")
     return texts

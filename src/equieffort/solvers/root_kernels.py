@@ -10,13 +10,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from equieffort.solvers.box_kernels import DELTA, GIVE, Person, Space, change_to, cheapest, reach
+from equieffort.solvers.box_kernels import GIVE, ROUNDS, Person, Space, change_to, cheapest, reach
 from equieffort.solvers.compiled import inner
 from equieffort.solvers.curve_kernels import Curves
 from equieffort.solvers.simplex_kernels import EMPTY
-
-TOLERANCE = 1e-9
-"""What replay forgives a follower that must stay in a range, relative to the fact."""
+from equieffort.tolerances import ROUNDING, TOLERANCE
 
 
 class World(NamedTuple):
@@ -126,7 +124,7 @@ def open_root(
                 movers += 1
                 last = j
         if movers == 0:
-            give = TOLERANCE * (1.0 + abs(x[k]))
+            give = TOLERANCE + ROUNDING * abs(x[k])
             if start[k] < floor[slot] - give or start[k] > roof[slot] + give:
                 return False
             floor[slot], roof[slot] = -np.inf, np.inf
@@ -148,7 +146,7 @@ def is_allowed(person: Person, fixed: Any, limited: Any, range_low: Any, range_h
     for at in range(person.followers):
         k = person.tracks[person.slots[at]]
         x = person.still[k]
-        give = TOLERANCE * (1.0 + abs(x))
+        give = TOLERANCE + ROUNDING * abs(x)
         middle = 0.5 * (low[k] + high[k])
         if fixed[k]:
             if abs(middle - x) > give:
@@ -188,7 +186,7 @@ def candidate(
         k = person.tracks[slot]
         least, most = floor[slot], roof[slot]
         # The program lets a follower pass its ends by this much, so the step inside must be larger.
-        forgiven = 2.0 * GIVE * (1.0 + abs(person.still[k]))
+        forgiven = 2.0 * (GIVE + ROUNDS * abs(person.still[k]))
         keep_low, keep_high = fixed[k], fixed[k]
         if firmly and not fixed[k]:
             least, most = cell_low[k], cell_high[k]
@@ -200,9 +198,9 @@ def candidate(
                     keep_low = keep_low or least == atom_low[a]
                     keep_high = keep_high or most == atom_high[a]
         if not keep_low and least > -np.inf:
-            least += 2.0 * DELTA * (1.0 + abs(least)) + forgiven
+            least += 2.0 * (TOLERANCE + ROUNDING * abs(least)) + forgiven
         if not keep_high and most < np.inf:
-            most -= 2.0 * DELTA * (1.0 + abs(most)) + forgiven
+            most -= 2.0 * (TOLERANCE + ROUNDING * abs(most)) + forgiven
         if least > most:
             least = most = 0.5 * (least + most)
         row_low[slot], row_high[slot] = least, most
@@ -241,6 +239,7 @@ def place(
         k = person.tracks[person.slots[at]]
         least, most, _ = reach(person, point, point, k)
         middle = 0.5 * (least + most)
-        blur = DELTA * (1.0 + abs(middle)) if most > least else 0.0
+        # An action counts only if followers may differ by what replay forgives without changing the label.
+        blur = TOLERANCE + ROUNDING * abs(middle) if most > least else 0.0
         point_low[k], point_high[k] = middle - blur, middle + blur
     return True

@@ -13,7 +13,7 @@ import numpy as np
 from equieffort.classifiers import BlackBox
 from equieffort.errors import ParameterError, label
 from equieffort.frames import Floats, number
-from equieffort.problem import RecourseProblem, limits
+from equieffort.problem import RecourseProblem
 from equieffort.solvers.base import FOUND, LIMIT, NONE, Proposal, Solver
 from equieffort.solvers.search_people import People
 from equieffort.solvers.search_rounds import HALVINGS, Best, search
@@ -111,6 +111,7 @@ class Search(Solver):
                 stops.append(f"{column.name} must not change its level")
                 continue
             fact = person[:, k]
-            texts = [limit.text for limit in limits(problem.feature(k)) if limit.side * (limit.at(fact) - fact)[0] < 1]
-            stops.append(f"{column.name} stays at {number(float(fact[0]))} ({'; '.join(texts)})")
+            step = 1.0 if column.kind != "continuous" else 0.0
+            texts = [limit.text for limit in problem.limits(k) if limit.side * (limit.at(fact) - fact)[0] <= step]
+            stops.append(f"{column.name} stays at {problem.told(k, float(fact[0]))} ({'; '.join(texts)})")
         return f"Nothing may change: {'; '.join(stops)}."

@@ -16,7 +16,7 @@ import pandas as pd
 from equieffort.classifiers import View
 from equieffort.cost import PiecewiseCost
 from equieffort.frames import Bools, Floats
-from equieffort.problem import TOLERANCE, RecourseProblem
+from equieffort.problem import RecourseProblem
 
 Ints = npt.NDArray[np.intp]
 Words = npt.NDArray[np.uint64]
@@ -168,7 +168,7 @@ class People:
             feature = problem.feature(k)
             if feature.role == "immutable" or feature.plausible is not None:
                 low, high = problem.plausible(facts, k)
-                give = 0.01 * TOLERANCE * (1 + np.abs(facts[:, k]))
+                give = 0.01 * problem.give(k, facts[:, k])
                 good = good & (moved[:, k] >= low - give) & (moved[:, k] <= high + give)
         for broken, _ in problem.rules.faults(facts, moved):
             good = good & ~broken

@@ -59,7 +59,7 @@ class Answers(NamedTuple):
 @inner
 def _near(gap: float, cost: float) -> float:
     """How far below a cost a bound may lie and still prove it, with room for what replay adds."""
-    return max(0.5 * gap, 5e-10 * cost) if cost < np.inf else 0.0
+    return max(0.5 * gap, 5e-10) * cost if cost < np.inf else 0.0
 
 
 @entry

@@ -11,7 +11,6 @@ import numpy as np
 import pandas as pd
 
 from equieffort.frames import Bools, Floats
-from equieffort.problem import TOLERANCE
 from equieffort.testing.cases import Case
 
 LEAVE = -1
@@ -103,7 +102,7 @@ def breaches(case: Case, before: Floats, after: Floats) -> Iterator[tuple[Bools,
     """Who moves a feature that must stay, leaves a plausible range or breaks a rule, and the words for it."""
     schema = case.problem.schema
     for k, name in enumerate(case.problem.names):
-        feature, give = schema.feature(name), TOLERANCE * (1 + np.abs(before[:, k]))
+        feature, give = schema.feature(name), case.problem.give(k, before[:, k])
         if feature.role == "immutable":
             yield np.abs(after[:, k] - before[:, k]) > give, f"{name!r} moves, but is immutable"
         elif feature.plausible is not None:

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from equieffort.frames import Bools, Floats, number
-from equieffort.problem import TOLERANCE, limits
 from equieffort.solvers.base import FOUND, LIMIT, TIE
 from equieffort.testing.cases import Case
 from equieffort.testing.exhaustive import breaches, follow, price
 from equieffort.testing.watched import Asked
+from equieffort.tolerances import TOLERANCE
 
 STAYS = "the label stays"
 
@@ -38,7 +38,7 @@ def wrong_actions(case: Case, asked: Asked) -> dict[int, list[str]]:
         note(broken, words)
     cost, said = price(case, facts, values)[0], asked.proposal.cost[rows]
     note(
-        ~(np.abs(cost - said) <= 1e-6 * (1 + cost)),
+        ~(np.abs(cost - said) <= 1e-6 * cost + TOLERANCE * case.problem.scaled.cost_unit),
         lambda k: f"its cost is said to be {said[k]:.6g}, but comes out as {cost[k]:.6g}",
     )
     fine = np.array([int(row) not in found for row in rows]) & (asked.proposal.code[rows] == FOUND)
@@ -49,14 +49,14 @@ def wrong_actions(case: Case, asked: Asked) -> dict[int, list[str]]:
     return dict(found)
 
 
-def wrong_bounds(asked: Asked) -> dict[int, str]:
+def wrong_bounds(case: Case, asked: Asked) -> dict[int, str]:
     """By row: what is wrong with the bound, as far as the proposal itself shows."""
     proposal, found = asked.proposal, {}
     for row in np.flatnonzero((proposal.code == FOUND) | (proposal.code == LIMIT)).tolist():
         cost, bound = float(proposal.cost[row]), float(proposal.bound[row])
         if np.isnan(bound):
             found[row] = "its bound is nan"
-        elif proposal.code[row] == FOUND and bound > cost + 1e-6 * (1 + cost):
+        elif proposal.code[row] == FOUND and bound > cost * (1 + 1e-6) + TOLERANCE * case.problem.scaled.cost_unit:
             found[row] = f"its bound {bound:.6g} lies above its cost {cost:.6g}"
     return found
 
@@ -122,8 +122,8 @@ def _outside(case: Case, facts: Floats, picked: Bools, values: Floats, note: Any
     problem = case.problem
     for j, k in enumerate(problem.numeric):
         fact, value, name = facts[:, k], values[:, k], problem.names[k]
-        give = TOLERANCE * (1 + np.abs(value))
-        for limit in limits(problem.feature(k)):
+        give = problem.give(k, value)
+        for limit in problem.limits(k):
             # A fact beyond its limit may stay: the limit is then the fact.
             beyond = limit.side * (value - limit.at(fact)) > give
             further = limit.side * (value - fact) > give

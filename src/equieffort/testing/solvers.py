@@ -21,6 +21,7 @@ from equieffort.testing.cases import FAMILIES, Case, make_case
 from equieffort.testing.exhaustive import Best, cheapest
 from equieffort.testing.proposals import STAYS, told, wrong_actions, wrong_bounds
 from equieffort.testing.watched import Asked, Malformed, Watched
+from equieffort.tolerances import TOLERANCE
 
 SETTLED = ("optimal", "feasible", "infeasible")
 """What a solver says of a person when it has found or proven something."""
@@ -118,7 +119,7 @@ def check_solver(
             )
             total += 1
             try:
-                reason = solver.supports(case.problem)
+                reason = solver.supports(case.problem.scaled)
             except Exception as error:
                 faults.append(Fault(case.name, "", f"supports raised {_words(error)}"))
                 continue
@@ -185,7 +186,7 @@ def _proposed(case: Case, asked: list[Asked], table: RecourseTable | None) -> It
                 blamed.add(rows[k])
                 what = f"its action {told(case, answer, k)} does not hold: {'; '.join(reasons)}"
                 yield Fault(case.name, _label(case, rows[k]), what)
-        for k, what in wrong_bounds(answer).items():
+        for k, what in wrong_bounds(case, answer).items():
             yield Fault(case.name, _label(case, rows[k]), what)
     if table is None:
         return
@@ -206,13 +207,14 @@ def _words(error: Exception) -> str:
 
 def _wrong(solver: Solver, case: Case, table: RecourseTable, row: int, best: Best) -> Iterator[str]:
     status, cost, bound = Status(int(table.status[row])), float(table.cost[row]), float(table.bound[row])
-    rounding = 1e-7 * (1.0 + (best.cost if np.isfinite(best.cost) else 0.0))
+    rounding = 1e-7 * (best.cost if np.isfinite(best.cost) else 0.0) + TOLERANCE * case.problem.scaled.cost_unit
     found = f"an action of cost {best.cost:.6g} works: {best.action}"
     if status == Status.INFEASIBLE:
         if np.isfinite(best.cost):
             yield f"it is called infeasible, but {found}"
         try:
-            if not solver.why_infeasible(case.problem, case.problem.encoding.encode(case.people.iloc[[row]])):
+            problem = case.problem.scaled
+            if not solver.why_infeasible(problem, problem.encoding.encode(case.people.iloc[[row]])):
                 yield "it is called infeasible without a reason"
         except Exception as error:
             yield f"it is called infeasible, and why_infeasible raised {_words(error)}"
@@ -221,7 +223,7 @@ def _wrong(solver: Solver, case: Case, table: RecourseTable, row: int, best: Bes
         yield f"its bound is {bound:.6g}, but {found}"
     if status == Status.UNKNOWN:
         return
-    if status == Status.OPTIMAL and cost > best.cost + max(solver.gap, rounding):
+    if status == Status.OPTIMAL and cost > best.cost + max(solver.gap * best.cost, rounding):
         yield f"it is called optimal at {cost:.6g}, but {found}"
     if case.complete and cost < best.cost - rounding:
         yield f"it costs {cost:.6g}, less than any of all the actions there are ({best.cost:.6g})"

@@ -12,7 +12,7 @@ from equieffort.problem import RecourseProblem
 from equieffort.solvers import Proposal, Solver
 from equieffort.solvers.base import FOUND, LIMIT, NONE, TIE
 
-KINDS = {"f": "floating-point numbers", "iu": "whole numbers"}
+KINDS = {"f": "floating-point numbers", "iu": "whole numbers", "b": "truth values"}
 """What the kinds of numpy's types are called."""
 
 
@@ -55,7 +55,10 @@ class Watched(Solver):
         if (proposal.code == TIE).any() and self.patterns(problem) == 0:
             raise Malformed("it proposes a tie, but `patterns` names no patterns to settle it by")
         arrays = {name: getattr(proposal, name).copy() for name in _shapes(problem, 0)}
-        self.asked.append(Asked(before, attempt, only, replace(proposal, **arrays)))
+        # Kept in the users' units, in which all is computed anew.
+        arrays["delta"] = arrays["delta"] * problem.units[list(problem.numeric)]
+        arrays["cost"], arrays["bound"] = (arrays[name] * problem.cost_unit for name in ("cost", "bound"))
+        self.asked.append(Asked(before * problem.units, attempt, only, replace(proposal, **arrays)))
         return proposal
 
     def patterns(self, problem: RecourseProblem) -> int:
@@ -76,6 +79,7 @@ def _shapes(problem: RecourseProblem, n: int) -> dict[str, tuple[str, tuple[int,
         "chosen": ("iu", (n,)),
         "delta": ("f", (n, len(problem.numeric))),
         "level": ("iu", (n, len(problem.categorical))),
+        "vanishing": ("b", (n,)),
     }
 
 
