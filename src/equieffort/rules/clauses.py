@@ -120,9 +120,9 @@ class Clauses:
         for first in range(len(self.clauses)):
             if self.clauses[first].family > 1 and self.clauses[first].turn == 0:
                 part = slice(first, first + self.clauses[first].family)
-                keeps = kept[:, part].any(axis=1)
-                first_kept = kept[:, part].argmax(axis=1)
-                found[:, part] = ~keeps[:, None] | (np.arange(kept[:, part].shape[1]) == first_kept[:, None])
+                breaks = ~kept[:, part].any(axis=1, keepdims=True)
+                turns = np.arange(self.clauses[first].family)
+                found[:, part] = breaks | (turns == kept[:, part].argmax(axis=1, keepdims=True))
         return found
 
     def broken(self, facts: Floats) -> Bools:

@@ -37,8 +37,8 @@ class Curved(Solver):
     Parameters
     ----------
     gap
-        How far above the proven bound a cost may lie, as a share of it, and still be called optimal. It cannot be 0: the
-        bounds of a bent equation close in on it, and meet it only in the limit.
+        How far above the proven bound a cost may lie, as a share of it, and still be called optimal. It cannot be 0:
+        the bounds of a bent equation close in on it, and meet it only in the limit.
     node_limit
         Boxes a person may take. Whoever reaches it keeps the best action found and the bound proven so far.
 
