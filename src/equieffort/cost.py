@@ -19,6 +19,7 @@ import numpy as np
 
 from equieffort.errors import CostError, ParameterError, closest, label, listed
 from equieffort.frames import Floats, number
+from equieffort.genuine import is_exactly
 from equieffort.scales import ALTERNATIVES, Own, Range, Scale, warn_outlier
 
 
@@ -106,6 +107,31 @@ class LinearCost(BoundCost):
         """Prices a unit."""
         prices = zip(self.names, self.up.tolist(), self.down.tolist(), strict=True)
         return {"own": self.own, "prices": {name: [up, down] for name, up, down in prices}}
+
+
+@dataclass(frozen=True, eq=False)
+class AskedCost(BoundCost):
+    """A cost of a class of its own built on a known one: asked what actions cost, never opened."""
+
+    own: BoundCost
+
+    def parts(self, facts: Floats, values: Floats) -> Floats:
+        """As the cost itself says."""
+        return self.own.parts(facts, values)
+
+    def evaluate(self, facts: Floats, values: Floats) -> Floats:
+        """As the cost itself says."""
+        return self.own.evaluate(facts, values)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As the cost itself says."""
+        return self.own.to_dict()
+
+
+def readable(cost: BoundCost) -> BoundCost:
+    """The cost or, where solvers would read what it is built on instead of it, one that only asks it."""
+    known = isinstance(cost, LinearCost | PiecewiseCost)
+    return AskedCost(cost) if known and not is_exactly(cost, LinearCost, PiecewiseCost) else cost
 
 
 Curve = tuple[Floats, Floats]

@@ -13,7 +13,7 @@ import pandas as pd
 
 from equieffort.cells import number_like, numbers_in
 from equieffort.classifiers import BlackBox, Decision, View, known_features, recognise
-from equieffort.cost import BoundCost, Cost, LinearCost, WeightedL1
+from equieffort.cost import BoundCost, Cost, LinearCost, WeightedL1, readable
 from equieffort.errors import CausalModelError, EquieffortWarning, ParameterError, SchemaError, listed, warn
 from equieffort.frames import (
     FILL_OR_CHOOSE,
@@ -124,7 +124,7 @@ class RecourseProblem:
         weights = np.array([schema.feature(name).weights for name in numeric]).reshape(-1, 2)
         chosen = cost if cost is not None else WeightedL1()
         values = _reference_values(encoding, source, numeric)
-        bound = chosen.bind(numeric, values, weights)
+        bound = readable(chosen.bind(numeric, values, weights))
         schema = _with_observed(schema, encoding, numeric, values)
         outliers = _outliers(schema, chosen, bound, numeric, values, weights)
         spaced = np.unique(np.linspace(0, len(frame) - 1, EXAMPLES).round().astype(np.intp))

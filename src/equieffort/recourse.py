@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from equieffort.classifiers import BlackBox
 from equieffort.errors import ParameterError, many, warn
 from equieffort.frames import Missing, join_sensitive, read_frame, require_columns, screen
 from equieffort.groups import Groups
@@ -205,13 +206,18 @@ def _warn_about(table: RecourseTable, outside: npt.NDArray[np.int64]) -> None:
         )
 
 
+def _why_closed(table: RecourseTable) -> str:
+    view = table.detail.problem.view if isinstance(table.detail, Live) else None
+    return f" The classifier could not be read: {view.reason}." if isinstance(view, BlackBox) else ""
+
+
 def _warn_heuristic(table: RecourseTable, engine: Solver) -> None:
     found = int((table.status == Status.FEASIBLE).sum())
     if found:
         warn(
             "SOLVER_HEURISTIC",
             f"{type(engine).__name__} found an action for {many(found, 'person', 'people')}, without a proof that it "
-            "is the cheapest.",
+            f"is the cheapest.{_why_closed(table)}",
             fix="Use a model that another solver can read (docs/solvers.md), or see with audit.solve_further() whether "
             "more search changes the ratio; Criteria(certified=False) judges the estimate.",
         )

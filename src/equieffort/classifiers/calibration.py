@@ -9,7 +9,7 @@ import numpy as np
 
 from equieffort.classifiers.cut import Cut, Response
 from equieffort.classifiers.floats import turning_point
-from equieffort.classifiers.views import NoView
+from equieffort.classifiers.views import NoView, require_plain
 from equieffort.frames import Bools, Floats
 
 
@@ -23,6 +23,7 @@ def uncalibrated(step: Any, wanted: tuple[int, ...], cut: Cut | None) -> tuple[A
     if len(step.classes_) != 2:
         raise NoView(f"CalibratedClassifierCV calibrates {len(step.classes_)} classes, each on its own")
     member = members[0]
+    require_plain(member, *member.calibrators, library="sklearn")
     inner = member.estimator
     response: Response = "decision_function" if hasattr(inner, "decision_function") else "predict_proba"
     chances = _Chances(member, response)

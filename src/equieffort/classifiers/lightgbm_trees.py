@@ -26,7 +26,7 @@ from equieffort.classifiers.splits import (
     nearly_zero_at_most,
     nearly_zero_single_at_most,
 )
-from equieffort.classifiers.views import NoView, TreeView
+from equieffort.classifiers.views import NoView, TreeView, require_plain
 from equieffort.frames import Encoding, Floats
 
 EPSILON = 2.0**-53
@@ -50,10 +50,12 @@ def lightgbm_view(opened: Opened, decision: Decision) -> TreeView:
     final = opened.final
     if type(final).__name__ != "LGBMClassifier":
         raise NoView(f"{type(final).__name__} is not a classifier of LightGBM's that can be read")
+    require_plain(final)
     if callable(final.objective):
         raise NoView("its objective is a function of its own")
-    if final.get_params().get("pred_early_stop"):
-        raise NoView("it stops adding up trees early (pred_early_stop)")
+    for name, value in final.get_params().items():
+        if value and (name.startswith(("pred_", "predict_")) or name.endswith("_predict")):
+            raise NoView(f"it does not simply add up its trees ({name}={value!r})")
     # An array of whole numbers only is handed on in single precision.
     whole = decision.bare and not opened.steps and decision.whole
     compare = nearly_zero_single_at_most if whole else nearly_zero_at_most
@@ -61,6 +63,7 @@ def lightgbm_view(opened: Opened, decision: Decision) -> TreeView:
 
 
 def _view(opened: Opened, decision: Decision, booster: Any, compare: Compare, codes: dict[int, Floats]) -> TreeView:
+    require_plain(booster, library="lightgbm")
     header, trees = _read(booster.model_to_string())
     objective = header.get("objective", "none")
     several = int(header["num_tree_per_iteration"])

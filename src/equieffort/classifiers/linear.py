@@ -14,7 +14,7 @@ import numpy as np
 from equieffort.classifiers.decision import Decision
 from equieffort.classifiers.opened import Opened, logit, open_up
 from equieffort.classifiers.pipeline import Affine
-from equieffort.classifiers.views import Goals, Layer, LinearView, NetworkView, NoView
+from equieffort.classifiers.views import Goals, Layer, LinearView, NetworkView, NoView, require_plain
 from equieffort.frames import Encoding, Floats
 
 
@@ -54,6 +54,7 @@ def linear_view(decision: Decision, encoding: Encoding) -> LinearView | NetworkV
     """
     classifier = decision.classifier
     if isinstance(classifier, LinearScore):
+        require_plain(classifier)
         affine = Affine.identity(encoding, tuple(classifier.coef))
         coef = np.array(list(classifier.coef.values()), dtype=np.float64)
         sign, closed = (1.0, classifier.closed) if decision.wanted == (True,) else (-1.0, not classifier.closed)
@@ -123,6 +124,7 @@ def _coefficients(final: Any) -> tuple[Floats, Floats]:
     ours = type(final).__name__ in LINEAR_MODELS and type(final).__module__.startswith("sklearn.")
     if not ours:
         raise NoView(f"{type(final).__name__} is not a linear model")
+    require_plain(final)
     given = final.coef_.toarray() if hasattr(final.coef_, "toarray") else final.coef_
     coef = np.atleast_2d(np.asarray(given, dtype=np.float64))
     intercept = np.broadcast_to(np.asarray(final.intercept_, dtype=np.float64).reshape(-1), (len(coef),))

@@ -16,7 +16,7 @@ from equieffort.classifiers.onnx_network import OnnxNetwork, is_onnx, read_chanc
 from equieffort.classifiers.opened import Opened, logit, open_up
 from equieffort.classifiers.pipeline import Affine
 from equieffort.classifiers.relu_network import ReLUNetwork
-from equieffort.classifiers.views import Goals, Layer, LinearView, NetworkView, NoView
+from equieffort.classifiers.views import Goals, Layer, LinearView, NetworkView, NoView, require_plain
 from equieffort.frames import Encoding, Floats
 
 DOUBLE = 1e-11
@@ -32,6 +32,7 @@ LARGEST_ERROR = 1e-3
 def network_view(decision: Decision, encoding: Encoding) -> NetworkView | LinearView:
     """The network view of a classifier over the encoded columns; raises `NoView` with the reason."""
     if is_onnx(decision.classifier):
+        require_plain(decision.classifier)
         if decision.threshold is not None:
             return _onnx_chance_view(decision, encoding, decision.threshold)
         return _onnx_view(read_graph(decision.classifier), decision, encoding)
@@ -67,6 +68,7 @@ def _view(affine: Affine, layers: tuple[Layer, ...], goals: Goals, error: float)
 def _layers(final: Any) -> tuple[tuple[Layer, ...], bool]:
     """The layers of a network, and whether it is computed with floats of four bytes."""
     if isinstance(final, ReLUNetwork):
+        require_plain(final)
         return tuple(Layer(w, b) for w, b in zip(final.weights, final.biases, strict=True)), False
     if type(final).__name__ != "MLPClassifier" or not type(final).__module__.startswith("sklearn."):
         raise NoView(f"{type(final).__name__} is not a network that is known")

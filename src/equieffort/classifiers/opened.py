@@ -12,8 +12,9 @@ from equieffort.classifiers.calibration import uncalibrated
 from equieffort.classifiers.cut import Cut
 from equieffort.classifiers.decision import Decision
 from equieffort.classifiers.pipeline import Affine, walk
-from equieffort.classifiers.views import NoView
+from equieffort.classifiers.views import NoView, require_plain
 from equieffort.frames import Encoding
+from equieffort.genuine import LIBRARIES
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,6 +67,7 @@ def open_up(decision: Decision, encoding: Encoding) -> Opened:
     while True:
         steps += transformers(step)
         affine, step = walk(step, affine)
+        _require_known(step)
         if _is(step, "CalibratedClassifierCV"):
             step, cut = uncalibrated(step, wanted, cut)
         elif _is(step, "FixedThresholdClassifier", "TunedThresholdClassifierCV"):
@@ -76,6 +78,17 @@ def open_up(decision: Decision, encoding: Encoding) -> Opened:
             step = step.estimator
         else:
             return Opened(step, affine, len(known), wanted, cut, steps)
+
+
+def _require_known(step: Any) -> None:
+    """Raises `NoView` for what is built on a class that is known, or calls itself one, and is not that class."""
+    if any(parent.__module__.split(".")[0] in LIBRARIES and not _is_base(parent) for parent in type(step).__mro__):
+        require_plain(step)
+
+
+def _is_base(cls: type) -> bool:
+    """Whether a class is made to build estimators on: it decides nothing itself."""
+    return cls.__module__ == "sklearn.base" or cls.__module__.startswith("sklearn.utils.")
 
 
 def transformers(step: Any) -> tuple[Any, ...]:
@@ -110,6 +123,8 @@ def _cut(step: Any, wanted: tuple[int, ...]) -> Cut:
     if response not in ("predict_proba", "decision_function"):
         raise NoView(f"its threshold is on {response}")
     tuned = type(step).__name__ == "TunedThresholdClassifierCV"
+    if tuned:
+        require_plain(step._curve_scorer, library="sklearn")
     threshold = step.best_threshold_ if tuned else step.threshold
     if threshold == "auto":
         threshold = 0.5 if response == "predict_proba" else 0.0

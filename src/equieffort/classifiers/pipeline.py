@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from equieffort.classifiers.views import NoView
+from equieffort.classifiers.views import NoView, require_plain
 from equieffort.errors import ModelError, listed, sentence
 from equieffort.frames import Encoding, Floats
 
@@ -96,6 +96,7 @@ def walk(step: Any, affine: Affine) -> tuple[Affine, Any]:
 
     if not isinstance(step, Pipeline):
         return affine, step
+    require_plain(step, library="sklearn")
     for _, transformer in step.steps[:-1]:
         affine = _renamed(transformer, _transform(transformer, affine))
     return walk(step.steps[-1][1], affine)
@@ -120,6 +121,8 @@ def _transform(transformer: Any, affine: Affine) -> Affine:
 
     if transformer is None or transformer == "passthrough":
         return affine
+    if isinstance(transformer, Pipeline | ColumnTransformer) or type(transformer).__module__.startswith("sklearn."):
+        require_plain(transformer, library="sklearn")
     if isinstance(transformer, Pipeline):
         for _, inner in transformer.steps:
             affine = _renamed(inner, _transform(inner, affine))

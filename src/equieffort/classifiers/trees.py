@@ -17,7 +17,7 @@ from equieffort.classifiers.decision import Decision
 from equieffort.classifiers.opened import Opened, open_up
 from equieffort.classifiers.responses import answer_of, forest_answer
 from equieffort.classifiers.splits import Columns, Compare, Part, at_most, single_at_most
-from equieffort.classifiers.views import NoView, TreeView
+from equieffort.classifiers.views import NoView, TreeView, require_plain
 from equieffort.frames import Encoding, Floats
 
 TREES = ("DecisionTreeClassifier", "ExtraTreeClassifier")
@@ -35,6 +35,8 @@ def tree_view(decision: Decision, encoding: Encoding) -> TreeView:
 
 def _tree_view(decision: Decision, encoding: Encoding) -> TreeView:
     package = type(decision.classifier).__module__
+    if package in ("equieffort.models.xgboost_file", "equieffort.models.lightgbm_file"):
+        require_plain(decision.classifier)
     if package == "equieffort.models.xgboost_file":
         from equieffort.classifiers.xgboost_trees import loaded_xgboost_view
 
@@ -72,6 +74,9 @@ def _tree_view(decision: Decision, encoding: Encoding) -> TreeView:
 def mean_of_trees(final: Any, columns: Columns) -> Ensemble:
     """A classifier whose probabilities are the mean of those of its trees; scores are their sums, a score a class."""
     name = type(final).__name__
+    if name in (*TREES, *FORESTS, "BaggingClassifier"):
+        require_plain(final, library="sklearn")
+        _require_trees(getattr(final, "estimators_", [final]))
     if name in TREES:
         _one_output(final)
         return Ensemble((_probabilities(final, columns, np.arange(len(final.classes_))),), _zeros(len(final.classes_)))
@@ -84,6 +89,12 @@ def mean_of_trees(final: Any, columns: Columns) -> Ensemble:
     if name == "BaggingClassifier":
         return _bagging(final, columns)
     raise NoView(f"{name} is not made of trees that can be read")
+
+
+def _require_trees(members: Any) -> None:
+    """Raises `NoView` unless all are plain trees of scikit-learn's; what else a model may be made of is not read."""
+    require_plain(*members, library="sklearn")
+    require_plain(*(one.tree_ for one in members if hasattr(one, "tree_")), library="sklearn")
 
 
 def with_threshold(ensemble: Ensemble, opened: Opened) -> TreeView:
@@ -158,6 +169,7 @@ def _ada_boost(opened: Opened, columns: Columns) -> TreeView:
         raise NoView("AdaBoost with SAMME.R adds logarithms of probabilities; with SAMME it adds votes")
     if {type(member).__name__ for member in final.estimators_} - set(TREES):
         raise NoView(f"AdaBoostClassifier is over {type(final.estimators_[0]).__name__}, which is not a tree")
+    _require_trees(final.estimators_)
     classes = np.asarray(final.classes_)
     n = len(classes)
     weights = final.estimator_weights_[: len(final.estimators_)]
@@ -185,6 +197,8 @@ def _ada_boost(opened: Opened, columns: Columns) -> TreeView:
 
 def _gradient_boosting(opened: Opened, columns: Columns) -> TreeView:
     final = opened.final
+    _require_trees(np.ravel(final.estimators_).tolist())
+    require_plain(final._loss, library="sklearn")
     start = _prior(final, columns)
     rate = float(final.learning_rate)
     count = final.estimators_.shape[1]
@@ -206,13 +220,17 @@ def _prior(final: Any, columns: Columns) -> Floats:
         return _zeros(final.estimators_.shape[1])
     if type(given).__name__ != "DummyClassifier" or given.strategy not in ("prior", "most_frequent", "constant"):
         raise NoView(f"GradientBoostingClassifier starts from another model, {type(given).__name__}")
+    require_plain(given, library="sklearn")
     probe = np.zeros((1, final.n_features_in_), dtype=np.float32)
     return np.asarray(final._raw_predict_init(probe), dtype=np.float64)[0]
 
 
 def _hist_gradient_boosting(opened: Opened, columns: Columns) -> TreeView:
     final = opened.final
+    require_plain(final._loss, *(one for stage in final._predictors for one in stage), library="sklearn")
     if final._preprocessor is not None:
+        inner = [one for _, one, _ in final._preprocessor.transformers_ if not isinstance(one, str)]
+        require_plain(final._preprocessor, *inner, library="sklearn")
         # It puts its categories first, as codes of its own.
         order = np.concatenate([np.flatnonzero(final.is_categorical_), np.flatnonzero(~final.is_categorical_)])
         affine = opened.affine.take(order.tolist())

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from equieffort.frames import Bools, Floats
+from equieffort.genuine import why_not_all
 
 Ints = npt.NDArray[np.int32]
 
@@ -26,6 +27,12 @@ class NoView(Exception):
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
         self.reason = reason
+
+
+def require_plain(*things: Any, library: str = "") -> None:
+    """Raises `NoView` where something that would be opened is not a plain object of a known class."""
+    if reason := why_not_all(things, library):
+        raise NoView(f"only its answers are known: {reason}")
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,7 +21,7 @@ from equieffort.classifiers.opened import Opened
 from equieffort.classifiers.pipeline import Affine
 from equieffort.classifiers.responses import answer_of
 from equieffort.classifiers.splits import Columns, Part, level_codes, single_below
-from equieffort.classifiers.views import NoView, TreeView
+from equieffort.classifiers.views import NoView, TreeView, require_plain
 from equieffort.frames import Encoding
 
 Singles = npt.NDArray[np.float32]
@@ -46,6 +46,7 @@ def xgboost_view(opened: Opened, decision: Decision) -> TreeView:
     final = opened.final
     if type(final).__name__ not in ("XGBClassifier", "XGBRFClassifier"):
         raise NoView(f"{type(final).__name__} is not a classifier of XGBoost's that can be read")
+    require_plain(final, final.get_booster())
     if not np.isnan(final.missing):
         raise NoView(f"it takes {final.missing:g} for a missing value, apart from the numbers around it")
     learner = json.loads(bytes(final.get_booster().save_raw("json")))["learner"]

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from equieffort.errors import CausalModelError
 from equieffort.frames import Encoding
 from equieffort.graph import CausalGraph
+from equieffort.scm.asked import AskedEquation, AskedLadder, why_asked
 from equieffort.scm.base import DiscreteMechanism, Mechanism
 from equieffort.scm.equations import Additive, Discrete
 
@@ -32,6 +33,8 @@ def subset(encoding: Encoding, names: tuple[str, ...]) -> Encoding:
 def additive(mechanism: Mechanism, node: str, causes: Encoding) -> Additive:
     """An additive mechanism over its encoded causes; a plain function becomes one without bounds."""
     bound = mechanism.bind(node, causes)
+    if reason := why_asked(bound):
+        return AskedEquation(causes, bound, reason)
     return bound if isinstance(bound, Additive) else Additive(causes, bound)
 
 
@@ -44,7 +47,8 @@ def bound_equations(
         causes = subset(encoding, graph.parents(node))
         with naming(node):
             if isinstance(mechanism, DiscreteMechanism):
-                bound[node] = mechanism.bind(node, causes, encoding[node])
+                levels = mechanism.bind(node, causes, encoding[node])
+                bound[node] = AskedLadder(levels, reason) if (reason := why_asked(levels)) else levels
             elif mechanism is not None:
                 bound[node] = additive(mechanism, node, causes)
     return bound

@@ -18,6 +18,7 @@ import numpy as np
 
 from equieffort.errors import CausalModelError
 from equieffort.frames import Column, Encoding, Floats, number
+from equieffort.genuine import why_not
 from equieffort.scm.base import Learner, Mechanism
 from equieffort.scm.design import Owner, check_causes, indicators, least_norm, level_code
 from equieffort.scm.equations import EPS, Additive, Affine, Predict, over_levels
@@ -211,7 +212,8 @@ class Regressor(Learner):
 
         design, owners = indicators(causes, parents)
         fitted = clone(self.estimator).fit(design, values)
-        if isinstance(fitted, LinearModel) and np.ndim(getattr(fitted, "coef_", 0.0)) == 1:
+        known = isinstance(fitted, LinearModel) and not why_not(fitted, "sklearn")
+        if known and np.ndim(getattr(fitted, "coef_", 0.0)) == 1:
             return linear(owners, np.asarray(fitted.coef_), float(np.squeeze(fitted.intercept_)))
         return Fitted(fitted, type(fitted).__name__)
 

@@ -13,6 +13,7 @@ import pandas as pd
 from equieffort.errors import CausalModelError, EquieffortWarning, ParameterError, closest, collecting, listed
 from equieffort.frames import Bools, Encoding, Floats, aligned, read_frame, screen
 from equieffort.graph import CausalGraph
+from equieffort.scm.asked import readable
 from equieffort.scm.base import DiscreteLearner, DiscreteMechanism, Learner, Mechanism
 from equieffort.scm.binding import Given, additive, bound_equations, naming, subset
 from equieffort.scm.design import check_rows, indicators
@@ -127,7 +128,7 @@ class StructuralCausalModel:
             for node in self.graph.nodes:
                 if self.graph.parents(node):
                     with naming(node):
-                        mechanisms[node] = self._learn(node, encoding, matrix, rows)
+                        mechanisms[node] = readable(self._learn(node, encoding, matrix, rows))
         # Bound before anything is kept, so that an equation that does not fit leaves no model that looks fitted.
         self._bound = bound_equations(self.graph, encoding, mechanisms)
         self.mechanisms_, self.encoding_, self.warnings_ = mechanisms, encoding, tuple(kept)

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from equieffort.frames import Encoding, Floats
+from equieffort.genuine import why_not, why_not_all
 from equieffort.scm.design import indicator_box, indicators
 from equieffort.scm.equations import EPS, Additive
 
@@ -133,6 +134,8 @@ def read_trees(estimator: Any) -> Trees | str:
 
     name = type(estimator).__name__
     found: Trees | str
+    if reason := why_not(estimator, "sklearn") or why_not_all(_members(estimator), "sklearn"):
+        return f"only its answers are known: {reason}"
     if isinstance(estimator, DecisionTreeRegressor | ExtraTreeRegressor):
         found = _joined([_of_tree(estimator.tree_, 1.0)], 0.0, single=True)
     elif isinstance(estimator, RandomForestRegressor | ExtraTreesRegressor):
@@ -147,6 +150,15 @@ def read_trees(estimator: Any) -> Trees | str:
     if isinstance(found, Trees) and not _repeats(found, estimator):
         return f"the trees of {name} do not repeat its predictions"
     return found
+
+
+def _members(estimator: Any) -> list[Any]:
+    """What a fitted regressor is made of."""
+    found = [one for one in np.ravel(getattr(estimator, "estimators_", ())).tolist() if one is not None]
+    stages = [one for stage in getattr(estimator, "_predictors", ()) for one in stage]
+    trees = [one.tree_ for one in (estimator, *found) if hasattr(one, "tree_")]
+    others = [getattr(estimator, name, None) for name in ("init_", "_loss")]
+    return [*found, *stages, *trees, *(one for one in others if one is not None and not isinstance(one, str))]
 
 
 Part = tuple[Indices, Floats, Indices, Indices, Floats]

@@ -65,6 +65,8 @@ class LinearExact(Solver):
             return f"The classifier has no linear score that could be used: {problem.view.reason}."
         if not isinstance(problem.view, LinearView):
             return "The classifier's decision is no single linear score."
+        if not isinstance(problem.cost, LinearCost | PiecewiseCost):
+            return "The cost is neither linear nor piecewise linear in each change."
         if problem.rules:
             return "It does not reckon with rules between features."
         try:
