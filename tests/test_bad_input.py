@@ -22,6 +22,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 import equieffort as ee
+from equieffort.classifiers import Decision
 from equieffort.errors import (
     CODES,
     CausalModelError,
@@ -1199,16 +1200,19 @@ def test_sensitive_features_beside_x(beside: Any) -> None:
     pd.testing.assert_frame_equal(result.by_group, audit().by_group)
 
 
-def test_sensitive_features_take_part_in_the_causal_model_but_not_in_the_classifier() -> None:
+def test_sensitive_features_take_part_in_the_causal_model_but_not_in_the_classifier(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     seen: list[tuple[str, ...]] = []
+    given_to_it = Decision.model_input
 
-    class Watching(ee.LinearScore):
-        def predict(self, X: Any) -> Any:
-            seen.append(tuple(X.columns))
-            return super().predict(X)
+    def watched(self: Decision, frame: pd.DataFrame) -> Any:
+        seen.append(tuple(given_to_it(self, frame).columns))
+        return given_to_it(self, frame)
 
+    monkeypatch.setattr(Decision, "model_input", watched)
     scm = given(("sex", "income"), nodes=["debt"])
-    model = Watching({"income": 1, "debt": 0}, threshold=10)
+    model = ee.LinearScore({"income": 1, "debt": 0}, threshold=10)
     audit(people().drop(columns="sex"), model, sensitive_features=people().sex, scm=scm)
     assert set(seen) == {("income", "debt")}
 

@@ -1,4 +1,7 @@
-"""What is returned holds in the caller's own table: its floats, whole numbers, nullable, Arrow and category columns."""
+"""What is returned holds in the caller's own table: its floats, whole numbers, nullable, Arrow and category columns.
+
+Row 75 of the table of bad input.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +19,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 import equieffort as ee
+from equieffort.classifiers import Decision
+from equieffort.errors import ModelError
 from equieffort.stored import as_stored, coarse, inside, steps, towards
 
 pytestmark = pytest.mark.filterwarnings("ignore::equieffort.errors.EquieffortWarning", "ignore:.*:UserWarning")
@@ -70,8 +75,8 @@ MODELS = {
     "forest": lambda: RandomForestClassifier(8, max_depth=3, random_state=0),
     "scaled forest": lambda: make_pipeline(StandardScaler(), RandomForestClassifier(8, max_depth=3, random_state=0)),
     "boosted": lambda: HistGradientBoostingClassifier(max_iter=6, max_leaf_nodes=5),
-    "xgboost": lambda: xgboost.XGBClassifier(n_estimators=6, max_depth=3),
-    "lightgbm": lambda: lightgbm.LGBMClassifier(n_estimators=6, max_depth=3, verbose=-1),
+    "xgboost": lambda: xgboost.XGBClassifier(n_jobs=1, n_estimators=6, max_depth=3),
+    "lightgbm": lambda: lightgbm.LGBMClassifier(n_jobs=1, n_estimators=6, max_depth=3, verbose=-1),
 }
 
 
@@ -189,8 +194,8 @@ def category_world(n=240, seed=0):
 
 
 NATIVE = {
-    "lightgbm": lambda: lightgbm.LGBMClassifier(n_estimators=8, max_depth=3, verbose=-1),
-    "xgboost": lambda: xgboost.XGBClassifier(n_estimators=8, max_depth=3, enable_categorical=True),
+    "lightgbm": lambda: lightgbm.LGBMClassifier(n_jobs=1, n_estimators=8, max_depth=3, verbose=-1),
+    "xgboost": lambda: xgboost.XGBClassifier(n_jobs=1, n_estimators=8, max_depth=3, enable_categorical=True),
     "boosted": lambda: HistGradientBoostingClassifier(max_iter=8, max_leaf_nodes=5, categorical_features="from_dtype"),
     "encoded": lambda: make_pipeline(
         make_column_transformer((OneHotEncoder(), ["job"]), remainder=StandardScaler()), LogisticRegression()
@@ -221,20 +226,20 @@ def test_whoever_asks_a_model_keeps_the_type_of_its_categories(model, solver):
 def test_a_model_that_fails_for_made_up_people_is_not_believed(monkeypatch):
     rng = np.random.default_rng(0)
     X = pd.DataFrame({"g": rng.choice(["p", "q"], 50), "a": rng.uniform(0, 1, 50), "c": rng.uniform(0, 1, 50)})
-    rule, plain = ee.LinearScore({"a": 1.0, "c": 1.0}, threshold=1.0), ee.LinearScore.predict
+    rule, plain = ee.LinearScore({"a": 1.0, "c": 1.0}, threshold=1.0), Decision.answers
 
     def picky(self, people):
         if (people["a"] > 1.5).any():
-            raise ValueError("nobody is that old")
+            raise ModelError("MODEL_FAILED", "Nobody is that old.")
         return plain(self, people)
 
     schema = ee.Schema(
         sensitive="g", protected="p", favourable=True, features={"a": ee.Feature("actionable", lower=0, upper=1)}
     )
     scm = ee.StructuralCausalModel([], nodes=["a", "c"]).fit(X)
-    monkeypatch.setattr(ee.LinearScore, "predict", picky)
+    monkeypatch.setattr(Decision, "answers", picky)
     problem = ee.RecourseProblem.of(rule, X, schema=schema, scm=scm)
-    assert "nobody is that old" in ee.Auto().select(problem).reason
+    assert "Nobody is that old" in ee.Auto().select(problem).reason
 
 
 def test_the_grid_of_a_type():

@@ -32,6 +32,7 @@ from equieffort.frames import (
     screen,
 )
 from equieffort.giveaways import FEWEST, sentinels
+from equieffort.levels import with_known_levels
 from equieffort.rules import Clauses, clauses_of
 from equieffort.schema import Feature, Role, Schema, check_kinds
 from equieffort.scm import StructuralCausalModel
@@ -108,6 +109,8 @@ class RecourseProblem:
         decision = Decision.of(classifier, schema.favourable, frame, model_features, schema.threshold)
         given = None if reference is None else read_frame(reference, what="reference")
         encoding = _encoding(frame, schema, scm, decision.features, given)
+        tables = [table for table in (frame, scm.reference_, given) if table is not None]
+        encoding = with_known_levels(encoding, schema, scm, decision, tables)
         check_kinds(schema, encoding)
         _warn_number_like(frame, schema, encoding)
         clauses_of(schema.links, encoding)

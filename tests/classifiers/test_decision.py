@@ -54,14 +54,15 @@ def test_only_predict_is_asked_and_only_with_its_own_columns():
         assert set(given_frame.index) <= set(frame.index)
 
 
-def test_a_whole_solve_shows_the_model_nothing_else():
+def test_a_whole_solve_shows_the_model_nothing_else(monkeypatch):
     seen = []
+    given_to_it = Decision.model_input
 
-    class Watched(LinearScore):
-        def predict(self, X):
-            seen.append(tuple(X.columns))
-            return super().predict(X)
+    def watched(self, frame):
+        seen.append(tuple(given_to_it(self, frame).columns))
+        return given_to_it(self, frame)
 
+    monkeypatch.setattr(Decision, "model_input", watched)
     frame = people()
     schema = Schema(
         sensitive="secret",
@@ -70,7 +71,7 @@ def test_a_whole_solve_shows_the_model_nothing_else():
         features=unlimited({"a": Feature("actionable"), "b": "immutable"}),
     )
     scm = StructuralCausalModel([], nodes=["secret", "a", "b", "id"]).fit(frame)
-    rule = Watched({"a": 1.0, "b": -1.0}, threshold=0.5)
+    rule = LinearScore({"a": 1.0, "b": -1.0}, threshold=0.5)
     solve(RecourseProblem.of(rule, frame, schema=schema, scm=scm), frame)
     assert len(seen) >= 3
     assert set(seen) == {("a", "b")}

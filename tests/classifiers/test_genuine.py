@@ -1,4 +1,7 @@
-"""What is opened is what decides: subclasses and patched objects are asked, never read."""
+"""What is opened is what decides: subclasses and patched objects are asked, never read.
+
+Row 74 of the table of bad input.
+"""
 
 from __future__ import annotations
 
@@ -131,7 +134,7 @@ def frozen_loss():
 
 
 def booster_patched():
-    model = lightgbm.LGBMClassifier(n_estimators=4, verbose=-1).fit(X[FEATURES], Y)
+    model = lightgbm.LGBMClassifier(n_jobs=1, n_estimators=4, verbose=-1).fit(X[FEATURES], Y)
     plain = model.booster_.predict
     model.booster_.predict = lambda data, **more: 1 - plain(data, **more)
     return model
@@ -186,8 +189,8 @@ MADE = {
     ),
     "subclass of Voting": lambda: kind_of(VotingClassifier)([("a", DecisionTreeClassifier(max_depth=2))]),
     "subclass of MLP": lambda: kind_of(MLPClassifier)((3,), max_iter=300, random_state=0),
-    "subclass of XGBClassifier": lambda: kind_of(xgboost.XGBClassifier)(n_estimators=4),
-    "subclass of LGBMClassifier": lambda: kind_of(lightgbm.LGBMClassifier)(n_estimators=4, verbose=-1),
+    "subclass of XGBClassifier": lambda: kind_of(xgboost.XGBClassifier)(n_jobs=1, n_estimators=4),
+    "subclass of LGBMClassifier": lambda: kind_of(lightgbm.LGBMClassifier)(n_jobs=1, n_estimators=4, verbose=-1),
     "a booster that was patched": booster_patched,
     "another start of boosting": frozen_loss,
     "Calibrated over a subclass": lambda: CalibratedClassifierCV(
@@ -219,8 +222,8 @@ MADE = {
     "decision_function on the last step": lambda: patched(
         make_pipeline(StandardScaler(), LogisticRegression()), "decision_function", path=["logisticregression"]
     ),
-    "predict on XGBoost": lambda: patched(xgboost.XGBClassifier(n_estimators=4)),
-    "predict on LightGBM": lambda: patched(lightgbm.LGBMClassifier(n_estimators=4, verbose=-1)),
+    "predict on XGBoost": lambda: patched(xgboost.XGBClassifier(n_jobs=1, n_estimators=4)),
+    "predict on LightGBM": lambda: patched(lightgbm.LGBMClassifier(n_jobs=1, n_estimators=4, verbose=-1)),
     "predict on a network": lambda: patched(MLP()),
 }
 
@@ -297,8 +300,8 @@ def test_a_method_patched_on_a_transformer_or_a_parent_is_found(monkeypatch):
         BaggingClassifier(DecisionTreeClassifier(max_depth=2), n_estimators=3),
         CalibratedClassifierCV(LogisticRegression(), ensemble=False, method="isotonic"),
         TunedThresholdClassifierCV(LogisticRegression(), random_state=0),
-        xgboost.XGBClassifier(n_estimators=3),
-        lightgbm.LGBMClassifier(n_estimators=3, verbose=-1),
+        xgboost.XGBClassifier(n_jobs=1, n_estimators=3),
+        lightgbm.LGBMClassifier(n_jobs=1, n_estimators=3, verbose=-1),
     ],
     ids=lambda model: type(model).__name__,
 )  # fmt: skip

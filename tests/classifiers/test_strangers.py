@@ -47,7 +47,7 @@ def test_weights_of_a_column_transformer_count(model, weight):
     assert asked["do_a"].to_numpy() == pytest.approx(np.full(len(asked), least), abs=2e-4)
 
 
-def test_a_view_that_is_wrong_beyond_the_people_is_not_believed():
+def test_a_view_that_is_wrong_beyond_the_people_is_not_believed(monkeypatch):
     scaler = StandardScaler().fit(EVERYBODY)
     scores = scaler.transform(EVERYBODY)
     classifier = make_pipeline(scaler, LogisticRegression().fit(scores, EVERYBODY["a"] > 4))
@@ -56,6 +56,11 @@ def test_a_view_that_is_wrong_beyond_the_people_is_not_believed():
     assert not isinstance(problem.view, BlackBox)
     # Between the people the values are bent, so that the boundary lies elsewhere; at the people nothing changes.
     scaler.transform = lambda X: np.where(np.abs(honest(X)) < 0.9, honest(X) - 0.7, honest(X))
+    problem = problem_of(classifier, favourable=True)
+    assert isinstance(problem.view, BlackBox)
+    assert "transform was replaced on this StandardScaler" in problem.view.reason
+    # Were it opened all the same, made-up people would tell.
+    monkeypatch.setattr("equieffort.classifiers.pipeline.require_plain", lambda *things, library="": None)
     problem = problem_of(classifier, favourable=True)
     assert isinstance(problem.view, BlackBox)
     assert "labels do not follow the score" in problem.view.reason

@@ -20,6 +20,7 @@ from threadpoolctl import threadpool_limits
 from equieffort import Function, LeastSquares, Linear, Polynomial, Regressor, Spline, StructuralCausalModel, Terms
 from equieffort.errors import CausalModelError, EquieffortWarning, ParameterError
 from equieffort.scm import Curve, Curves, Mechanism
+from equieffort.scm.trees import read_trees
 
 CAUSES = ["a", "b", "job", "k"]
 EDGES = [(cause, "y") for cause in CAUSES]
@@ -326,14 +327,17 @@ def test_what_cannot_be_bounded_says_so(mechanism, reason):
     np.testing.assert_allclose(moved["y"], frame["y"] + f(after) - f(points))
 
 
-def test_trees_that_are_not_what_they_seem():
+def test_trees_that_are_not_what_they_seem(monkeypatch):
     class Doubled(RandomForestRegressor):
         def predict(self, X):
             return 2 * super().predict(X)
 
     with pytest.warns(EquieffortWarning, match="explains 0"):
         scm = StructuralCausalModel(EDGES, mechanisms={"y": Doubled(3, random_state=0)}).fit(people(1))
-    assert "do not repeat" in scm.equation("y").why_unbounded
+    assert "Doubled is a class of its own" in scm.equation("y").why_unbounded
+    # Were they read all the same, their predictions would tell.
+    monkeypatch.setattr("equieffort.scm.trees.why_not", lambda thing, library="": "")
+    assert "do not repeat" in read_trees(scm.equation("y").estimator)
 
 
 @pytest.mark.parametrize(

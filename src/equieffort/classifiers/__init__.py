@@ -1,6 +1,7 @@
 """Views of a fitted classifier that solvers understand."""
 
 from equieffort.classifiers.decision import Decision, known_features
+from equieffort.classifiers.known_levels import known_levels
 from equieffort.classifiers.linear import LinearScore, linear_view
 from equieffort.classifiers.recognise import recognise
 from equieffort.classifiers.relu_network import ReLUNetwork
@@ -19,6 +20,7 @@ __all__ = [
     "TreeView",
     "View",
     "known_features",
+    "known_levels",
     "linear_view",
     "recognise",
 ]

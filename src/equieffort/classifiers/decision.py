@@ -217,7 +217,7 @@ def _check_categories(step: Any, frame: pd.DataFrame) -> None:
     if hasattr(step, "steps"):
         for _, inner in step.steps:
             _check_categories(inner, frame)
-            if not _changes_nothing(inner):
+            if not changes_nothing(inner):
                 break
     elif hasattr(step, "transformers_"):
         for _, inner, _ in step.transformers_:
@@ -235,7 +235,8 @@ def _check_categories(step: Any, frame: pd.DataFrame) -> None:
                 )
 
 
-def _changes_nothing(step: Any) -> bool:
+def changes_nothing(step: Any) -> bool:
+    """Whether a step of a pipeline hands on what it is given."""
     if step is None or isinstance(step, str):
         return step in (None, "passthrough")
     return type(step).__name__ == "FunctionTransformer" and step.func is None

@@ -169,6 +169,22 @@ def _codes(learner: dict[str, Any], booster: dict[str, Any], opened: Opened) -> 
     return {k: level_codes(opened.affine, k, _names(known[k])) for k in by_code}
 
 
+def category_names(learner: dict[str, Any]) -> dict[int, list[Any]]:
+    """By column: the levels that a saved model knows; empty where it keeps none, or not whole."""
+    by_code = [k for k, kind in enumerate(learner.get("feature_types") or ()) if kind == "c"]
+    booster = learner["gradient_booster"]
+    if (
+        not by_code
+        or booster["name"] not in ("gbtree", "dart")
+        or not (known := _model(booster).get("cats", {}).get("enc"))
+    ):
+        return {}
+    try:
+        return {k: _names(known[k]) for k in by_code}
+    except NoView:
+        return {}
+
+
 def _names(entry: dict[str, Any]) -> list[Any]:
     if "offsets" not in entry:
         return list(entry["values"])
