@@ -262,3 +262,17 @@ def test_values_written_in_a_columns_type():
     known = pd.CategoricalDtype(["x", "y"], ordered=True)
     assert list(as_stored(np.array(["y", "z"], dtype=object), known).categories) == ["x", "y", "z"]
     assert as_stored(np.array(["y"], dtype=object), known).dtype == known
+
+
+def test_rules_hold_in_single_precision():
+    X, y = world("float32", n=60)
+    model = make_pipeline(StandardScaler(), LogisticRegression()).fit(X[NUMBERS], y)
+    schema = ee.Schema(
+        sensitive="g", protected="p", favourable=1, rules=[ee.Sum({"a": 1, "c": 1}, upper=80)],
+        features={"a": ee.Feature("actionable", lower=0, upper=120), "c": ee.Feature("actionable", lower=0, upper=30)},
+    )  # fmt: skip
+    scm = ee.StructuralCausalModel([("a", "b")], nodes=NUMBERS).fit(X)
+    table = ee.solve(ee.RecourseProblem.of(model, X, schema=schema, scm=scm), X, solver=ee.Milp())
+    moved = holds(table, model, X)
+    assert (moved["a"].astype(float) + moved["c"].astype(float))[table.has_action].max() <= 80 + 1e-4
+    assert (table.cost - table.bound)[table.has_action].max() < 1e-4

@@ -50,7 +50,7 @@ class Layered:
         if isinstance(view, NetworkView):
             return cls(view.layers, view.tables, view.relative_error)
         layer = Layer(view.weights[None, :], np.array([view.intercept]))
-        return cls((layer,), {k: table[None, :] for k, table in view.tables.items()}, 1e-9)
+        return cls((layer,), {k: table[None, :] for k, table in view.tables.items()}, max(1e-9, view.single))
 
     def __call__(self, boxes: Boxes, found: Enclosure) -> Margins:
         """Planes are carried forward; an unstable unit is held between its chord and a line through zero."""

@@ -24,7 +24,9 @@ def add_linear(model: Model, view: LinearView) -> None:
         total = total.plus(model.shifted(k, table))
     # A score summed from zeros has no size of its own: a unit of the weightiest feature gives one.
     size = float(view.magnitude(model.facts)[0]) or float(np.abs(view.weights).max(initial=0.0))
-    add_goals(model, view.goals.sets, [total], np.array([SURE * size]), np.array([STEP * size]))
+    # A model in single precision may turn a little before the boundary, or only a little beyond it.
+    loose, step = max(SURE, view.single), max(STEP, view.single)
+    add_goals(model, view.goals.sets, [total], np.array([loose * size]), np.array([step * size]))
 
 
 def add_network(model: Model, view: NetworkView) -> None:
