@@ -7,10 +7,8 @@ otherwise. Such an object is asked and never opened.
 
 from __future__ import annotations
 
-import functools
 import sys
 from collections.abc import Iterable
-from pathlib import Path
 from types import FunctionType
 from typing import Any
 
@@ -101,18 +99,8 @@ def _library(cls: type) -> str:
     return cls.__module__.split(".")[0]
 
 
-@functools.cache
-def _folders() -> tuple[str, ...]:
-    """Where the libraries' own code is; only of those that are loaded, since no other can have made an object."""
-    return tuple(
-        str(Path(file).resolve().parent)
-        for name in LIBRARIES
-        if (file := getattr(sys.modules.get(name), "__file__", None)) is not None
-    )
-
-
 def _is_own(key: str, value: Any, depth: int = 4) -> bool:
-    """Whether a class's attribute is the library's: functions lie in its files, whatever they say of themselves."""
+    """Whether a class's attribute is the library's: functions are its modules', whatever they say of themselves."""
     if depth == 0:
         return True
     if isinstance(value, staticmethod | classmethod):
@@ -120,9 +108,7 @@ def _is_own(key: str, value: Any, depth: int = 4) -> bool:
     if isinstance(value, property):
         return all(_is_own(key, part, depth - 1) for part in (value.fget, value.fset, value.fdel) if part is not None)
     if isinstance(value, FunctionType):
-        return _is_at_home(value.__code__.co_filename) and all(
-            _is_own(key, inner, depth - 1) for inner in _closed_over(value)
-        )
+        return _is_at_home(value) and all(_is_own(key, inner, depth - 1) for inner in _closed_over(value))
     if isinstance(value, type) or not (callable(value) or hasattr(type(value), "__get__")):
         return True
     if type(value).__module__.split(".")[0] not in (*LIBRARIES, "builtins", "functools", "abc", "_abc"):
@@ -143,9 +129,8 @@ def _closed_over(function: FunctionType) -> list[FunctionType]:
     return found
 
 
-def _is_at_home(file: str) -> bool:
-    if any(file.startswith(folder) for folder in _folders()):
-        return True
-    # A library may have been loaded since, or be reached through a link.
-    _folders.cache_clear()
-    return any(str(Path(file).resolve()).startswith(folder) for folder in _folders())
+def _is_at_home(function: FunctionType) -> bool:
+    """Whether a function was written in a module of a library: its globals are those of that module."""
+    name = str(function.__globals__.get("__name__"))
+    module = sys.modules.get(name)
+    return name.split(".")[0] in LIBRARIES and module is not None and vars(module) is function.__globals__

@@ -287,8 +287,10 @@ class RecourseProblem:
         """The same problem for a table that stores its columns in other types: what is returned must hold there."""
         if all(column.dtype == frame[column.name].dtype for column in self.encoding.columns):
             return self
-        encoding = self.encoding.typed(frame)
-        return replace(self, encoding=encoding, view=recognise(self.decision, encoding, frame))
+        typed = replace(self, encoding=self.encoding.typed(frame))
+        if typed.grids == self.grids:
+            return typed
+        return replace(typed, view=recognise(self.decision, typed.encoding, frame))
 
     def with_margin(self, margin: float) -> RecourseProblem:
         """The same problem asking for more distance from the boundary."""
