@@ -25,7 +25,7 @@ from equieffort.errors import label as written
 from equieffort.explain import Explanation, assumed_text, explain
 from equieffort.fidelity import Surrogate
 from equieffort.frames import Bools, Missing, aligned, join_sensitive, read_frame
-from equieffort.giveaways import FIRST, first_text, giveaways, warn_giveaways
+from equieffort.giveaways import FIRST, copies, first_text, warn_giveaways
 from equieffort.metrics import (
     PAPER_QUANTILES,
     acr_curve,
@@ -388,9 +388,9 @@ def audit(
         if isinstance(near, Nearest | NearestK):
             # Bound here, so that what it warns about is part of the audit.
             distances[near.distance] = near.distance.bind(table.detail.data, table.detail.encoding, schema)
-        for one in giveaways(table.data, problem.decision.features, table.is_unfavourable):
-            if one.kind == "copy" and one.feature not in schema.protected_columns:
-                warn(one.code, one.what, fix=one.fix)
+        seen = [name for name in problem.decision.features if name not in schema.protected_columns]
+        for one in copies(table.data, seen, table.is_unfavourable):
+            warn(one.code, one.what, fix=one.fix)
     fitted = problem.scm
     about = {
         "version": __version__,

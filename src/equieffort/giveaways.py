@@ -7,7 +7,7 @@ stretches a range over everybody's effort. Each is found here, for `init`, `--dr
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -27,6 +27,8 @@ COINCIDENCES = 20.0
 """Unique whole numbers among which so many pairs of equal ones were to be expected by chance are no amounts."""
 APART, FAR = 0.5, 10.0
 """How far from the others, in units of their span, a code such as 999 lies; and any value that is absurd."""
+LOOKED_AT = 1000
+"""So many cells tell most columns from what is looked for."""
 MOST_CODES = 3
 """998 and 999 are found together; more codes than these are not looked for."""
 _ID = re.compile(r"(?i)(^|[_ .-])(id|ids|uuid|guid|ssn|key|nr|no|number|index|row)$|^(id|uuid|ssn)([_ .-]|$)")
@@ -109,18 +111,23 @@ def warn_giveaways(people: pd.DataFrame, schema: Schema, seen: Iterable[str], ou
             warn(one.code, one.what, fix=one.fix)
 
 
+def copies(people: pd.DataFrame, features: Iterable[str], outcome: Any) -> list[Giveaway]:
+    """The features that are the outcome in other words."""
+    found = (people[name] for name in features)
+    return [Giveaway(str(c.name), "copy", (), len(c), len(c)) for c in found if _copies(c, outcome)]
+
+
 def _of_column(column: pd.Series, outcome: Any) -> list[Giveaway]:
     name, filled = str(column.name), column.dropna()
-    n, distinct = len(filled), int(filled.nunique())
-    if n < FEWEST:
+    n = len(filled)
+    if n < FEWEST or not _is_plain(filled):
         return []
-    if distinct == 1:
-        value = filled.iloc[0]
-        return [Giveaway(name, "constant", (_plain(value),), n, n)]
+    if (filled == filled.iloc[0]).all():
+        return [Giveaway(name, "constant", (_plain(filled.iloc[0]),), n, n)]
     if outcome is not None and _copies(column, outcome):
-        return [Giveaway(name, "copy", (), n, n)]
+        return [Giveaway(name, "copy", (), len(column), len(column))]
     if names_people(column):
-        return [Giveaway(name, "person", (), distinct, n)]
+        return [Giveaway(name, "person", (), int(filled.nunique()), n)]
     if pd.api.types.is_bool_dtype(column.dtype) or not pd.api.types.is_numeric_dtype(column.dtype):
         return []
     values = filled.to_numpy(dtype=np.float64)
@@ -154,7 +161,10 @@ def _copies(column: pd.Series, outcome: Any) -> bool:
     """Whether the column is the outcome in other words: as many values, each with a decision of its own."""
     decided = pd.Series(np.asarray(outcome), index=column.index)
     known = column.notna() & decided.notna()
-    if int(known.sum()) < FEWEST:
+    if int(known.sum()) < FEWEST or not _is_plain(column[known]):
+        return False
+    # Many values among the first are no decisions; most columns are settled here.
+    if column[known].iloc[:LOOKED_AT].nunique() > decided.nunique():
         return False
     pairs = pd.DataFrame({"value": column[known], "decided": decided[known]}).drop_duplicates()
     values, decisions = pairs["value"].nunique(), pairs["decided"].nunique()
@@ -195,6 +205,11 @@ def _is_code(value: float) -> bool:
         return True
     digits = f"{abs(value):.0f}" if value == np.rint(value) and abs(value) < 1e15 else ""
     return bool(re.fullmatch(r"9+|9+[78]", digits))
+
+
+def _is_plain(filled: pd.Series) -> bool:
+    """Whether the cells are values that can be compared: no lists or tables, which others refuse in their own words."""
+    return filled.dtype != object or all(isinstance(value, Hashable) for value in filled.iloc[:LOOKED_AT])
 
 
 def _plain(value: Any) -> Any:
