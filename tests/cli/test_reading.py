@@ -234,6 +234,7 @@ def test_diff_ends_with_one_only_away_from_equality(tmp_path, monkeypatch, call,
     assert told["noise"][0]["after"] == pytest.approx(after)
 
 
+@pytest.mark.filterwarnings("ignore:Nobody declared lower")
 def test_diff_needs_the_same_prices_or_rescaling(made, call):
     done = call("diff", "made.audit", "later.audit")
     assert done.exit_code == 2

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from equieffort._audit import Audit
-from equieffort.errors import ParameterError
+from equieffort.errors import ParameterError, warn
 from equieffort.frames import number
 
 
@@ -20,7 +20,6 @@ def check_same_rules(a: Audit, b: Audit) -> None:
             f"The audits compare different groups. First: {texts[0]}. Second: {texts[1]}.",
             fix="Audit both with the same sensitive column, protected values and reference.",
         )
-    _check_assumed(a, b)
     before, after = _rules(a), _rules(b)
     for key in dict.fromkeys((*before, *after)):
         if before.get(key) != after.get(key):
@@ -31,8 +30,8 @@ def check_same_rules(a: Audit, b: Audit) -> None:
             )
 
 
-def _check_assumed(a: Audit, b: Audit) -> None:
-    """Refuse audits whose actions end elsewhere because other people were observed."""
+def warn_assumed(a: Audit, b: Audit) -> None:
+    """Warn of limits that nobody declared and that differ because other people were observed."""
     assumed = [
         {(limit.feature, limit.key): limit.value for limit in one.recourse.detail.schema.assumed} for one in (a, b)
     ]
@@ -40,8 +39,8 @@ def _check_assumed(a: Audit, b: Audit) -> None:
         ends = [found.get((feature, key)) for found in assumed]
         if ends[0] is not None and ends[1] is not None and ends[0] != ends[1]:
             side = "at least" if key == "lower" else "at most"
-            raise ParameterError(
-                "AUDIT_SCHEMAS",
+            warn(
+                "AUDIT_LIMITS",
                 f"Nobody declared {key} of {feature!r}, so that actions set it to {side} the value observed in the "
                 f"reference data: {number(ends[0])} in the first audit and {number(ends[1])} in the second.",
                 fix=f"Declare {key} for {feature!r} in both, or audit both with the same reference data.",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from equieffort._audit import Audit
-from equieffort.comparison.comparable import check_same_rules
+from equieffort.comparison.comparable import check_same_rules, warn_assumed
 from equieffort.comparison.noise import noise
 from equieffort.comparison.people import counts, labels, match, same_people, what_happened
 from equieffort.comparison.prices import at_prices_of, other_scales, same_prices
@@ -43,6 +43,7 @@ def compare_audits(
         if not rescale:
             raise other_scales(a, b)
         b = at_prices_of(a, b)
+    warn_assumed(a, b)
     left, right = labels(a.recourse), labels(b.recourse)
     pairs = same_people(a.recourse, b.recourse, match(left, right))
     people = what_happened(a.recourse, b.recourse, pairs)
