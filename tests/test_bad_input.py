@@ -824,7 +824,7 @@ def test_case_33_sizes_are_reported() -> None:
 
 
 def test_case_34_quantile_outside_its_domain() -> None:
-    shown = {"zero": "0", "negative": "-0.1", "above one": "1.5", "nan": "nan", "text": "'0.5'"}
+    shown = {"zero": "0", "negative": "-0.1", "above one": "1.5", "nan": "nan", "text": "the text '0.5'"}
     for case, value in (shown | {"individual": "0", "curve": "1.1"}).items():
         mentions = f"The quantile is {value},", "above 0 and at most at 1"
         refused(f"34 {case}", ParameterError, "NEIGHBOURS_QUANTILE", *mentions)

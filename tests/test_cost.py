@@ -99,7 +99,6 @@ def test_own_is_relative_to_the_person():
     [
         (WeightedL1(scale={"age": Own(), "debt": Std()}), ParameterError),
         (WeightedL1(scale={"age": Own(), "debt": Range()}), ParameterError),
-        (WeightedL1(scale="range"), ParameterError),
         (WeightedL1(weights={"dept": 2.0}), CostError),
         (WeightedL1(scale={"dept": Std()}), CostError),
         (WeightedL1(weights={"debt": 0.0}), CostError),

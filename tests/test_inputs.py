@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import builtins
+import os
+import socket
 import sys
 import unicodedata
 from datetime import date
@@ -198,12 +200,69 @@ def test_lines_are_counted_through_cells_of_several_lines_and_blank_ones(refused
     assert refused('a,b\n"x\ny\nz",1\n\n2\n', "DATA_RAGGED").what.startswith("Line 6 of")
 
 
+@pytest.mark.parametrize("quote", ['"', ""])
+def test_a_cell_of_megabytes_is_called_that(refused, quote):
+    content = f"a,b\n1,2\n{quote}{'x' * 2_000_000}{quote},3\n"
+    error = refused(content, "DATA_FILE")
+    assert "starts in line 3" in error.what
+    assert "more than 131,072 characters" in error.what
+
+
+def test_a_table_of_very_many_columns_is_refused_before_it_is_read(refused):
+    header = ",".join(f"c{k}" for k in range(200_000))
+    error = refused(f"{header}\n{','.join('1' * 200_000)}\n", "DATA_FILE")
+    assert "200,000 columns, and at most 10,000 are read" in error.what
+
+
+def test_a_line_without_end_is_refused(refused):
+    assert "at most 20,000,000 are read" in refused(b"," * 20_000_001, "DATA_FILE").what
+
+
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="needs POSIX devices")
+@pytest.mark.parametrize("kind", ["device", "pipe", "folder", "socket", "sparse"])
+@pytest.mark.parametrize("name", ["people.csv", "people.parquet"])
+def test_what_is_no_file_with_an_end_is_refused(tmp_path, kind, name, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / name
+    if kind == "device":
+        path.symlink_to("/dev/zero")
+    elif kind == "pipe":
+        os.mkfifo(path)
+    elif kind == "folder":
+        path.mkdir()
+    elif kind == "socket":
+        bound = socket.socket(socket.AF_UNIX)
+        bound.bind(name)
+    else:
+        path.touch()
+        os.truncate(path, 10**11)
+    with pytest.raises(DataError) as caught:
+        read_table(DataSource(path))
+    if kind == "socket":
+        bound.close()
+    assert caught.value.code == "DATA_FILE"
+    assert "100,000,000,000 bytes, and at most 2,000,000,000" in caught.value.what or kind != "sparse"
+
+
+def test_a_parquet_file_is_looked_at_before_it_is_unpacked(tmp_path, monkeypatch):
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    wide, tall, long = (tmp_path / f"{name}.parquet" for name in ("wide", "tall", "long"))
+    pq.write_table(pa.table({f"c{k}": [1] for k in range(10_001)}), wide)
+    pq.write_table(pa.table({f"c{k}": pa.nulls(1_000_000) for k in range(501)}), tall)
+    text = pa.DictionaryArray.from_arrays(pa.array(np.zeros(30_000, dtype=np.int32)), pa.array(["x" * 100_000]))
+    pq.write_table(pa.table({"a": text}), long, store_schema=False)
+    for path, says in ((wide, "at most 10,000"), (tall, "at most 500,000,000 cells"), (long, "3,000,000,000 bytes")):
+        with pytest.raises(DataError) as caught:
+            read_table(DataSource(path))
+        assert caught.value.code == "DATA_FILE"
+        assert says in caught.value.what
+
+
 @pytest.mark.parametrize(
     ("content", "line", "says"),
     [
         ('a,b\n1,2\n"x,3\n4,5\n', 3, "a quote is opened and never closed"),
         ('a,b\n"x"y,3\n', 2, "something follows a closing quote"),
-        ('a,b\n1,2\n"' + "x" * 200_000 + '",3\n', 3, "a quote is opened and never closed"),
     ],
 )
 def test_broken_quotes(refused, content, line, says):

@@ -16,6 +16,7 @@ from equieffort.tolerances import is_closed, unit_of
 pytestmark = pytest.mark.usefixtures("quiet")
 
 NUMBERS = ("a", "b", "d")
+SEARCH = ee.BranchAndBound(time_limit=None)
 WEIGHTS = (
     np.array([[1.0, 1.0, 2.0], [0.5, -1.0, 1.0], [-1.0, 0.3, 0.7], [0.4, 0.9, -0.6]]),
     np.array([[1.2, 0.4, -0.5, 0.3]]),
@@ -94,8 +95,8 @@ def assert_same(plain, other, units, *, gap=1e-6):
 @pytest.mark.parametrize(
     ("kind", "solver"),
     [
-        ("linear", ee.LinearExact()), ("linear", ee.Milp()), ("linear", ee.Curved()), ("forest", ee.BranchAndBound()),
-        ("forest", ee.Curved()), ("network", ee.BranchAndBound()), ("network", ee.Milp()),
+        ("linear", ee.LinearExact()), ("linear", ee.Milp()), ("linear", ee.Curved()), ("forest", SEARCH),
+        ("forest", ee.Curved()), ("network", SEARCH), ("network", ee.Milp()),
     ],
 )  # fmt: skip
 def test_answers_are_the_same_in_every_unit(kind, solver, units, one_thread):
@@ -138,7 +139,7 @@ def rules_in(units):
 @pytest.mark.parametrize("units", UNITS[1:3], ids=str)
 @pytest.mark.parametrize(
     ("kind", "solver"),
-    [("linear", ee.Milp()), ("forest", ee.BranchAndBound()), ("network", ee.BranchAndBound()), ("linear", ee.Curved())],
+    [("linear", ee.Milp()), ("forest", SEARCH), ("network", SEARCH), ("linear", ee.Curved())],
 )
 @pytest.mark.parametrize("which", range(4))
 def test_rules_mean_the_same_in_every_unit(kind, solver, units, which, one_thread):
@@ -165,7 +166,7 @@ def test_rules_mean_the_same_in_every_unit(kind, solver, units, which, one_threa
 @pytest.mark.parametrize(
     ("kind", "bent", "solver"),
     [
-        ("network", False, ee.BranchAndBound()), ("forest", False, ee.BranchAndBound()), ("linear", True, ee.Curved()),
+        ("network", False, SEARCH), ("forest", False, SEARCH), ("linear", True, ee.Curved()),
         ("forest", False, ee.Milp()), ("network", False, ee.Milp()),
     ],
 )  # fmt: skip
@@ -296,3 +297,25 @@ def test_a_pipeline_with_a_step_of_the_users_own_is_searched_in_units_too(one_th
         costs.append(table.cost[table.has_action])
     assert len(costs[0]) == len(costs[1]) > 0
     np.testing.assert_allclose(costs[1], costs[0], rtol=0.05)
+
+
+def test_equations_of_the_users_own_are_asked_in_their_own_numbers():
+    """Levels and amounts through classes that only know the users' units."""
+
+    class Doubled(ee.Linear):
+        def bind(self, node, causes):
+            plain = super().bind(node, causes)
+            return type("Own", (type(plain),), {"counterfactual": lambda own, v, b, a: v + 2 * (a - b)[:, 0]})(
+                plain.causes, plain.weights, plain.tables, plain.intercept
+            )
+
+    X = people()[["a", "d"]]
+    scm = ee.StructuralCausalModel([("a", "d")], mechanisms={"d": Doubled({"a": 0.5})}).fit(X)
+    scaled = scm.in_units(np.array([4.0, 0.5]))
+    matrix = X[list(scm.graph.nodes)].to_numpy()
+    own = scaled.encoding_.units
+    chosen = np.zeros(matrix.shape, dtype=bool)
+    chosen[:, 0] = True
+    moved = scm.propagate(matrix, chosen, matrix + 1.0)[0]
+    np.testing.assert_allclose(moved[:, 1], matrix[:, 1] + 2.0)
+    np.testing.assert_allclose(scaled.propagate(matrix / own, chosen, (matrix + 1.0) / own)[0] * own, moved)

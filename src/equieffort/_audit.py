@@ -16,10 +16,11 @@ import numpy.typing as npt
 import pandas as pd
 
 from equieffort import __version__
+from equieffort.arguments import check_flag, check_instance, check_mapping, is_number, items_in, names_in
 from equieffort.classifiers import known_features
 from equieffort.cost import Cost
 from equieffort.criteria import Criteria
-from equieffort.distances import BoundDistance, Distance, Manhattan
+from equieffort.distances import BoundDistance, Distance, Manhattan, check_distance
 from equieffort.errors import DataError, EquieffortWarning, ParameterError, RuleError, collecting, many, warn
 from equieffort.errors import label as written
 from equieffort.explain import Explanation, assumed_text, explain
@@ -37,7 +38,7 @@ from equieffort.metrics import (
 )
 from equieffort.neighbours import Everyone, Nearest, NearestK, Neighbourhood, Unsaved
 from equieffort.problem import RecourseProblem
-from equieffort.recourse import Progress, solve, solve_further
+from equieffort.recourse import Progress, check_progress, check_solver, solve, solve_further
 from equieffort.rules import parse_rule
 from equieffort.schema import Schema
 from equieffort.scm import StructuralCausalModel
@@ -114,6 +115,7 @@ class Audit:
         audit's distance.
         """
         row = self._row(label, position)
+        _check_neighbourhood(neighbourhood, optional=True)
         chosen = neighbourhood if neighbourhood is not None else self.neighbourhood
         if quantile is not None:
             chosen = Nearest(quantile, self._distance_of(chosen))
@@ -124,6 +126,8 @@ class Audit:
 
     def neighbours(self, row: int, neighbourhood: Neighbourhood) -> Bools:
         """Who is in the neighbourhood of the person at a position."""
+        _check_neighbourhood(neighbourhood)
+        row = self._row(None, row)
         if isinstance(neighbourhood, Everyone):
             return np.ones(len(self.recourse), dtype=bool)
         distance = self.distance(self._distance_of(neighbourhood))
@@ -140,6 +144,10 @@ class Audit:
 
         One row a group, opponent and quantile, with mean, 95 % band, median and the count of undefined individuals.
         """
+        quantiles = items_in("quantiles", quantiles, "a list of shares")
+        if not quantiles:
+            raise ParameterError("NEIGHBOURS_QUANTILE", "quantiles is empty.", fix="Give at least one share.")
+        check_flag("include_favourable", include_favourable)
         bound = self.distance(distance if distance is not None else self._distance_of(self.neighbourhood))
         centres = np.arange(len(self.recourse)) if include_favourable else None
         return acr_curve(self.recourse, neighbourhood_sweep(self.recourse, bound, quantiles, centres))
@@ -157,7 +165,8 @@ class Audit:
         if people is None:
             rows = np.flatnonzero(self.recourse.is_unsettled)
         else:
-            rows = np.array([self._row(label, None) for label in people], dtype=np.intp)
+            named = items_in("people", people, "a list of index labels")
+            rows = np.array([self._row(label, None) for label in named], dtype=np.intp)
         return replace(self, recourse=solve_further(self.recourse, rows, solver=solver))
 
     # -- readers ----------------------------------------------------------------------------------------------------
@@ -212,6 +221,7 @@ class Audit:
 
     def distance(self, distance: Distance) -> BoundDistance:
         """The distance over the audited people; bound once."""
+        check_distance(distance)
         if distance not in self._distances:
             detail = self.recourse.detail
             self._distances[distance] = distance.bind(detail.data, detail.encoding, detail.schema)
@@ -244,8 +254,7 @@ class Audit:
         if (label is None) == (position is None):
             raise ParameterError("DATA_UNKNOWN_ROW", "Name one person.", fix="Give an index label, or position=.")
         if position is not None:
-            whole = isinstance(position, int | np.integer) and not isinstance(position, bool)
-            if not (whole and -len(self.recourse) <= position < len(self.recourse)):
+            if not (is_number(position, whole=True) and -len(self.recourse) <= position < len(self.recourse)):
                 raise DataError(
                     "DATA_UNKNOWN_ROW",
                     f"There is no person at position {_plain(position)}; there are {len(self.recourse)}.",
@@ -264,6 +273,11 @@ class Audit:
 
     def _name(self, row: int) -> str:
         return written(self.recourse.index[row])
+
+
+def _check_neighbourhood(neighbourhood: Any, *, optional: bool = False) -> None:
+    takes = "Everyone(), Nearest(quantile) or NearestK(k)"
+    check_instance("neighbourhood", neighbourhood, Neighbourhood, takes, optional=optional)
 
 
 def _versions() -> dict[str, str]:
@@ -364,6 +378,14 @@ def audit(
     -------
     An `Audit`: `verdict`, `by_group`, `individual`, `subgroup`, `curve`, `recourse`, `explain`, `save`.
     """
+    check_solver(solver)
+    check_progress(progress)
+    _check_neighbourhood(neighbourhood, optional=True)
+    check_instance("criteria", criteria, Criteria, "an ee.Criteria(...)", optional=True)
+    if model_features is not None:
+        model_features = names_in("model_features", model_features)
+    if subgroups is not None:
+        check_mapping("subgroups", subgroups, 'a mapping from name to rule, such as {"young": "age < 25"}')
     with collecting() as kept:
         people = X
         if subgroups and isinstance(schema, Schema) and isinstance(scm, StructuralCausalModel):

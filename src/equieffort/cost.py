@@ -17,10 +17,14 @@ from typing import Any
 
 import numpy as np
 
-from equieffort.errors import CostError, ParameterError, closest, label, listed
+from equieffort.arguments import as_numbers, calling, check_function, check_instance, check_mapping, check_number
+from equieffort.errors import CostError, ParameterError, closest, listed
 from equieffort.frames import Floats, number
 from equieffort.genuine import is_exactly
 from equieffort.scales import ALTERNATIVES, Own, Range, Scale, warn_outlier
+
+MOST_KNOTS = 100_000
+"""So many knots a curve of costs may have."""
 
 
 class BoundCost(ABC):
@@ -209,6 +213,14 @@ class WeightedL1(Cost):
     scale: Scale | Mapping[str, Scale] = field(default_factory=Range)
     weights: Mapping[str, float] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        if isinstance(self.scale, Mapping):
+            check_mapping("scale", self.scale, "a scale, or a mapping from feature to scale")
+        scales = self.scale.values() if isinstance(self.scale, Mapping) else [self.scale]
+        for scale in scales:
+            check_instance("scale", scale, Scale, f"a scale or a mapping from feature to scale: {ALTERNATIVES}")
+        check_mapping("weights", self.weights, "a mapping from feature to a positive number", error=CostError)
+
     def bind(self, names: Sequence[str], reference: Floats, weights: Floats) -> LinearCost:
         """Fix the scales."""
         if isinstance(self.scale, Mapping):
@@ -234,12 +246,7 @@ class WeightedL1(Cost):
         return LinearCost(tuple(names), per_unit[:, 0].copy(), per_unit[:, 1].copy(), bool(own) and all(own))
 
     def _scale(self, name: str) -> Scale:
-        scale = self.scale[name] if isinstance(self.scale, Mapping) else self.scale
-        if not isinstance(scale, Scale):
-            raise ParameterError(
-                "PARAMETER", f"The scale {scale!r} of {name!r} is not a scale.", fix=f"Use {ALTERNATIVES}."
-            )
-        return scale
+        return self.scale[name] if isinstance(self.scale, Mapping) else self.scale
 
 
 def _check_names(given: Mapping[str, Any], names: Sequence[str], what: str) -> None:
@@ -265,14 +272,17 @@ def _check_complete(given: Mapping[str, Any], names: Sequence[str], what: str) -
 
 def _extra_weight(weights: Mapping[str, float], name: str) -> float:
     weight = weights.get(name, 1.0)
-    if not (np.isfinite(weight) and weight > 0):
-        raise CostError("SCHEMA_WEIGHT", f"The weight of {name!r} is {weight!r}.", fix="Give a positive number.")
+    check_number(
+        f"The weight of {name!r}", weight, "a positive number", lambda size: size > 0,
+        error=CostError, code="SCHEMA_WEIGHT",
+    )  # fmt: skip
     return float(weight)
 
 
 def _check_knots(knots: Any) -> None:
-    if not isinstance(knots, int | np.integer) or isinstance(knots, bool) or knots < 2:
-        raise ParameterError("PARAMETER", f"knots is {label(knots)}.", fix="Give a whole number of at least 2.")
+    check_number(
+        "knots", knots, f"a whole number from 2 to {MOST_KNOTS:,}", lambda count: 2 <= count <= MOST_KNOTS, whole=True
+    )
 
 
 def _single_value(name: str, value: float) -> CostError:
@@ -348,6 +358,10 @@ class Separable(Cost):
     knots: int = 33
 
     def __post_init__(self) -> None:
+        takes = "a mapping from feature to a function f(fact, values)"
+        check_mapping("functions", self.functions, takes, error=CostError)
+        for name, function in self.functions.items():
+            check_function(f"The cost of {name!r}", function, "a function f(fact, values)", error=CostError)
         _check_knots(self.knots)
 
     def bind(self, names: Sequence[str], reference: Floats, weights: Floats) -> PiecewiseCost:
@@ -369,20 +383,33 @@ class Separable(Cost):
 
     def read(self, name: str, fact: float, values: Floats) -> Floats:
         """Your function's answers, checked."""
-        costs = np.asarray(self.functions[name](float(fact), values), dtype=np.float64)
-        if costs.shape != values.shape or not np.isfinite(costs).all():
+        with calling(
+            f"The cost function of {name!r}, asked about changes from {number(fact)},",
+            "Return one finite cost a value, for instance abs(values - fact).",
+            error=CostError,
+            code="COST_INVALID",
+        ):
+            costs = as_numbers(self.functions[name](float(fact), values.copy()))
+        if costs.shape != values.shape:
             raise CostError(
                 "COST_INVALID",
-                f"The cost function of {name!r} returned shape {costs.shape} for {len(values)} values, or values "
-                "that are not finite.",
+                f"The cost function of {name!r} returned shape {costs.shape} for {len(values)} values.",
                 fix="Return one finite cost a value.",
             )
+        if not np.isfinite(costs).all():
+            at = int((~np.isfinite(costs)).argmax())
+            raise CostError(
+                "COST_INVALID",
+                f"The cost function of {name!r} says {costs[at]} for a change from {number(fact)} to "
+                f"{number(values[at])}.",
+                fix="Return one finite cost a value, also for large changes.",
+            )
         if costs.min(initial=0.0) < -1e-9 * np.abs(costs).max(initial=1.0):
-            at = float(values[costs.argmin()])
+            worst = float(values[costs.argmin()])
             raise CostError(
                 "COST_INVALID",
                 f"The cost function of {name!r} says {number(costs.min())} for a change from {number(fact)} to "
-                f"{number(at)}.",
+                f"{number(worst)}.",
                 fix="Return 0 for staying and at least 0 for every change, for instance abs(values - fact).",
             )
         return np.maximum(costs, 0.0)

@@ -4,16 +4,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from math import isfinite
 from typing import Any
 
-import numpy as np
-
-from equieffort.errors import AuditFileError, ParameterError
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+from equieffort.arguments import check_flag, check_instance, check_number
+from equieffort.errors import AuditFileError
 
 
 class Rule(ABC):
@@ -71,18 +65,14 @@ class Criteria:
     certified: bool = True
 
     def __post_init__(self) -> None:
-        if not (_is_number(self.tau) and isfinite(self.tau) and self.tau >= 1):
-            raise ParameterError(
-                "CRITERIA_INVALID", f"tau is {self.tau!r}, but must be 1 or more.", fix="Give a ratio."
-            )
-        if not (_is_number(self.epsilon) and 0 < self.epsilon <= 1):
-            raise ParameterError(
-                "CRITERIA_INVALID",
-                f"epsilon is {self.epsilon!r}, but must be a share.",
-                fix="Give more than 0, at most 1.",
-            )
-        if not (_is_number(self.min_people) and self.min_people >= 1):
-            raise ParameterError("CRITERIA_INVALID", f"min_people is {self.min_people!r}.", fix="Give 1 or more.")
+        code = "CRITERIA_INVALID"
+        check_number("tau", self.tau, "a ratio, 1 or more", lambda tau: tau >= 1, code=code)
+        check_number("epsilon", self.epsilon, "a share above 0 and at most 1", lambda share: 0 < share <= 1, code=code)
+        check_instance("rule", self.rule, Rule, "TwoSided() or Literal()", code=code)
+        check_number(
+            "min_people", self.min_people, "a number of people, 1 or more", lambda least: least >= 1, code=code
+        )
+        check_flag("certified", self.certified)
 
     def to_dict(self) -> dict[str, Any]:
         """A form that JSON can hold."""

@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from equieffort.errors import ParameterError, closest, listed, warn
+from equieffort.arguments import as_numbers, calling, check_flag, check_function, check_instance, names_in
+from equieffort.errors import ParameterError, closest, label, listed, warn
 from equieffort.frames import Bools, Encoding, Floats
-from equieffort.scales import Range, Scale
+from equieffort.scales import ALTERNATIVES, Range, Scale
 from equieffort.schema import Schema
 
 
@@ -74,7 +75,9 @@ class Normalised(Distance):
 
     def __post_init__(self) -> None:
         if self.features is not None:
-            object.__setattr__(self, "features", tuple(self.features))
+            object.__setattr__(self, "features", names_in("features", self.features))
+        check_instance("scale", self.scale, Scale, ALTERNATIVES)
+        check_flag("include_protected", self.include_protected)
 
     @property
     @abstractmethod
@@ -112,6 +115,9 @@ class OwnDistance(Distance):
 
     f: Callable[[pd.DataFrame, pd.DataFrame], Any]
 
+    def __post_init__(self) -> None:
+        check_function("f", self.f, "a function of centres and everybody")
+
     def bind(self, data: pd.DataFrame, encoding: Encoding, schema: Schema) -> BoundDistance:
         """Fix the people."""
         return _OwnBound(self.f, data[[name for name in encoding.names if name not in schema.protected_columns]])
@@ -124,7 +130,13 @@ class _OwnBound(BoundDistance):
 
     def to_all(self, rows: slice) -> Floats:
         centres = self.data.iloc[rows]
-        found = np.asarray(self.f(centres, self.data), dtype=np.float64)
+        who = label(centres.index[0]) if len(centres) else "nobody"
+        with calling(
+            f"The distance function, asked about the person {who},",
+            "Return a matrix of finite distances, a row a centre, a column a person.",
+            code="DISTANCE_INVALID",
+        ):
+            found = as_numbers(self.f(centres, self.data))
         if found.shape != (len(centres), len(self.data)) or not (np.isfinite(found) & (found >= 0)).all():
             raise ParameterError(
                 "DISTANCE_INVALID",
@@ -133,6 +145,11 @@ class _OwnBound(BoundDistance):
                 fix="Return a matrix of finite distances, a row a centre, none negative; far apart is a large number.",
             )
         return found
+
+
+def check_distance(distance: Any, name: str = "distance") -> None:
+    """Refuse what is not a distance."""
+    check_instance(name, distance, Distance, "Manhattan(...), Euclidean(...) or OwnDistance(f)")
 
 
 def _bind(distance: Normalised, data: pd.DataFrame, encoding: Encoding, schema: Schema) -> MixedDistance:

@@ -251,7 +251,8 @@ def label(value: object) -> str:
     ('20', "'00123'")
     """
     item = getattr(value, "item", None)
-    return repr(item() if callable(item) else value)
+    # Only a scalar of numpy is one item; an array has the same method.
+    return repr(item() if callable(item) and getattr(value, "shape", None) == () else value)
 
 
 def sentence(text: object) -> str:

@@ -15,7 +15,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from equieffort.errors import DataError, ParameterError, SchemaError, closest, label, listed, many
+from equieffort.arguments import check_choice, refused
+from equieffort.errors import DataError, SchemaError, closest, label, listed, many
 from equieffort.stored import as_stored, coarse
 
 Kind = Literal["continuous", "integer", "binary", "categorical"]
@@ -175,6 +176,12 @@ def join_sensitive(frame: pd.DataFrame, sensitive_features: Any, names: Sequence
     """
     if sensitive_features is None:
         return frame
+    unsized = not hasattr(sensitive_features, "__len__") or getattr(sensitive_features, "shape", None) == ()
+    if unsized or isinstance(sensitive_features, str | bytes | type):
+        raise refused(
+            "sensitive_features", sensitive_features, "a column or table, a value a person", error=DataError,
+            code="DATA_TYPE",
+        )  # fmt: skip
     if isinstance(sensitive_features, Mapping):
         by_label = any(isinstance(column, pd.Series) for column in sensitive_features.values())
         sensitive_features = read_frame(sensitive_features, what="sensitive_features")
@@ -236,10 +243,7 @@ def screen(
 
     Refuses infinite and absurd values, and missing ones unless `missing` allows them.
     """
-    if missing not in get_args(Missing):
-        raise ParameterError(
-            "PARAMETER", f"missing is {missing!r}, which is none of its choices.", fix='Use "error", "drop" or "model".'
-        )
+    check_choice("missing", missing, get_args(Missing))
     complete = pd.Series(True, index=frame.index)
     for name in names:
         column = frame[name]
@@ -388,7 +392,7 @@ class Column:
         try:
             return pd.to_numeric(series).to_numpy(dtype=np.float64, na_value=np.nan)
         except (ValueError, TypeError) as error:
-            bad = next(v for v in series if not _is_number(v))
+            bad = next(v for v in series if not reads_as_number(v))
             raise DataError(
                 "DATA_NOT_NUMERIC",
                 f"Column {self.name!r} should hold numbers but holds {bad!r}.",
@@ -448,7 +452,8 @@ def _binary_levels(series: pd.Series) -> tuple[Any, ...]:
     return () if set(levels) <= {0, 1} else levels
 
 
-def _is_number(value: Any) -> bool:
+def reads_as_number(value: Any) -> bool:
+    """Whether Python reads it as a number, text included."""
     try:
         float(value)
     except (TypeError, ValueError):

@@ -24,7 +24,12 @@ from typing import Any
 
 import networkx as nx
 
+from equieffort.arguments import check_path, names_in
 from equieffort.errors import GraphError, ParameterError, closest, listed, sentence, warn
+from equieffort.regular import is_file, read_regular
+
+MOST_BYTES = 10_000_000
+"""A larger file is no graph of features."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +54,8 @@ class CausalGraph:
             digraph.add_edges_from(source.edges)
         else:
             digraph = _to_networkx(source)
-        extra = [nodes] if isinstance(nodes, str) else _in_order(nodes or ())
+        takes = "a list of column names"
+        extra = [] if nodes is None else list(names_in("nodes", nodes, takes, error=GraphError, code="GRAPH_TYPE"))
         return cls._ordered(digraph, extra)
 
     def __eq__(self, other: object) -> bool:
@@ -138,7 +144,7 @@ def _to_networkx(source: Any) -> nx.DiGraph:
     inner = _dowhy_graph(source)
     if inner is not None:
         return _from_networkx(inner)
-    if isinstance(source, Iterable):
+    if isinstance(source, Iterable) and not isinstance(source, bytes) and getattr(source, "shape", None) != ():
         return _from_edges(_in_order(source), ())
     raise GraphError(
         "GRAPH_TYPE",
@@ -235,14 +241,22 @@ def _dowhy_graph(source: Any) -> nx.Graph | None:
 def _read_text(source: str | os.PathLike[str]) -> nx.Graph:
     text, where = str(source), "the text"
     if isinstance(source, os.PathLike) or ("\n" not in text and "[" not in text and "{" not in text):
+        check_path("The path of the graph", source, error=GraphError, code="GRAPH_PARSE")
         path = Path(source)
-        if not path.is_file():
+        if not is_file(path):
             raise GraphError(
                 "GRAPH_PARSE",
                 f"There is no graph file at {str(path)!r}.",
                 fix="Check the path, or pass the GML or DOT text itself.",
             )
-        text, where = path.read_text(encoding="utf-8"), str(path)
+        try:
+            text, where = read_regular(path, MOST_BYTES).decode("utf-8"), str(path)
+        except (OSError, UnicodeDecodeError) as error:
+            raise GraphError(
+                "GRAPH_PARSE",
+                f"The graph file {str(path)!r} cannot be read as text: {sentence(error)}",
+                fix="Save it as GML or DOT, in UTF-8.",
+            ) from error
     is_dot = _is_dot(text)
     try:
         if is_dot:

@@ -8,10 +8,12 @@ be called "NA" or "None"; "00123" and numbers above 2**53 stay as they are writt
 from __future__ import annotations
 
 import csv
+import errno
 import io
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +23,17 @@ import pandas as pd
 from equieffort.cells import EXACT, parse_cells
 from equieffort.errors import DataError, ParameterError, listed, many, sentence, warn
 from equieffort.frames import require_columns
+from equieffort.regular import read_regular
 from equieffort.spec import DataSource
 
 TEXT_FILES, PARQUET_FILES = (".csv", ".tsv", ".txt"), (".parquet", ".pq")
+MOST_BYTES = 2_000_000_000
+"""The largest file that is read: its table takes several times as much memory."""
+MOST_COLUMNS = 10_000
+MOST_CELLS = 500_000_000
+MOST_IN_A_CELL = 131_072
+"""Characters; what Python's csv reader takes by itself."""
+MOST_IN_A_LINE = 20_000_000
 _OTHER_FILES = {b"PAR1": "a Parquet file", b"PK\x03\x04": "an Excel or ZIP file", b"\x1f\x8b": "a gzip file"}
 _BYTE_ORDERS, _LINE_END = (b"\xff\xfe", b"\xfe\xff"), b"\n"
 
@@ -38,12 +48,15 @@ def read_table(source: DataSource) -> pd.DataFrame:
             fix=f"Save the table as one of {listed(TEXT_FILES + PARQUET_FILES)}.",
         )
     try:
-        raw = path.read_bytes()
+        raw = read_regular(path, MOST_BYTES)
     except OSError as error:
         raise DataError(
             "DATA_FILE",
             f"The data file {str(path)!r} cannot be read: {sentence(error.strerror or error)}",
-            fix="Check data.path; it starts from the folder of the spec.",
+            fix={
+                errno.EFBIG: "Audit a sample of the people, or leave out columns that nobody uses.",
+                errno.EINVAL: "Save the table as a file, and name that.",
+            }.get(error.errno or 0, "Check data.path; it starts from the folder of the spec."),
         ) from None
     if not raw.strip():
         raise DataError("DATA_EMPTY", f"{path.name!r} is empty.", fix="Check that the export has finished.")
@@ -107,19 +120,25 @@ def _decode(raw: bytes, name: str, encoding: str) -> str:
 
 def _rows(text: str, name: str, delimiter: str) -> tuple[list[str], list[list[str]], list[int]]:
     """The header, the rows that are not blank, and the line on which each starts."""
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
-    rows, lines, line = [], [], 1
+    reader = csv.reader(_lines(text, name), delimiter=delimiter, strict=True)
+    rows: list[list[str]] = []
+    lines, line = [], 1
     try:
         for row in reader:
+            if not rows and len(row) > MOST_COLUMNS:
+                raise _too_wide(name, len(row))
             if row:
                 rows.append(row)
                 lines.append(line)
             line = reader.line_num + 1
     except csv.Error as error:
+        long = "field limit" in str(error)
         raise DataError(
-            "DATA_RAGGED",
+            "DATA_FILE" if long else "DATA_RAGGED",
             f"The row of {name!r} that starts in line {line} cannot be read: {sentence(_said(error))}",
-            fix='Close every quote, and double those inside a cell: "the ""old"" flat".',
+            fix="Shorten the cell or drop its column; if it starts with a quote, close that."
+            if long
+            else 'Close every quote, and double those inside a cell: "the ""old"" flat".',
         ) from None
     if not rows:
         raise DataError(
@@ -128,9 +147,31 @@ def _rows(text: str, name: str, delimiter: str) -> tuple[list[str], list[list[st
     return rows[0], rows[1:], lines[1:]
 
 
+def _lines(text: str, name: str) -> Iterator[str]:
+    """The lines as they are; one that no table has is refused before it becomes millions of cells."""
+    for number, line in enumerate(io.StringIO(text, newline=""), start=1):
+        if len(line) > MOST_IN_A_LINE:
+            raise DataError(
+                "DATA_FILE",
+                f"Line {number} of {name!r} has {len(line):,} characters, and at most {MOST_IN_A_LINE:,} are read.",
+                fix="Check that this is a table with one person a line.",
+            )
+        yield line
+
+
+def _too_wide(name: str, columns: int) -> DataError:
+    return DataError(
+        "DATA_FILE",
+        f"{name!r} has {columns:,} columns, and at most {MOST_COLUMNS:,} are read.",
+        fix="Keep the columns that the model, the graph or the spec names, and check that people are rows.",
+    )
+
+
 def _said(error: csv.Error) -> str:
     text = str(error)
-    if "unexpected end of data" in text or "field limit" in text:
+    if "field limit" in text:
+        return f"a cell has more than {csv.field_size_limit():,} characters, the most that is read"
+    if "unexpected end of data" in text:
         return "a quote is opened and never closed"
     if "expected after" in text:
         return "something follows a closing quote"
@@ -156,11 +197,11 @@ def _check_header(header: list[str], name: str, delimiter: str) -> None:
 
 
 def _check_twice(names: Sequence[str], name: str) -> None:
-    twice = [column for k, column in enumerate(names) if column in names[:k]]
+    twice = [column for column, count in Counter(names).items() if count > 1]
     if twice:
         raise DataError(
             "DATA_DUPLICATE_COLUMNS",
-            f"{name!r} has more than one column named {listed(dict.fromkeys(twice))}.",
+            f"{name!r} has more than one column named {listed(twice)}.",
             fix="Rename or drop the duplicates.",
         )
 
@@ -194,9 +235,15 @@ def _parquet(raw: bytes, name: str) -> pd.DataFrame:
             fix="pip install 'equieffort[parquet]', or save the table as CSV.",
         ) from error
     try:
-        table = pyarrow.parquet.ParquetFile(io.BytesIO(raw)).read()
+        file = pyarrow.parquet.ParquetFile(io.BytesIO(raw))
+        _check_size(file.metadata, name)
+        # One long text of everybody must not be unpacked a million times.
+        texts = [column.name for column in file.schema_arrow if pyarrow.types.is_string(column.type)]
+        table = pyarrow.parquet.ParquetFile(io.BytesIO(raw), read_dictionary=texts).read()
         table.validate(full=True)
-    except (pyarrow.ArrowException, OSError, ValueError) as error:
+    except DataError:
+        raise
+    except (pyarrow.ArrowException, OSError, ValueError, OverflowError, MemoryError) as error:
         raise DataError(
             "DATA_FILE",
             f"{name!r} is not a complete Parquet file: {sentence(error)}",
@@ -210,6 +257,7 @@ def _parquet(raw: bytes, name: str) -> pd.DataFrame:
     columns = {}
     for column in kept:
         try:
+            _check_text(table[column], column, name)
             columns[column] = _arrow_column(table[column])
         except (pyarrow.ArrowException, TypeError):
             raise DataError(
@@ -218,6 +266,37 @@ def _parquet(raw: bytes, name: str) -> pd.DataFrame:
                 fix="Drop the column, or write it as numbers or text.",
             ) from None
     return pd.DataFrame(columns)
+
+
+def _check_size(about: Any, name: str) -> None:
+    """What a Parquet file says of itself, before anything in it is unpacked."""
+    if about.num_columns > MOST_COLUMNS:
+        raise _too_wide(name, about.num_columns)
+    unpacked = sum(about.row_group(k).total_byte_size for k in range(about.num_row_groups))
+    if about.num_rows * about.num_columns > MOST_CELLS or unpacked > 4 * MOST_BYTES:
+        raise DataError(
+            "DATA_FILE",
+            f"{name!r} has {about.num_rows:,} rows of {about.num_columns:,} columns, {unpacked:,} bytes unpacked; at "
+            f"most {MOST_CELLS:,} cells and {4 * MOST_BYTES:,} bytes are read.",
+            fix="Audit a sample of the people, or leave out columns that nobody uses.",
+        )
+
+
+def _check_text(column: Any, title: str, name: str) -> None:
+    """Refuse a column whose texts would take more than a whole file may."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if not (pa.types.is_dictionary(column.type) and pa.types.is_string(column.type.value_type)):
+        return
+    lengths = [pc.take(pc.binary_length(part.dictionary), part.indices) for part in column.chunks]
+    total = sum(pc.sum(part.cast(pa.int64())).as_py() or 0 for part in lengths)
+    if total > MOST_BYTES:
+        raise DataError(
+            "DATA_FILE",
+            f"The texts of column {title!r} of {name!r} have {total:,} bytes, and at most {MOST_BYTES:,} are read.",
+            fix="Leave out the column, or shorten its texts.",
+        )
 
 
 def _arrow_column(column: Any) -> pd.Series:

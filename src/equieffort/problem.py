@@ -11,10 +11,19 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from equieffort.arguments import calling, check_instance, check_number, names_in
 from equieffort.cells import number_like, numbers_in
 from equieffort.classifiers import BlackBox, Decision, View, known_features, recognise
 from equieffort.cost import BoundCost, Cost, LinearCost, WeightedL1, readable
-from equieffort.errors import CausalModelError, EquieffortWarning, ParameterError, SchemaError, listed, warn
+from equieffort.errors import (
+    CausalModelError,
+    CostError,
+    EquieffortWarning,
+    ParameterError,
+    SchemaError,
+    listed,
+    warn,
+)
 from equieffort.frames import (
     FILL_OR_CHOOSE,
     Bools,
@@ -87,16 +96,14 @@ class RecourseProblem:
         `reference` is the data that scales and undeclared limits come from; by default what the causal model was
         fitted on. With `missing` other than "error", people with missing values are left aside here.
         """
-        if not isinstance(schema, Schema):
-            raise ParameterError("PARAMETER", f"schema is a {type(schema).__name__}.", fix="Give an ee.Schema(...).")
-        if not isinstance(scm, StructuralCausalModel):
-            raise ParameterError(
-                "PARAMETER",
-                f"scm is a {type(scm).__name__}.",
-                fix="Give an ee.StructuralCausalModel(edges).fit(X).",
-            )
-        if not (margin >= 0 and np.isfinite(margin)):
-            raise ParameterError("PARAMETER", f"margin is {margin}, but must be 0 or more.", fix="Leave it out.")
+        check_instance("schema", schema, Schema, "an ee.Schema(...)")
+        fitted = "an ee.StructuralCausalModel(edges).fit(X)"
+        check_instance("scm", scm, StructuralCausalModel, fitted, fix=f"Give {fitted}.")
+        takes = "WeightedL1(...), Percentile(...) or Separable({...})"
+        check_instance("cost", cost, Cost, takes, optional=True, error=CostError)
+        _check_margin(margin)
+        if model_features is not None:
+            model_features = names_in("model_features", model_features)
         frame = join_sensitive(read_frame(X, names=model_features), sensitive_features, schema.sensitive_columns)
         seen = list(known_features(classifier, model_features))
         schema.check(frame, scm.graph, seen)
@@ -127,7 +134,8 @@ class RecourseProblem:
         weights = np.array([schema.feature(name).weights for name in numeric]).reshape(-1, 2)
         chosen = cost if cost is not None else WeightedL1()
         values = _reference_values(encoding, source, numeric)
-        bound = readable(chosen.bind(numeric, values, weights))
+        with calling(f"{type(chosen).__name__}.bind", "Correct it.", error=CostError, code="COST_INVALID"):
+            bound = readable(chosen.bind(numeric, values, weights))
         schema = _with_observed(schema, encoding, numeric, values)
         outliers = _outliers(schema, chosen, bound, numeric, values, weights)
         spaced = np.unique(np.linspace(0, len(frame) - 1, EXAMPLES).round().astype(np.intp))
@@ -294,7 +302,18 @@ class RecourseProblem:
 
     def with_margin(self, margin: float) -> RecourseProblem:
         """The same problem asking for more distance from the boundary."""
+        _check_margin(margin)
         return replace(self, margin=margin)
+
+
+def check_problem(problem: Any) -> None:
+    """Refuse what is not a problem."""
+    made = "RecourseProblem.of(classifier, X, schema=..., scm=...)"
+    check_instance("problem", problem, RecourseProblem, made, fix=f"Give {made}.")
+
+
+def _check_margin(margin: Any) -> None:
+    check_number("margin", margin, "a number, 0 or more", lambda size: size >= 0, fix="Leave it out.")
 
 
 @dataclass(frozen=True)
@@ -456,8 +475,8 @@ def _warn_number_like(frame: pd.DataFrame, schema: Schema, encoding: Encoding) -
             warn(
                 "DATA_NOT_NUMERIC",
                 f"Column {name!r} {said}. It is taken as a category.",
-                fix="Write plain numbers, without marks for thousands or units; if a category is meant, declare "
-                f'Feature(..., kind="categorical") for {name!r}.',
+                fix="Write plain numbers, without marks for thousands or units, or declare it in the schema with "
+                "kind='categorical'.",
             )
 
 

@@ -10,11 +10,12 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from equieffort.arguments import check_function, check_instance
 from equieffort.classifiers import BlackBox
 from equieffort.errors import ParameterError, many, warn
 from equieffort.frames import Missing, join_sensitive, read_frame, require_columns, screen
 from equieffort.groups import Groups
-from equieffort.problem import RecourseProblem
+from equieffort.problem import RecourseProblem, check_problem
 from equieffort.replay import Chunk
 from equieffort.solvers import Auto, Solver, Status
 from equieffort.table import Live, RecourseTable, starts_outside
@@ -57,6 +58,9 @@ def solve(
     progress
         Called as progress("solving", done, total, note) before the first and after each part of the work.
     """
+    check_problem(problem)
+    check_solver(solver)
+    check_progress(progress)
     frame = join_sensitive(
         read_frame(X, names=problem.decision.features), sensitive_features, problem.schema.sensitive_columns
     )
@@ -96,6 +100,18 @@ def solve(
     return table
 
 
+def check_solver(solver: Any) -> None:
+    """Refuse what does not solve."""
+    takes = "a solver such as Auto(), LinearExact(), BranchAndBound() or Milp()"
+    check_instance("solver", solver, (Solver, Auto), takes, optional=True)
+
+
+def check_progress(progress: Any) -> None:
+    """Refuse what cannot be told."""
+    if progress is not None:
+        check_function("progress", progress, "a function progress(stage, done, total, note)")
+
+
 def require_support(solver: Solver, problem: RecourseProblem) -> None:
     """Refuse a solver that does not fit the problem, with its reason."""
     if obstacle := solver.supports(problem.scaled):
@@ -116,7 +132,9 @@ def solve_further(table: RecourseTable, rows: npt.NDArray[np.intp], *, solver: S
             "This audit was read from a file, which holds neither the model nor the equations.",
             fix="Run the audit again and solve further there.",
         )
-    engine = (detail.further or detail.solver).harder() if solver is None else solver
+    check_solver(solver)
+    chosen = (detail.further or detail.solver).harder() if solver is None else solver
+    engine = chosen.select(detail.problem).solver if isinstance(chosen, Auto) else chosen
     if obstacle := engine.supports(detail.problem.scaled):
         raise ParameterError(
             "MODEL_NOT_LINEAR", f"{type(engine).__name__} cannot solve this. {obstacle}", fix="Leave solver out."

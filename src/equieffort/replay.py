@@ -13,6 +13,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from equieffort.classifiers import View
+from equieffort.cost import LinearCost, PiecewiseCost
 from equieffort.frames import Bools, Floats, Missing
 from equieffort.problem import RecourseProblem
 from equieffort.roundings import FURTHEST, resolution, roundings
@@ -101,8 +102,11 @@ class Chunk:
         the table's own types."""
         facts, change = self.matrix[rows], proposal.delta[rows]
         before = facts[:, list(self.problem.numeric)]
-        nudge = np.where(change != 0, np.sign(change) * give(before + change), 0.0)
-        room = self.problem.cost.evaluate(before, before + nudge)
+        room = np.zeros(len(rows))
+        if isinstance(self.problem.cost, LinearCost | PiecewiseCost):
+            # Of other costs it is not known that small changes cost little.
+            nudge = np.where(change != 0, np.sign(change) * give(before + change), 0.0)
+            room += self.problem.cost.evaluate(before, before + nudge)
         if proposal.rounding is not None:
             room += proposal.rounding[rows]
         if self.problem.grids:

@@ -14,22 +14,25 @@ import pandas as pd
 
 from equieffort import fidelity
 from equieffort._audit import Audit, audit, without_asked
+from equieffort.arguments import check_instance
 from equieffort.classifiers import known_features
 from equieffort.errors import DataError, EquieffortWarning, ParameterError, collecting, many, warn
 from equieffort.explain import assumed_text
 from equieffort.giveaways import FIRST
 from equieffort.graph import CausalGraph
 from equieffort.groups import Groups
-from equieffort.inputs import read_table, warn_similar_labels
+from equieffort.inputs import MOST_BYTES, read_table, warn_similar_labels
 from equieffort.models import Surrogate, load_model, train_surrogate
 from equieffort.problem import RecourseProblem
-from equieffort.recourse import Progress, require_support
+from equieffort.recourse import Progress, check_progress, require_support
+from equieffort.regular import check_regular, read_regular
 from equieffort.schema import AssumedLimit
 from equieffort.scm import StructuralCausalModel
 from equieffort.solvers import Auto, Choice
 from equieffort.spec import Spec
 from equieffort.spec.against import check_table, placed, placed_equations, said
 from equieffort.spec.causes import with_levels
+from equieffort.spec.nodes import MOST_CHARACTERS
 from equieffort.spec.solving import further
 from equieffort.spec.words import in_yaml, reworded, spec_words
 from equieffort.table import Live, RecourseTable
@@ -96,6 +99,8 @@ class Estimate:
 
 def prepare(spec: Spec, *, progress: Progress = silent, unsafe_load_pickle: bool = False) -> Prepared:
     """Read the data, get the model, fit the structural equations."""
+    check_instance("spec", spec, Spec, "what ee.read_spec(path) gives", fix="Give ee.read_spec(path).")
+    check_progress(progress)
     with spec_words(), collecting() as kept:
         progress("reading the data", 0, 1)
         digest = file_hash(spec.data.path)
@@ -314,7 +319,7 @@ def unfilled(text: str) -> list[str]:
 def check_filled(path: Path) -> None:
     """Refuse a spec in which questions are still open."""
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_regular(path, 4 * MOST_CHARACTERS).decode("utf-8")
     except (OSError, UnicodeDecodeError):
         return  # read_spec says what is wrong with the file itself
     if open_places := unfilled(text):
@@ -330,6 +335,7 @@ def file_hash(path: Path) -> str:
     """SHA-256 of a file; empty if it cannot be read (whoever reads it says why)."""
     digest = hashlib.sha256()
     try:
+        check_regular(path, MOST_BYTES)
         with path.open("rb") as file:
             while block := file.read(1 << 20):
                 digest.update(block)

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from equieffort.errors import CostError, ParameterError, warn
+from equieffort.arguments import is_number, refused
+from equieffort.errors import CostError, warn
 from equieffort.frames import Floats, number
 
 ALTERNATIVES = "Range(), Range(quantiles=(0.01, 0.99)), Std(), MAD() or Own()"
@@ -46,11 +47,11 @@ class Range(Scale):
     quantiles: tuple[float, float] = (0.0, 1.0)
 
     def __post_init__(self) -> None:
-        low, high = self.quantiles
-        if not 0 <= low < high <= 1:
-            raise ParameterError(
-                "PARAMETER", f"Range quantiles are {self.quantiles}.", fix="Give 0 <= low < high <= 1."
-            )
+        pair = self.quantiles
+        is_pair = isinstance(pair, tuple | list) and len(pair) == 2 and all(map(is_number, pair))
+        if not (is_pair and 0 <= pair[0] < pair[1] <= 1):
+            raise refused("quantiles", pair, "a pair with 0 <= low < high <= 1", fix="Give (0.01, 0.99), for instance.")
+        object.__setattr__(self, "quantiles", tuple(pair))
 
     def of(self, name: str, values: Floats) -> float:
         """The range of the reference values."""

@@ -17,7 +17,8 @@ from typing import Any, Literal, get_args
 import numpy as np
 import pandas as pd
 
-from equieffort.errors import DataError, SchemaError, closest, listed, warn
+from equieffort.arguments import check_mapping, is_number, items_in, names_in, shown
+from equieffort.errors import DataError, SchemaError, closest, label, listed, warn
 from equieffort.frames import KINDS, Encoding, Kind, number, require_columns
 from equieffort.graph import CausalGraph
 from equieffort.rules import Link, read_link
@@ -67,21 +68,21 @@ class Feature:
     observed: Range | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
-        if self.role not in get_args(Role):
+        if not isinstance(self.role, str) or self.role not in get_args(Role):
             raise SchemaError(
                 "SCHEMA_ROLE",
-                f"{self.role!r} is not a role. {closest(self.role, get_args(Role))}".rstrip(),
+                f"{shown(self.role)} is not a role. {closest(self.role, get_args(Role))}".rstrip(),
                 fix='A role is "actionable", "mutable" or "immutable"; protected columns are named in the Schema.',
             )
-        if self.kind is not None and self.kind not in KINDS:
+        if self.kind is not None and not (isinstance(self.kind, str) and self.kind in KINDS):
             raise SchemaError(
                 "SCHEMA_KIND",
-                f"{self.kind!r} is not a kind. {closest(self.kind, KINDS)}".rstrip(),
+                f"{shown(self.kind)} is not a kind. {closest(self.kind, KINDS)}".rstrip(),
                 fix=f"A kind is one of {listed(KINDS)}.",
             )
-        if self.direction not in get_args(Direction):
+        if not isinstance(self.direction, str) or self.direction not in get_args(Direction):
             raise SchemaError(
-                "SCHEMA_ROLE", f"{self.direction!r} is not a direction.", fix='Use "both", "up" or "down".'
+                "SCHEMA_ROLE", f"{shown(self.direction)} is not a direction.", fix='Use "both", "up" or "down".'
             )
         self._check_limits()
         self._check_weight()
@@ -127,10 +128,10 @@ class Feature:
 
     def _check_weight(self) -> None:
         for weight in self.weights:
-            if not (isinstance(weight, int | float | np.number) and math.isfinite(weight) and weight > 0):
+            if not (is_number(weight) and math.isfinite(weight) and weight > 0):
                 raise SchemaError(
                     "SCHEMA_WEIGHT",
-                    f"The weight {self.weight!r} is not a positive number.",
+                    f"The weight {label(self.weight)[:80]} is not a positive number.",
                     fix='Give a positive weight, or make the feature "mutable" if it must not be acted on.',
                 )
 
@@ -163,9 +164,10 @@ class Feature:
 
 
 def _check_number(name: str, value: Any) -> None:
-    is_number = isinstance(value, int | float | np.number) and not isinstance(value, bool) and not math.isnan(value)
-    if value is not None and not is_number:
-        raise SchemaError("SCHEMA_LIMITS", f"{name} is {value!r}, not a number.", fix="Give a number, or leave it out.")
+    if value is not None and not is_number(value):
+        raise SchemaError(
+            "SCHEMA_LIMITS", f"{name} is {shown(value)}, not a number.", fix="Give a number, or leave it out."
+        )
 
 
 def _check_range(low_name: str, low: float | None, high_name: str, high: float | None) -> None:
@@ -229,15 +231,24 @@ class Schema:
     rules: Sequence[Link | str] = ()
 
     def __post_init__(self) -> None:
-        if isinstance(self.also_protected, str):
-            object.__setattr__(self, "also_protected", (self.also_protected,))
+        for name in ("sensitive", "also_protected"):
+            found = names_in(name, getattr(self, name), "a column name or a list of them", error=SchemaError)
+            if name == "also_protected":
+                object.__setattr__(self, name, found)
+            elif not found:
+                raise SchemaError("PARAMETER", "sensitive names no column.", fix="Name the column with the groups.")
+        check_mapping("features", self.features, 'a mapping such as {"age": "actionable"}', error=SchemaError)
         features = {
             name: feature if isinstance(feature, Feature) else Feature(feature)
             for name, feature in self.features.items()
         }
         object.__setattr__(self, "features", features)
         self._check_outcome()
-        given = (self.rules,) if isinstance(self.rules, str | Link) else self.rules
+        given = (
+            [self.rules]
+            if isinstance(self.rules, str | Link)
+            else items_in("rules", self.rules, "a list of rules between features", error=SchemaError)
+        )
         object.__setattr__(self, "rules", tuple(rule if isinstance(rule, Link) else read_link(rule) for rule in given))
         for name in (*self.sensitive_columns, *self.also_protected):
             if name in features and features[name].role != "immutable":
@@ -265,7 +276,7 @@ class Schema:
     @property
     def sensitive_columns(self) -> tuple[str, ...]:
         """The sensitive columns as a tuple."""
-        return (self.sensitive,) if isinstance(self.sensitive, str) else tuple(self.sensitive)
+        return names_in("sensitive", self.sensitive)
 
     @property
     def protected_columns(self) -> tuple[str, ...]:

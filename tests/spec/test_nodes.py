@@ -36,7 +36,7 @@ def refused(text: str, code: str = "SPEC_YAML") -> SpecError:
         ("None", "None"),
         ("NA", "NA"),
         ("nan", "nan"),
-        (".inf", ".inf"),
+        (".inf", float("inf")),
         ("2026-01-01", "2026-01-01"),
         ("2026-01-01T10:00:00Z", "2026-01-01T10:00:00Z"),
         ("12:30", "12:30"),

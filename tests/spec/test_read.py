@@ -112,7 +112,7 @@ def test_a_number_for_a_name_asks_for_quotes():
         ("title: Loans", "cost: {kind: percentile, scale: std}", "SPEC_VALUE", "cost.scale has no effect here"),
         ("title: Loans", "cost: {knots: 5}", "SPEC_VALUE", "cost.knots has no effect here"),
         ("title: Loans", "cost: {scale: mad, quantiles: [0, 1]}", "SPEC_VALUE", "cost.quantiles has no effect here"),
-        ("title: Loans", "cost: {quantiles: [0.9, 0.1]}", "PARAMETER", "cost.quantiles: Range quantiles are"),
+        ("title: Loans", "cost: {quantiles: [0.9, 0.1]}", "PARAMETER", "cost.quantiles: quantiles is the tuple"),
         ("title: Loans", "neighbourhood: {}", "SPEC_KEY", "neighbourhood has neither 'quantile' nor 'k'."),
         ("title: Loans", "subgroups: {young: age <}", "RULE_SYNTAX", "line 1, column 20: subgroups.young: The rule"),
         ("title: Loans", "subgroups: {young: 25}", "SPEC_VALUE", "subgroups.young is the number 25"),

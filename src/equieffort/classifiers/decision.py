@@ -8,13 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from equieffort.arguments import names_in
 from equieffort.errors import DataError, ModelError, closest, label, listed, sentence
 from equieffort.frames import Bools, require_columns
+
+ASKED_ALONE = 200
+"""So many rows are put to a model that failed one by one, to name the first."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,10 +66,9 @@ class Decision:
         return tuple(self.favourable) if several else (self.favourable,)
 
     def _check_classes(self) -> None:
-        classes = getattr(self.classifier, "classes_", None)
-        if classes is None:
+        if getattr(self.classifier, "classes_", None) is None:
             return
-        known = [value.item() if isinstance(value, np.generic) else value for value in np.asarray(classes)]
+        known = self._classes
         for wanted in self.wanted:
             if wanted not in known:
                 raise ModelError(
@@ -88,7 +92,29 @@ class Decision:
                 fix="Leave out the decisions people do not want.",
             )
 
+    @cached_property
+    def _classes(self) -> list[Any]:
+        """The labels that the model says it gives; empty if it does not say."""
+        classes = getattr(self.classifier, "classes_", None)
+        if classes is None:
+            return []
+        found = np.asarray(classes)
+        if found.ndim != 1:
+            raise ModelError(
+                "MODEL_LABELS",
+                f"classes_ of {type(self.classifier).__name__} has the shape {found.shape}.",
+                fix="Give a model with one list of classes; of a model with several outputs audit each for itself.",
+            )
+        return [value.item() if isinstance(value, np.generic) else value for value in found]
+
     def _check_threshold(self) -> None:
+        if self.threshold is not None and not self._classes:
+            raise ModelError(
+                "MODEL_NO_PROBABILITY",
+                f"A threshold of {self.threshold:g} is declared, but {type(self.classifier).__name__} does not say "
+                "which of its probabilities is that of which label (it has no classes_).",
+                fix="Leave the threshold out, so that the model's own label decides, or give the model classes_.",
+            )
         if self.threshold is not None and not callable(getattr(self.classifier, "predict_proba", None)):
             raise ModelError(
                 "MODEL_NO_PROBABILITY",
@@ -135,7 +161,7 @@ class Decision:
         """What decides: the classifier's labels or, with a declared threshold, the chance of the wanted ones."""
         if self.threshold is None:
             return self.labels(frame)
-        known = np.asarray(self.classifier.classes_).tolist()
+        known = self._classes
         chances = self._ask("predict_proba", "probability", frame, (len(known),))
         return np.asarray(chances[:, [known.index(label) for label in self.wanted]].sum(axis=1))
 
@@ -143,7 +169,7 @@ class Decision:
         try:
             answers = np.asarray(getattr(self.classifier, method)(self.model_input(frame)))
         except Exception as error:
-            raise self._failed(error, method) from error
+            raise self._failed(error, method, frame) from error
         if answers.shape != (len(frame), *shape):
             each = f"one {what} a row" if not shape else "one probability a class and row"
             raise ModelError(
@@ -161,7 +187,17 @@ class Decision:
             )
         return answers
 
-    def _failed(self, error: Exception, method: str = "predict") -> ModelError | DataError:
+    def _first_failing(self, method: str, frame: pd.DataFrame) -> str:
+        for row in range(min(len(frame), ASKED_ALONE)):
+            try:
+                getattr(self.classifier, method)(self.model_input(frame.iloc[[row]]))
+            except Exception:
+                return f", first for row {label(frame.index[row])}"
+        return ""
+
+    def _failed(
+        self, error: Exception, method: str = "predict", frame: pd.DataFrame | None = None
+    ) -> ModelError | DataError:
         name, text = type(self.classifier).__name__, str(error).strip().split("\n")[0]
         if type(error).__name__ == "NotFittedError":
             return _not_fitted(name)
@@ -171,9 +207,10 @@ class Decision:
                 f"The model met a category it does not know: {sentence(text)}",
                 fix="Correct the values, drop these rows, or train the model with this category.",
             )
+        whom = "" if frame is None else self._first_failing(method, frame)
         return ModelError(
             "MODEL_FAILED",
-            f"{name}.{method} failed: {type(error).__name__}: {sentence(text)}",
+            f"{name}.{method} failed{whom} with {type(error).__name__}{': ' if text else ''}{sentence(text)}",
             fix="Check that the model accepts these columns: " + listed(self.features, 20) + ".",
         )
 
@@ -185,6 +222,19 @@ class Decision:
         found = np.zeros(len(frame), dtype=bool)
         for wanted in self.wanted:
             found |= np.asarray(answers == wanted, dtype=bool)
+        if self._classes:
+            known = found.copy()
+            for other in self._classes:
+                if not known.all():
+                    known |= np.asarray(answers == other, dtype=bool)
+            if not known.all():
+                row = int((~known).argmax())
+                raise ModelError(
+                    "MODEL_OUTPUT",
+                    f"The model answered {label(answers[row])} about row {label(frame.index[row])}, which is none of "
+                    f"its classes: {listed(self._classes)}.",
+                    fix="predict must return the labels that classes_ lists.",
+                )
         return found
 
 
@@ -198,6 +248,8 @@ def known_features(classifier: Any, model_features: Sequence[str] | None = None)
         )
     _check_booster(classifier)
     _check_fitted(classifier)
+    if model_features is not None:
+        model_features = names_in("model_features", model_features)
     names = getattr(classifier, "feature_names_in_", None)
     features = tuple(model_features if model_features is not None else names if names is not None else ())
     if not features:

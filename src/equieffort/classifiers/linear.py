@@ -10,12 +10,15 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
+from equieffort.arguments import check_flag, check_mapping, check_number, refused
 from equieffort.classifiers.decision import Decision
 from equieffort.classifiers.opened import Opened, logit, open_up
 from equieffort.classifiers.pipeline import Affine
 from equieffort.classifiers.views import Goals, Layer, LinearView, NetworkView, NoView, require_plain
-from equieffort.frames import Encoding, Floats
+from equieffort.errors import DataError
+from equieffort.frames import Encoding, Floats, read_frame, require_columns
 
 
 class LinearScore:
@@ -28,6 +31,11 @@ class LinearScore:
     """
 
     def __init__(self, coef: Mapping[str, float], *, threshold: float = 0.0, closed: bool = True) -> None:
+        check_mapping("coef", coef, 'a mapping from column to weight, such as {"income": 1.0}')
+        for name, weight in coef.items():
+            check_number(f"The weight of {name!r}", weight, "a finite number")
+        check_number("threshold", threshold, "a finite number")
+        check_flag("closed", closed)
         self.coef = dict(coef)
         self.threshold = threshold
         self.closed = closed
@@ -36,14 +44,27 @@ class LinearScore:
 
     def score(self, X: Any) -> Floats:
         """The weighted sum of the features."""
+        if not (isinstance(X, Mapping) or hasattr(X, "columns") or hasattr(X, "column_names")):
+            raise refused("X", X, "a table with named columns", error=DataError, code="DATA_TYPE")
+        X = X if isinstance(X, pd.DataFrame) else read_frame(X)
+        require_columns(X, self.coef, why="The rule uses a feature, but X")
         total = np.zeros(len(X))
         for name, weight in self.coef.items():
-            total = total + weight * np.asarray(X[name], dtype=np.float64)
+            total = total + weight * _amounts(X[name])
         return total
 
     def predict(self, X: Any) -> np.ndarray[Any, np.dtype[np.bool_]]:
         """True where the score reaches the threshold (passes it, when the rule is not closed)."""
         return np.asarray(self.score(X) >= self.threshold if self.closed else self.score(X) > self.threshold)
+
+
+def _amounts(column: Any) -> Floats:
+    try:
+        return column.to_numpy(dtype=np.float64, na_value=np.nan)
+    except (TypeError, ValueError) as error:
+        raise DataError(
+            "DATA_NOT_NUMERIC", f"Column {column.name!r} does not hold numbers.", fix="Convert it to numbers."
+        ) from error
 
 
 def linear_view(decision: Decision, encoding: Encoding) -> LinearView | NetworkView:

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from equieffort.errors import ModelError, listed
-from equieffort.frames import Floats
+from equieffort.arguments import check_mapping, items_in, names_in
+from equieffort.errors import ModelError, listed, sentence
+from equieffort.frames import Floats, require_columns
 
 
 class ReLUNetwork:
@@ -33,13 +34,15 @@ class ReLUNetwork:
         classes: Sequence[Any] | None = None,
         feature_names: Sequence[str] | None = None,
     ) -> None:
+        weights = items_in("weights", weights, "a list of arrays, one a layer", error=ModelError, code="MODEL_WEIGHTS")
+        biases = items_in("biases", biases, "a list of arrays, one a layer", error=ModelError, code="MODEL_WEIGHTS")
         self.weights = tuple(_numbers(w, 2, f"The weights of layer {t + 1}") for t, w in enumerate(weights))
         self.biases = tuple(_numbers(b, 1, f"The bias of layer {t + 1}") for t, b in enumerate(biases))
         _check_shapes(self.weights, self.biases)
         outputs = len(self.biases[-1])
         count = max(outputs, 2)
-        self.classes_ = np.arange(count) if classes is None else np.array(list(classes))
-        if len(self.classes_) != count or len(set(self.classes_.tolist())) != count:
+        self.classes_ = np.arange(count) if classes is None else np.array(items_in("classes", classes, "a list"))
+        if self.classes_.shape != (count,) or len(set(map(repr, self.classes_.tolist()))) != count:
             raise ModelError(
                 "MODEL_WEIGHTS",
                 f"The last layer has {outputs} output{'s' if outputs > 1 else ''}, so there are {count} classes, but "
@@ -48,7 +51,7 @@ class ReLUNetwork:
             )
         self.n_features_in_ = self.weights[0].shape[1]
         if feature_names is not None:
-            names = list(map(str, feature_names))
+            names = list(names_in("feature_names", feature_names))
             if len(names) != self.n_features_in_ or len(set(names)) != len(names):
                 raise ModelError(
                     "MODEL_WEIGHTS",
@@ -73,6 +76,7 @@ class ReLUNetwork:
         >>> ReLUNetwork.from_state_dict(state).predict([[0, 0], [1, 0]]).tolist()
         [0, 1]
         """
+        check_mapping("state_dict", state_dict, "what state_dict() of a torch network gives", error=ModelError)
         layers: dict[str, dict[str, Any]] = {}
         for name, value in state_dict.items():
             prefix, _, kind = str(name).rpartition(".")
@@ -109,9 +113,21 @@ class ReLUNetwork:
     def scores(self, X: Any) -> Floats:
         """The outputs of the last layer, a row a person."""
         names = getattr(self, "feature_names_in_", None)
-        values = np.asarray(X[list(names)] if names is not None and hasattr(X, "columns") else X, dtype=np.float64)
+        if names is not None and hasattr(X, "columns"):
+            require_columns(X, names, why="The network uses a feature, but X")
+            X = X[list(names)]
+        try:
+            values = np.asarray(X, dtype=np.float64)
+        except (TypeError, ValueError, OverflowError) as error:
+            raise ModelError(
+                "DATA_NOT_NUMERIC", f"X does not hold numbers: {sentence(error)}", fix="Encode it."
+            ) from error
         if values.ndim != 2 or values.shape[1] != self.n_features_in_:
-            raise ValueError(f"the network has {self.n_features_in_} inputs, but got an array of shape {values.shape}")
+            raise ModelError(
+                "DATA_LENGTH",
+                f"The network has {self.n_features_in_} inputs, but X has the shape {values.shape}.",
+                fix="Give a row a person and a column an input.",
+            )
         for t, (weights, bias) in enumerate(zip(self.weights, self.biases, strict=True)):
             values = (np.maximum(values, 0.0) if t else values) @ weights.T + bias
         return values
@@ -136,7 +152,7 @@ def _numbers(given: Any, dimensions: int, what: str) -> Floats:
         given = given.detach().cpu()
     try:
         array = np.array(given, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         array = np.full((), np.nan)
     if array.ndim != dimensions or array.size == 0 or not np.isfinite(array).all():
         shape = "a table (outputs x inputs)" if dimensions == 2 else "a list (one for each output)"

@@ -8,7 +8,7 @@ import sys
 import traceback
 import warnings
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import wraps
 from pathlib import Path
 from typing import Any
@@ -150,7 +150,8 @@ def aside(path: Path) -> Iterator[Path]:
     except OSError as error:
         raise _lost(repr(str(path)), error) from error
     finally:
-        partial.unlink(missing_ok=True)
+        with suppress(OSError):
+            partial.unlink(missing_ok=True)
 
 
 def _lost(what: str, error: OSError) -> AuditFileError:

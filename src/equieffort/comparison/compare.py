@@ -5,12 +5,12 @@ from __future__ import annotations
 import pandas as pd
 
 from equieffort._audit import Audit
+from equieffort.arguments import check_flag, check_instance, check_number
 from equieffort.comparison.comparable import check_same_rules, warn_assumed
 from equieffort.comparison.noise import noise
 from equieffort.comparison.people import counts, labels, match, same_people, what_happened
 from equieffort.comparison.prices import at_prices_of, other_scales, same_prices
 from equieffort.comparison.result import AuditComparison
-from equieffort.errors import ParameterError
 
 MEASURES = ("n", "n_unfavourable", "phi", "rho", "acr", "rd")
 DRAWS = 2000
@@ -35,8 +35,13 @@ def compare_audits(
     -------
     An `AuditComparison`; print it, or read `by_group`, `people`, `counts` and `noise`.
     """
-    if isinstance(draws, bool) or not isinstance(draws, int) or draws < 1:
-        raise ParameterError("PARAMETER", f"draws is {draws!r}.", fix="Give 1 or more.")
+    for name, given in (("a", a), ("b", b)):
+        check_instance(name, given, Audit, "an audit; read a file with ee.load(path)", fix="Give ee.load(path).")
+    check_flag("rescale", rescale)
+    check_number("draws", draws, "a whole number, 1 or more", lambda count: count >= 1, whole=True)
+    check_number(
+        "random_state", random_state, "a whole number, 0 or more", lambda seed: seed >= 0, whole=True
+    )  # fmt: skip
     check_same_rules(a, b)
     rescaled = not same_prices(a, b)
     if rescaled:

@@ -8,7 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from equieffort.arguments import refused
 from equieffort.errors import ParameterError, closest, listed
+
+MOST_PEOPLE = 100_000_000
+"""So many people may be drawn: more do not fit into memory."""
 
 
 def choose_columns(
@@ -66,12 +70,9 @@ def count(n: Any) -> int:
         found = operator.index(n)
     except TypeError:
         found = 0
-    if found < 1:
-        raise ParameterError(
-            "PARAMETER",
-            f"n is {n!r}, which is not a whole number of at least 1.",
-            fix="Ask for 1 person or more.",
-        )
+    if not 1 <= found <= MOST_PEOPLE:
+        takes = f"a whole number from 1 to {MOST_PEOPLE:,}"
+        raise refused("n", n, takes, fix=f"Ask for 1 to {MOST_PEOPLE:,} people.")
     return found
 
 

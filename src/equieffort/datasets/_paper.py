@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 from scipy.special import expit, log_ndtr
 
-from equieffort.datasets._checks import count, generator
-from equieffort.errors import ParameterError, closest
+from equieffort.datasets._checks import count, generator, one_of
+from equieffort.errors import ParameterError
 
 _LARGEST_ALPHA = 1000.0
 
@@ -64,12 +64,7 @@ def paper_synthetic(
     True
     """
     head_start, people_count = _alpha(alpha), count(n)
-    if labels not in ("drawn", "thresholded"):
-        raise ParameterError(
-            "PARAMETER",
-            f"labels is {labels!r}, which is neither 'drawn' nor 'thresholded'.",
-            fix=closest(labels, ["drawn", "thresholded"]),
-        )
+    one_of("labels", labels, ["drawn", "thresholded"])
     rng = generator(random_state)
     S = rng.integers(0, 2, size=people_count, dtype=np.int8)
     X2 = head_start * S + rng.normal(3.0, 1.0, size=people_count)

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from equieffort.arguments import as_numbers, calling, check_mapping
 from equieffort.datasets._checks import count, generator
 from equieffort.errors import CausalModelError, ParameterError, closest, label, listed
-from equieffort.frames import Floats, number, read_frame, require_columns, screen
+from equieffort.frames import Floats, aligned, number, read_frame, require_columns, screen
 from equieffort.graph import CausalGraph
 from equieffort.scm import Function, Linear, Mechanism, StructuralCausalModel
 
@@ -152,7 +153,7 @@ class World:
         """
         frame = read_frame(noise, what="noise")
         noises = self._values(frame, "noise")
-        settings = self._settings(do or {}, len(frame))
+        settings = self._settings({} if do is None else do, frame.index)
         values: dict[str, Floats] = {}
         for name, equation in self.equations.items():
             values[name] = equation.value(values, noises[name])
@@ -172,8 +173,9 @@ class World:
         screen(frame, self.columns, "error")
         return {name: frame[name].to_numpy(dtype=np.float64) for name in self.columns}
 
-    def _settings(self, do: Mapping[str, Any], n: int) -> dict[str, Floats]:
-        settings = {}
+    def _settings(self, do: Mapping[str, Any], index: pd.Index) -> dict[str, Floats]:
+        check_mapping("do", do, 'a mapping from column to value, such as {"age": 40}', code="SCM_DO")
+        settings, n = {}, len(index)
         for name, value in do.items():
             if name not in self.equations:
                 raise ParameterError(
@@ -182,7 +184,10 @@ class World:
                     f"{closest(name, self.columns)}".rstrip(),
                     fix=f"The columns are {listed(self.columns)}.",
                 )
-            settings[name] = np.asarray(value, dtype=np.float64)
+            if np.shape(value) == (n,):
+                value = aligned(value, index, f"do[{name!r}]", "values.loc[noise.index]", derived=True)
+            with calling(f"Reading do[{name!r}]", "Give finite numbers.", code="SCM_DO"):
+                settings[name] = as_numbers(value)
             if settings[name].shape not in ((), (n,)) or np.isinf(settings[name]).any():
                 raise ParameterError(
                     "SCM_DO",

@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import zipfile
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from equieffort.arguments import check_path
 from equieffort.criteria import Criteria
 from equieffort.distances import Distance, Euclidean, Manhattan
 from equieffort.errors import AuditFileError, EquieffortError, EquieffortWarning, label, sentence
@@ -23,6 +25,7 @@ from equieffort.files.shapes import check_fields
 from equieffort.frames import Column, Encoding
 from equieffort.groups import Groups
 from equieffort.neighbours import Everyone, Nearest, NearestK, Neighbourhood, Unsaved
+from equieffort.regular import is_dir, is_file
 from equieffort.rules import link_from_dict
 from equieffort.scales import MAD, Own, Range, Scale, Std
 from equieffort.schema import Feature, Schema, check_kinds
@@ -40,12 +43,13 @@ SCALARS = ("string", "integer", "floating", "mixed-integer-float", "boolean", "e
 
 def save(audit: Audit, path: str | os.PathLike[str]) -> None:
     """Write the audit; the file appears whole or not at all, and until then an earlier one stays as it is."""
+    check_path("path", path, error=AuditFileError, code="AUDIT_FILE")
     target = Path(path)
-    if not target.parent.is_dir():
+    if not is_dir(target.parent):
         raise AuditFileError(
             "AUDIT_FILE", f"The folder {str(target.parent)!r} does not exist.", fix="Create it, or save elsewhere."
         )
-    if target.is_dir():
+    if is_dir(target):
         raise AuditFileError("AUDIT_FILE", f"{str(target)!r} is a folder.", fix="Give the path of a file.")
     manifest, arrays = _parts(audit)
     partial = target.with_name(f".{target.name}.{os.getpid()}.partial")
@@ -60,7 +64,8 @@ def save(audit: Audit, path: str | os.PathLike[str]) -> None:
             fix="Make room or write elsewhere, and try again; an earlier file of this name is as it was.",
         ) from error
     finally:
-        partial.unlink(missing_ok=True)
+        with suppress(OSError):
+            partial.unlink(missing_ok=True)
 
 
 def _json(manifest: dict[str, Any]) -> bytes:
@@ -203,8 +208,9 @@ def _distance(distance: Distance) -> dict[str, Any] | None:
 
 def load(path: str | os.PathLike[str]) -> Audit:
     """Read an audit that `Audit.save` wrote; nothing in the file is executed."""
+    check_path("path", path, "the path of an audit file", error=AuditFileError, code="AUDIT_FILE")
     source = Path(path)
-    if not source.is_file():
+    if not is_file(source):
         raise AuditFileError("AUDIT_FILE", f"There is no audit file at {str(source)!r}.", fix="Check the path.")
     try:
         with zipfile.ZipFile(source) as file:
@@ -220,9 +226,10 @@ def load(path: str | os.PathLike[str]) -> Audit:
         raise
     except Exception as error:
         # Damage can show as anything: zip, decompression, JSON, numpy and pandas each have errors of their own.
+        what = f"{str(source)!r} is not a complete audit file: {_reason(error)}"
         raise AuditFileError(
             "AUDIT_FILE",
-            f"{str(source)!r} is not a complete audit file: {_reason(error)}",
+            what,
             fix="Save the audit again; a file cut short by a full disk or a broken transfer looks like this, and so "
             "does one that was changed after it was saved.",
         ) from error

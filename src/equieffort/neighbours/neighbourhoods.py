@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from equieffort.distances import Distance, Manhattan
+from equieffort.arguments import check_number
+from equieffort.distances import Distance, Manhattan, check_distance
 from equieffort.errors import ParameterError
 from equieffort.frames import Bools, Floats
 
@@ -43,6 +44,7 @@ class Nearest(Neighbourhood):
 
     def __post_init__(self) -> None:
         check_quantile(self.quantile)
+        check_distance(self.distance)
 
     def members(self, distances: Floats) -> Bools:
         """Those at most as far as the quantile."""
@@ -57,8 +59,10 @@ class NearestK(Neighbourhood):
     distance: Distance = field(default_factory=Manhattan)
 
     def __post_init__(self) -> None:
-        if isinstance(self.k, bool) or not isinstance(self.k, int | np.integer) or self.k < 1:
-            raise ParameterError("NEIGHBOURS_K", f"k is {self.k!r}, but must be 1 or more.", fix="Give a whole number.")
+        check_number(
+            "k", self.k, "a whole number, 1 or more", lambda k: k >= 1, whole=True, code="NEIGHBOURS_K"
+        )  # fmt: skip
+        check_distance(self.distance)
 
     def members(self, distances: Floats) -> Bools:
         """Those at most as far as the k-th."""
@@ -91,10 +95,7 @@ class Unsaved(Neighbourhood):
 
 def check_quantile(quantile: float) -> None:
     """Refuse a quantile that is not a share of people."""
-    is_number = isinstance(quantile, int | float | np.number) and not isinstance(quantile, bool)
-    if not (is_number and 0 < quantile <= 1):
-        raise ParameterError(
-            "NEIGHBOURS_QUANTILE",
-            f"The quantile is {quantile!r}, but must lie above 0 and at most at 1.",
-            fix="Give a share of all people; 1 is everybody.",
-        )
+    check_number(
+        "The quantile", quantile, "a number that lies above 0 and at most at 1", lambda share: 0 < share <= 1,
+        fix="Give a share of all people; 1 is everybody.", code="NEIGHBOURS_QUANTILE",
+    )  # fmt: skip

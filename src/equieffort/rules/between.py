@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from math import isfinite
 from typing import Any
 
+from equieffort.arguments import check_instance, check_mapping, check_number, is_number
 from equieffort.errors import RuleError
 from equieffort.frames import number
 from equieffort.rules.parser import keyword_at, parse_rule
@@ -108,10 +109,12 @@ class Monotone(Link):
     per_unit: float = 0.0
 
     def __post_init__(self) -> None:
-        if not (_is_number(self.per_unit) and self.per_unit >= 0):
-            raise RuleError(
-                "RULE_LINK", f"per_unit is {self.per_unit!r}, but must be 0 or more.", fix="Give a rise for each unit."
-            )
+        _check_name("cause", self.cause)
+        _check_name("effect", self.effect)
+        check_number(
+            "per_unit", self.per_unit, "a number, 0 or more", lambda value: value >= 0,
+            fix="Give a rise for each unit.", error=RuleError, code="RULE_LINK",
+        )  # fmt: skip
         if self.cause == self.effect or not self.effect:
             whom = "itself" if self.effect else "nothing"
             raise RuleError("RULE_LINK", f"{self.cause!r} is linked with {whom}.", fix="Name two features.")
@@ -140,8 +143,9 @@ class Sum(Link):
     upper: float | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
+        check_mapping("weights", self.weights, 'a mapping such as {"rent": 1}', error=RuleError, code="RULE_LINK")
         numbers = [*self.weights.values(), *(end for end in (self.lower, self.upper) if end is not None)]
-        if not self.weights or not all(map(_is_number, numbers)):
+        if not self.weights or not all(is_number(value) and isfinite(value) for value in numbers):
             raise RuleError(
                 "RULE_LINK", "A sum needs features, each with a number as its weight.", fix='As in {"rent": 1}.'
             )
@@ -185,6 +189,7 @@ class Forbidden(Link):
     moves: Sequence[Move]
 
     def __post_init__(self) -> None:
+        _check_name("feature", self.feature)
         try:
             moves = tuple((start, end) for start, end in self.moves)
         except (TypeError, ValueError):
@@ -241,5 +246,5 @@ def link_from_dict(saved: Mapping[str, Any]) -> Link:
     return Monotone(saved["cause"], saved["effect"], saved["per_unit"])
 
 
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value)
+def _check_name(argument: str, value: Any) -> None:
+    check_instance(argument, value, str, "the name of a column", error=RuleError, code="RULE_LINK")

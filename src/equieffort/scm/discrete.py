@@ -16,11 +16,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from equieffort.errors import CausalModelError, DataError, ParameterError, closest, listed, many
+from equieffort.arguments import check_function, check_number, items_in, refused
+from equieffort.errors import CausalModelError, DataError, closest, listed, many
 from equieffort.frames import Column, Encoding, Floats, number
 from equieffort.scm.base import DiscreteLearner, DiscreteMechanism
 from equieffort.scm.design import check_rows, indicators
 from equieffort.scm.equations import Discrete
+from equieffort.scm.functions import own_numbers
 from equieffort.scm.mechanisms import Linear, LinearEquation, linear
 
 MOST_LEVELS = 50
@@ -42,8 +44,7 @@ class Ordinal(DiscreteLearner):
 
     def __post_init__(self) -> None:
         _check_order(self.order)
-        if not (np.isfinite(self.penalty) and self.penalty > 0):
-            raise ParameterError("PARAMETER", f"penalty is {self.penalty!r}.", fix="Give a positive number.")
+        check_number("penalty", self.penalty, "a positive number", lambda size: size > 0)
 
     def learn(self, node: str, causes: Encoding, parents: Floats, column: Column, values: Floats) -> CumulativeLogit:
         """Fit the node's encoded values to its encoded causes."""
@@ -83,7 +84,11 @@ class CumulativeLogit(DiscreteMechanism):
     def __post_init__(self) -> None:
         _check_order(self.order)
         Linear(self.coef)
-        cuts = np.asarray(self.cuts, dtype=np.float64)
+        takes = "a list of numbers in rising order"
+        given = items_in("cuts", self.cuts, takes, error=CausalModelError, code="SCM_MECHANISM")
+        for cut in given:
+            check_number("a cut", cut, "a finite number", error=CausalModelError, code="SCM_MECHANISM")
+        cuts = np.asarray(given, dtype=np.float64)
         if cuts.ndim != 1 or len(cuts) == 0 or not np.isfinite(cuts).all() or not (np.diff(cuts) > 0).all():
             raise CausalModelError(
                 "SCM_MECHANISM", f"The cuts {self.cuts!r} do not rise.", fix="Give finite numbers in rising order."
@@ -127,6 +132,8 @@ class Probabilities(DiscreteMechanism):
     order: Sequence[Any] | None = None
 
     def __post_init__(self) -> None:
+        takes = "a function of a frame of causes"
+        check_function("f", self.f, takes, error=CausalModelError, code="SCM_MECHANISM")
         _check_order(self.order)
 
     def bind(self, node: str, causes: Encoding, column: Column) -> Discrete:
@@ -223,9 +230,9 @@ class QuantileEquation(_Ladder):
 
     def _cumulative(self, parents: Floats) -> Floats:
         try:
-            given = np.asarray(self._f(self.causes.decode(parents)), dtype=np.float64)
-        except (TypeError, ValueError) as error:
-            raise self._refusal(f"did not return numbers: {str(error).rstrip('.')}") from error
+            given = own_numbers(self._f, self.causes.decode(parents), self.node)
+        except CausalModelError as error:
+            raise CausalModelError(error.code, error.what, fix=self._refusal("").fix) from error
         if given.shape != (len(parents), len(self.ladder)):
             raise self._refusal(f"returned shape {given.shape} for {len(parents)} people")
         if not (given >= 0).all() or not (np.abs(given.sum(axis=1) - 1) <= 1e-9).all():
@@ -276,10 +283,16 @@ class QuantileEquation(_Ladder):
 
 
 def _check_order(order: Sequence[Any] | None) -> None:
-    if order is not None and (isinstance(order, str) or len(set(order)) != len(order) or len(order) < 2):
-        raise ParameterError(
-            "PARAMETER", f"order is {order!r}.", fix="Give at least two levels, each once, the lowest first."
-        )
+    if order is None:
+        return
+    takes = "a list of at least two levels, each once, the lowest first"
+    given = items_in("order", order, takes)
+    try:
+        distinct = len(set(given))
+    except TypeError:
+        distinct = 0
+    if distinct != len(given) or distinct < 2 or not isinstance(order, Sequence | np.ndarray | pd.Index):
+        raise refused("order", order, takes)
 
 
 def ordered_column(node: str, column: Column, series: pd.Series, mechanism: Any) -> Column:

@@ -142,6 +142,19 @@ class InUnits(Additive):
     def _predict(self, parents: Floats) -> Floats:
         return self._equation(parents * self._units) / self._unit
 
+    def abduct(self, values: Floats, parents: Floats) -> Floats:
+        """As the equation itself does."""
+        return self._equation.abduct(values * self._unit, parents * self._units) / self._unit
+
+    def predict(self, noise: Floats, parents: Floats) -> Floats:
+        """As the equation itself does."""
+        return self._equation.predict(noise * self._unit, parents * self._units) / self._unit
+
+    def counterfactual(self, values: Floats, before: Floats, after: Floats) -> Floats:
+        """As the equation itself does."""
+        moved = self._equation.counterfactual(values * self._unit, before * self._units, after * self._units)
+        return moved / self._unit
+
     def bounds(self, low: Floats, high: Floats) -> tuple[Floats, Floats]:
         """The least and the most over each box."""
         least, most = self._equation.bounds(low * self._units, high * self._units)
@@ -177,9 +190,9 @@ class Discrete(Equation):
         """Whether the levels a person can reach over a box of causes can be enclosed."""
         return not self.why_unbounded
 
-    @abstractmethod
     def in_units(self, units: Floats, unit: float) -> Discrete:
         """The same equation over causes and of levels that are multiples of units."""
+        return LevelsInUnits(self, units, unit)
 
     @abstractmethod
     def expected(self, parents: Floats) -> Floats:
@@ -188,6 +201,41 @@ class Discrete(Equation):
     @abstractmethod
     def reach(self, noise: Floats, low: Floats, high: Floats) -> tuple[Floats, Floats]:
         """The lowest and the highest encoded level that people with this noise can have over a box each."""
+
+
+class LevelsInUnits(Discrete):
+    """Another equation of levels in other units; noise has none."""
+
+    def __init__(self, equation: Discrete, units: Floats, unit: float) -> None:
+        self.causes, self.ladder = equation.causes.in_units(units), equation.ladder / unit
+        self._equation, self._units, self._unit = equation, units, unit
+
+    @property
+    def why_unbounded(self) -> str:
+        """Why it cannot be enclosed; empty if it can."""
+        return self._equation.why_unbounded
+
+    def abduct(self, values: Floats, parents: Floats) -> Floats:
+        """As the equation itself does."""
+        return self._equation.abduct(values * self._unit, parents * self._units)
+
+    def predict(self, noise: Floats, parents: Floats) -> Floats:
+        """As the equation itself does."""
+        return self._equation.predict(noise, parents * self._units) / self._unit
+
+    def counterfactual(self, values: Floats, before: Floats, after: Floats) -> Floats:
+        """As the equation itself does."""
+        moved = self._equation.counterfactual(values * self._unit, before * self._units, after * self._units)
+        return moved / self._unit
+
+    def expected(self, parents: Floats) -> Floats:
+        """As the equation itself does."""
+        return self._equation.expected(parents * self._units)
+
+    def reach(self, noise: Floats, low: Floats, high: Floats) -> tuple[Floats, Floats]:
+        """As the equation itself does."""
+        least, most = self._equation.reach(noise, low * self._units, high * self._units)
+        return least / self._unit, most / self._unit
 
 
 def over_levels(

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from equieffort.errors import CausalModelError, sentence
+from equieffort.arguments import as_numbers, calling, check_function
+from equieffort.errors import CausalModelError, EquieffortError, label, sentence
 from equieffort.frames import Encoding, Floats
 from equieffort.scm.base import Mechanism
 from equieffort.scm.equations import EPS, Additive
@@ -31,6 +32,12 @@ class Function(Mechanism):
     f: Callable[[pd.DataFrame], Any]
     bounds: Callable[[pd.DataFrame, pd.DataFrame], Any] | None = None
 
+    def __post_init__(self) -> None:
+        for name, function in (("f", self.f), ("bounds", self.bounds)):
+            if name == "f" or function is not None:
+                takes = "a function of a frame of causes" if name == "f" else "a function of two frames of causes"
+                check_function(name, function, takes, error=CausalModelError, code="SCM_MECHANISM")
+
     def bind(self, node: str, causes: Encoding) -> Additive:
         """f over the encoded causes, decoded for it."""
         return FunctionEquation(node, causes, self.f, self.bounds)
@@ -43,6 +50,46 @@ class Function(Mechanism):
         self.__dict__.update({"bounds": None, **state})
 
 
+ONE_NUMBER = "Return one finite number a row of the frame it gets, also away from the data."
+LOOKED_AT = 1000
+"""So many rows are asked about one by one to find the first that fails."""
+
+
+def own_numbers(f: Callable[[pd.DataFrame], Any], frame: pd.DataFrame, node: str) -> Floats:
+    """What a function of the caller's own answers about causes, as numbers; what it raises is told with its first row.
+
+    An answer with the frame's labels in another order is put into order.
+    """
+    try:
+        answer = f(frame)
+        named = isinstance(answer, pd.Series | pd.DataFrame) and not isinstance(answer.index, pd.RangeIndex)
+        if named and len(answer) == len(frame) and set(answer.index) == set(frame.index):
+            answer = answer.loc[frame.index]
+        return as_numbers(answer)
+    except EquieffortError:
+        raise
+    except Exception as error:
+        words = f": {sentence(error)}" if str(error).strip() else "."
+        first = _first_failing(f, frame)
+        whom = f" for {_written(frame, first)}" if first is not None else ""
+        what = f"The function of {node!r} failed{whom} with {type(error).__name__}{words}"
+        raise CausalModelError("SCM_MECHANISM", what, fix=ONE_NUMBER) from error
+
+
+def _first_failing(f: Callable[[pd.DataFrame], Any], frame: pd.DataFrame) -> int | None:
+    for row in range(min(len(frame), LOOKED_AT)):
+        try:
+            as_numbers(f(frame.iloc[[row]].reset_index(drop=True)))
+        except Exception:
+            return row
+    return None
+
+
+def _written(frame: pd.DataFrame, row: int) -> str:
+    """The causes of one row in words."""
+    return ", ".join(f"{name} = {label(frame[name].iloc[row])}" for name in frame.columns) or "no causes"
+
+
 class FunctionEquation(Additive):
     """A user's function over encoded causes."""
 
@@ -52,24 +99,31 @@ class FunctionEquation(Additive):
         self._node, self._own, self._bounds = node, f, bounds
 
     def _predict(self, parents: Floats) -> Floats:
-        values = self._numbers(self._own(self.causes.decode(parents)), "function")
-        if values.shape != (len(parents),) or not np.isfinite(values).all():
+        frame = self.causes.decode(parents)
+        values = own_numbers(self._own, frame, self._node)
+        if values.shape != (len(parents),):
             raise CausalModelError(
                 "SCM_MECHANISM",
-                f"The function of {self._node!r} returned shape {values.shape} for {len(parents)} people, "
-                f"or values that are not finite.",
-                fix="Return one finite number a row of the frame it gets.",
+                f"The function of {self._node!r} returned shape {values.shape} for {len(parents)} people.",
+                fix=ONE_NUMBER,
+            )
+        if not np.isfinite(values).all():
+            row = int((~np.isfinite(values)).argmax())
+            raise CausalModelError(
+                "SCM_MECHANISM",
+                f"The function of {self._node!r} returned {values[row]} for {_written(frame, row)}.",
+                fix=ONE_NUMBER,
             )
         return values
 
     def _numbers(self, answers: Any, what: str) -> Floats:
         try:
-            return np.asarray(answers, dtype=np.float64)
-        except (TypeError, ValueError) as error:
+            return as_numbers(answers)
+        except (TypeError, ValueError, OverflowError) as error:
             raise CausalModelError(
                 "SCM_MECHANISM",
                 f"The {what} of {self._node!r} did not return numbers: {sentence(error)}",
-                fix="Return one finite number a row of the frame it gets.",
+                fix=ONE_NUMBER,
             ) from error
 
     def _range(self, low: Floats, high: Floats) -> tuple[Floats, Floats]:
@@ -81,7 +135,15 @@ class FunctionEquation(Additive):
         return least, most
 
     def _asked(self, low: Floats, high: Floats) -> tuple[Floats, Floats]:
-        answer = self._bounds(self.causes.decode(low), self.causes.decode(high))
+        ends = self.causes.decode(low), self.causes.decode(high)
+        box = f"{_written(ends[0], 0)} to {_written(ends[1], 0)}"
+        with calling(
+            f"The bounds function of {self._node!r}, asked first about {box},",
+            "Return two arrays, (least, most), a number a row of the frames it gets.",
+            error=CausalModelError,
+            code="SCM_MECHANISM",
+        ):
+            answer = self._bounds(*ends)
         least, most = self._pair(answer, len(low))
         size = np.maximum(np.abs(least), np.abs(most))
         margin = 16 * EPS * np.where(np.isfinite(size), size, 0.0)
@@ -108,8 +170,9 @@ class FunctionEquation(Additive):
     def _check(self, least: Floats, most: Floats, low: Floats, high: Floats) -> None:
         """A certificate must not rest on bounds that plainly do not hold."""
         categories = [k for k, column in enumerate(self.causes.columns) if column.is_category]
-        for share in (0.0, 0.5, 1.0):
-            at = low + share * (high - low)
+        # The ends themselves: low + (high - low) is not high where one of them is much larger.
+        for end in (low, 0.5 * low + 0.5 * high, high):
+            at = end.copy()
             at[:, categories] = low[:, categories]
             value = self(at)
             give = 1e-12 * (1 + np.abs(value))

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from equieffort.arguments import calling, check_flag, check_mapping, check_number, refused
 from equieffort.errors import CausalModelError
 from equieffort.frames import Column, Encoding, Floats, number
 from equieffort.genuine import why_not
@@ -50,11 +51,12 @@ class Linear(Mechanism):
     intercept: float = 0.0
 
     def __post_init__(self) -> None:
-        flat = [v for c in self.coef.values() for v in (c.values() if isinstance(c, Mapping) else (c,))]
-        if not all(np.isfinite([*flat, self.intercept])):
-            raise CausalModelError(
-                "SCM_MECHANISM", f"{self!r} has coefficients that are not finite.", fix="Give finite numbers."
-            )
+        takes = 'a mapping from cause to coefficient, such as {"age": -0.1}'
+        check_mapping("coef", self.coef, takes, error=CausalModelError, code="SCM_MECHANISM")
+        for name, given in self.coef.items():
+            for value in given.values() if isinstance(given, Mapping) else (given,):
+                check_finite(f"The coefficient of {name!r}", value)
+        check_finite("intercept", self.intercept)
 
     def bind(self, node: str, causes: Encoding) -> Additive:
         """The equation over the encoded causes."""
@@ -101,6 +103,11 @@ class Linear(Mechanism):
         for value, name in terms:
             text += f" {'-' if value < 0 else '+'} {number(abs(value))}*{name}"
         return f"{node} = {text}"
+
+
+def check_finite(name: str, value: Any) -> None:
+    """Refuse a number of an equation that is none."""
+    check_number(name, value, "a finite number", error=CausalModelError, code="SCM_MECHANISM")
 
 
 def level_table(node: str, column: Column, given: float | Mapping[Any, float]) -> Floats:
@@ -186,6 +193,9 @@ class LeastSquares(Learner):
 
     intercept: bool = True
 
+    def __post_init__(self) -> None:
+        check_flag("intercept", self.intercept)
+
     def learn(self, node: str, causes: Encoding, parents: Floats, values: Floats) -> Linear:
         """Fit the node's values to its encoded causes."""
         design, owners = indicators(causes, parents)
@@ -205,13 +215,28 @@ class Regressor(Learner):
 
     estimator: Any
 
+    def __post_init__(self) -> None:
+        estimator, name = self.estimator, type(self.estimator).__name__
+        known = callable(getattr(estimator, "fit", None)) and callable(getattr(estimator, "predict", None))
+        if isinstance(estimator, type) or not known:
+            takes = "a scikit-learn regressor such as RandomForestRegressor()"
+            raise refused("estimator", estimator, takes, error=CausalModelError, code="SCM_MECHANISM")
+        if getattr(estimator, "_estimator_type", None) == "classifier":
+            raise CausalModelError("SCM_MECHANISM", f"{name} is a classifier.", fix="Give a regressor.")
+
     def learn(self, node: str, causes: Encoding, parents: Floats, values: Floats) -> Mechanism:
         """Fit a clone of the estimator; one that turns out linear becomes `Linear`."""
         from sklearn.base import clone
         from sklearn.linear_model._base import LinearModel
 
         design, owners = indicators(causes, parents)
-        fitted = clone(self.estimator).fit(design, values)
+        with calling(
+            f"{type(self.estimator).__name__}, fitted to the equation of {node!r},",
+            "Check that it is a regressor and takes these causes.",
+            error=CausalModelError,
+            code="SCM_MECHANISM",
+        ):
+            fitted = clone(self.estimator).fit(design, values)
         known = isinstance(fitted, LinearModel) and not why_not(fitted, "sklearn")
         if known and np.ndim(getattr(fitted, "coef_", 0.0)) == 1:
             return linear(owners, np.asarray(fitted.coef_), float(np.squeeze(fitted.intercept_)))

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from equieffort.arguments import check_mapping, is_number, names_in, refused, shown
 from equieffort.errors import CausalModelError, EquieffortWarning, ParameterError, closest, collecting, listed
 from equieffort.frames import Bools, Encoding, Floats, aligned, read_frame, screen
 from equieffort.graph import CausalGraph
@@ -63,7 +64,9 @@ class StructuralCausalModel:
         categorical: Iterable[str] = (),
     ) -> None:
         self.graph = CausalGraph.of(edges, nodes)
-        self.mechanisms = dict(mechanisms or {})
+        if mechanisms is not None:
+            check_mapping("mechanisms", mechanisms, "a mapping from node to equation", error=CausalModelError)
+        self.mechanisms = dict(mechanisms) if mechanisms is not None else {}
         self.default = default if default is not None else LeastSquares()
         if not isinstance(self.default, Learner):
             raise CausalModelError(
@@ -71,7 +74,7 @@ class StructuralCausalModel:
                 f"default is {type(default).__name__}, which does not learn equations of numbers.",
                 fix="Give LeastSquares(), Polynomial(), Spline() or Regressor(...); name other nodes in mechanisms=.",
             )
-        self.categorical = (categorical,) if isinstance(categorical, str) else tuple(categorical)
+        self.categorical = names_in("categorical", categorical, error=CausalModelError)
         if stray := [name for name in self.categorical if name not in self.graph.nodes]:
             raise CausalModelError(
                 "GRAPH_UNKNOWN_NODE",
@@ -93,7 +96,9 @@ class StructuralCausalModel:
             )
         if isinstance(mechanism, Given | Learner | DiscreteLearner):
             return
-        if hasattr(mechanism, "fit") and hasattr(mechanism, "predict"):
+        if isinstance(mechanism, type):
+            raise refused(f"The equation of {node!r}", mechanism, "one that was made", error=CausalModelError)
+        if callable(getattr(mechanism, "fit", None)) and callable(getattr(mechanism, "predict", None)):
             return
         raise CausalModelError(
             "SCM_CANNOT_ABDUCT",
@@ -196,11 +201,23 @@ class StructuralCausalModel:
 
     def causes(self, node: str) -> Encoding:
         """The encoding of a node's direct causes."""
+        self._known(node)
         return self._causes(node)
 
     def equation(self, node: str) -> Equation | None:
         """The equation of a node over its encoded causes, with its bounds; None if it has none."""
+        self._known(node)
         return self._bound.get(node)
+
+    def _known(self, node: Any) -> None:
+        if not isinstance(node, str) or node not in self.graph.nodes:
+            raise CausalModelError(
+                "GRAPH_UNKNOWN_NODE",
+                f"{shown(node)} is not in the graph. {closest(node, self.graph.nodes)}".rstrip(),
+                fix=f"The nodes are {listed(self.graph.nodes, 20)}.",
+            )
+        if not self.is_fitted:
+            raise CausalModelError("SCM_NOT_FITTED", "The equations are not known yet.", fix="Call scm.fit(X) first.")
 
     def equations(self) -> list[str]:
         """The structural equations in words."""
@@ -240,7 +257,7 @@ class StructuralCausalModel:
         model = self.ready(frame)
         model.graph.require(frame.columns)
         matrix = np.empty((len(frame), len(model.graph.nodes)))
-        settings = model._settings(do or {}, frame.index)
+        settings = model._settings({} if do is None else do, frame.index)
         for k, node in enumerate(model.graph.nodes):
             if node in settings:
                 matrix[:, k] = settings[node]
@@ -343,6 +360,8 @@ class StructuralCausalModel:
         return model, frame, matrix
 
     def _settings(self, do: Mapping[str, Any], index: pd.Index) -> dict[str, Floats]:
+        takes = 'a mapping from node to value, such as {"age": 40}'
+        check_mapping("do", do, takes, error=CausalModelError, code="SCM_DO")
         settings, n = {}, len(index)
         for node, value in do.items():
             if node not in self.graph.nodes:
@@ -353,13 +372,15 @@ class StructuralCausalModel:
                 )
             if np.shape(value) == (n,):
                 value = aligned(value, index, f"do[{node!r}]", "values.loc[X.index]", derived=True)
-            series = pd.Series(np.full(n, value) if np.ndim(value) == 0 else np.asarray(value), name=node)
-            if series.shape != (n,):
+            if np.ndim(value) != 0 and np.shape(value) != (n,):
                 raise ParameterError(
                     "SCM_DO",
-                    f"do sets {node!r} with {len(series)} values for {n} people.",
+                    f"do sets {node!r} with values of shape {np.shape(value)} for {n} people.",
                     fix="Give one value for everybody, or one a person.",
                 )
+            if isinstance(value, int) and not is_number(value) and not isinstance(value, bool):
+                raise refused(f"do[{node!r}]", value, "a value that a float can hold", code="SCM_DO")
+            series = pd.Series(np.full(n, value) if np.ndim(value) == 0 else np.asarray(value), name=node)
             settings[node] = self.encoding_[node].encode(series)
             if not np.isfinite(settings[node]).all():
                 raise ParameterError(

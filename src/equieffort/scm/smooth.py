@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from equieffort.errors import ParameterError
+from equieffort.arguments import check_choice, check_flag, check_number
 from equieffort.frames import Encoding, Floats
 from equieffort.scm.base import Learner
 from equieffort.scm.curves import Curve
@@ -16,6 +16,11 @@ from equieffort.scm.design import check_rows, scaled_fit
 from equieffort.scm.terms import HIGHEST, Curves, Terms
 
 Beyond = Literal["linear", "constant"]
+
+
+def _check_whole(name: str, value: Any, low: int, high: int) -> None:
+    takes = f"a whole number from {low} to {high}"
+    check_number(name, value, takes, lambda given: low <= given <= high, whole=True)
 
 
 @dataclass(frozen=True)
@@ -31,10 +36,8 @@ class Polynomial(Learner):
     interactions: bool = False
 
     def __post_init__(self) -> None:
-        if isinstance(self.degree, bool) or not isinstance(self.degree, int) or not 1 <= self.degree <= HIGHEST:
-            raise ParameterError(
-                "PARAMETER", f"degree is {self.degree!r}.", fix=f"Give a whole number from 1 to {HIGHEST}."
-            )
+        _check_whole("degree", self.degree, 1, HIGHEST)
+        check_flag("interactions", self.interactions)
 
     def learn(self, node: str, causes: Encoding, parents: Floats, values: Floats) -> Terms:
         """Fit the node's values to its encoded causes."""
@@ -100,13 +103,9 @@ class Spline(Learner):
     beyond: Beyond = "linear"
 
     def __post_init__(self) -> None:
-        for name, value, low, high in (("knots", self.knots, 2, 100), ("degree", self.degree, 1, 3)):
-            if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-                raise ParameterError(
-                    "PARAMETER", f"{name} is {value!r}.", fix=f"Give a whole number from {low} to {high}."
-                )
-        if self.beyond not in get_args(Beyond):
-            raise ParameterError("PARAMETER", f"beyond is {self.beyond!r}.", fix='Give "linear" or "constant".')
+        _check_whole("knots", self.knots, 2, 100)
+        _check_whole("degree", self.degree, 1, 3)
+        check_choice("beyond", self.beyond, get_args(Beyond))
 
     def learn(self, node: str, causes: Encoding, parents: Floats, values: Floats) -> Curves:
         """Fit the node's values to its encoded causes."""

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from equieffort.arguments import check_mapping, check_number, is_number, items_in
 from equieffort.errors import CausalModelError
 from equieffort.frames import Column, Encoding, Floats, number
 from equieffort.scm.base import Mechanism
@@ -41,12 +42,12 @@ class Terms(Mechanism):
     about: Mapping[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "terms", tuple(_term(given) for given in self.terms))
-        numbers = [coef for coef, _, _ in self.terms] + [self.intercept, *self.about.values()]
-        if not all(np.isfinite(numbers)):
-            raise CausalModelError(
-                "SCM_MECHANISM", "The terms have numbers that are not finite.", fix="Give finite numbers."
-            )
+        takes = "a list of terms (coefficient, powers)"
+        given = items_in("terms", self.terms, takes, error=CausalModelError, code="SCM_MECHANISM")
+        object.__setattr__(self, "terms", tuple(map(_term, given)))
+        check_mapping("about", self.about, "a mapping from cause to origin", error=CausalModelError)
+        for name, value in (("intercept", self.intercept), *self.about.items()):
+            _check_finite(name, value)
 
     def bind(self, node: str, causes: Encoding) -> Additive:
         """The equation over the encoded causes."""
@@ -84,12 +85,17 @@ class Terms(Mechanism):
 def _term(given: Any) -> Term:
     parts = tuple(given) if isinstance(given, tuple | list) else ()
     if len(parts) in (2, 3) and np.ndim(parts[0]) == 0 and all(isinstance(part, Mapping) for part in parts[1:]):
+        _check_finite("The coefficient of a term", parts[0])
         return float(parts[0]), dict(parts[1]), dict(parts[2]) if len(parts) == 3 else {}
     raise CausalModelError(
         "SCM_MECHANISM",
         f"{given!r} is not a term.",
         fix='A term is (coefficient, powers) or (coefficient, powers, levels): (2.0, {"age": 2}, {"sex": "male"}).',
     )
+
+
+def _check_finite(name: str, value: Any) -> None:
+    check_number(name, value, "a finite number", error=CausalModelError, code="SCM_MECHANISM")
 
 
 def _category(node: str, column: Column) -> Column:
@@ -103,8 +109,7 @@ def _category(node: str, column: Column) -> Column:
 
 
 def _power(node: str, column: Column, given: Any) -> int:
-    whole = isinstance(given, int | np.integer) and not isinstance(given, bool)
-    if column.is_category or not whole or not 1 <= given <= HIGHEST:
+    if column.is_category or not is_number(given, whole=True) or not 1 <= given <= HIGHEST:
         raise CausalModelError(
             "SCM_MECHANISM",
             f"The equation of {node!r} has the power {given!r} of {column.name!r}, which is {column.kind}.",

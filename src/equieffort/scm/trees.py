@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from equieffort.arguments import as_numbers, calling
+from equieffort.errors import CausalModelError, listed
 from equieffort.frames import Encoding, Floats
 from equieffort.genuine import why_not, why_not_all
 from equieffort.scm.design import indicator_box, indicators
@@ -90,7 +92,22 @@ class EstimatorEquation(Additive):
         self.estimator = estimator
 
     def _predict(self, parents: Floats) -> Floats:
-        return np.asarray(self.estimator.predict(indicators(self.causes, parents)[0]), dtype=np.float64)
+        name = type(self.estimator).__name__
+        with calling(
+            f"{name}.predict, an equation of {listed(self.causes.names)},",
+            "Use a regressor that answers with one finite number a row.",
+            error=CausalModelError,
+            code="SCM_MECHANISM",
+        ):
+            found = as_numbers(self.estimator.predict(indicators(self.causes, parents)[0]))
+        if found.shape != (len(parents),) or not np.isfinite(found).all():
+            raise CausalModelError(
+                "SCM_MECHANISM",
+                f"{name}.predict, an equation of {listed(self.causes.names)}, returned the shape {found.shape} for "
+                f"{len(parents)} rows, or numbers that are not finite.",
+                fix="Use a regressor that answers with one finite number a row.",
+            )
+        return found
 
     @cached_property
     def trees(self) -> Trees | str:

@@ -7,7 +7,7 @@ from typing import Any, TypeVar, cast
 
 from equieffort.classifiers import LinearView, NetworkView, TreeView
 from equieffort.errors import ModelError, SchemaError
-from equieffort.problem import RecourseProblem
+from equieffort.problem import RecourseProblem, check_problem
 from equieffort.solvers.base import Solver
 from equieffort.solvers.branch_and_bound import BranchAndBound
 from equieffort.solvers.curved import Curved
@@ -65,6 +65,7 @@ class Auto:
 
     def select(self, problem: RecourseProblem) -> Choice:
         """The solver for a problem and the reason: the first that can prove its answers, otherwise a search."""
+        check_problem(problem)
         choice = self._select(problem.scaled)
         lacks = [name for name in self._given if name not in (*_own(choice.solver), "random_state")]
         if not lacks:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import IntEnum
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from equieffort.arguments import check_number
 from equieffort.classifiers import View
 from equieffort.frames import Bools, Floats
 from equieffort.problem import RecourseProblem
@@ -85,6 +88,28 @@ class Proposal:
             margins = problem.view.margins(matrix)
             on_it = [(margins[:, list(members)] >= problem.margin).all(axis=1) for members in problem.view.goals.sets]
             self.vanishing[:] = (self.code == FOUND) & (self.bound <= 0) & np.any(on_it, axis=0)
+
+
+def check_gap(gap: Any, takes: str, fits: Callable[[Any], bool], fix: str) -> None:
+    """Refuse a gap that is no number or does not fit."""
+    check_number("gap", gap, takes, fits, fix=fix)
+
+
+def check_seconds(limit: Any, *, optional: bool) -> None:
+    """Refuse a limit of time that is none."""
+    or_none = ", or None for no limit" if optional else ""
+    check_number(
+        "time_limit", limit, f"a number of seconds above 0{or_none}", lambda seconds: seconds > 0,
+        optional=optional, finite=False,
+    )  # fmt: skip
+
+
+def check_count(name: str, count: Any, *, optional: bool = False) -> None:
+    """Refuse a limit of work that is no whole number."""
+    or_none = ", or None for no limit" if optional else ""
+    check_number(
+        name, count, f"a whole number, 1 or more{or_none}", lambda whole: whole >= 1, whole=True, optional=optional
+    )
 
 
 class Solver(ABC):

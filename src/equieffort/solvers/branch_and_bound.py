@@ -15,10 +15,9 @@ import numpy as np
 
 from equieffort.classifiers import BlackBox, NetworkView, TreeView
 from equieffort.cost import LinearCost, PiecewiseCost
-from equieffort.errors import ParameterError
 from equieffort.frames import Bools, Floats
 from equieffort.problem import RecourseProblem
-from equieffort.solvers.base import FOUND, LIMIT, Proposal, Solver
+from equieffort.solvers.base import FOUND, LIMIT, Proposal, Solver, check_count, check_gap, check_seconds
 from equieffort.solvers.endings import told
 from equieffort.solvers.left_out import ANY, NODES_EACH, why_infeasible
 from equieffort.solvers.networks import propose_network, supports_network
@@ -50,17 +49,9 @@ class BranchAndBound(Solver):
     node_limit: int | None = 200_000
 
     def __post_init__(self) -> None:
-        if not (np.isfinite(self.gap) and self.gap >= 0):
-            raise ParameterError("PARAMETER", f"gap is {self.gap!r}.", fix="Give 0 or a small number such as 1e-6.")
-        if self.time_limit is not None and not self.time_limit > 0:
-            raise ParameterError(
-                "PARAMETER", f"time_limit is {self.time_limit!r}.", fix="Give seconds, or None for no limit."
-            )
-        whole = isinstance(self.node_limit, int | np.integer) and not isinstance(self.node_limit, bool)
-        if self.node_limit is not None and not (whole and self.node_limit >= 1):
-            raise ParameterError(
-                "PARAMETER", f"node_limit is {self.node_limit!r}.", fix="Give a whole number, or None for no limit."
-            )
+        check_gap(self.gap, "a number, 0 or more", lambda gap: gap >= 0, "Give 0 or a small number such as 1e-6.")
+        check_seconds(self.time_limit, optional=True)
+        check_count("node_limit", self.node_limit, optional=True)
 
     def supports(self, problem: RecourseProblem) -> str:
         """Empty for a network or a sum of trees with linear equations below actions; otherwise the reason.

@@ -13,10 +13,9 @@ import numpy as np
 
 from equieffort.classifiers import BlackBox
 from equieffort.cost import LinearCost, PiecewiseCost
-from equieffort.errors import ParameterError, label
 from equieffort.frames import Floats
 from equieffort.problem import RecourseProblem
-from equieffort.solvers.base import FOUND, LIMIT, NONE, Proposal, Solver
+from equieffort.solvers.base import FOUND, LIMIT, NONE, Proposal, Solver, check_count, check_gap
 from equieffort.solvers.curved_world import People, Refused, curved_world
 from equieffort.solvers.endings import DONE, told
 from equieffort.solvers.left_out import ANY, why_infeasible
@@ -50,19 +49,12 @@ class Curved(Solver):
     node_limit: int = 20_000
 
     def __post_init__(self) -> None:
-        number_ = isinstance(self.gap, int | float | np.number) and not isinstance(self.gap, bool)
-        if not (number_ and np.isfinite(self.gap) and self.gap > 0):
-            raise ParameterError(
-                "PARAMETER",
-                f"gap is {label(self.gap)}. Bounds of bent equations close in on the cost and meet it only in the "
-                "limit, so nothing could be certified to a gap of 0.",
-                fix="Give a small positive number such as 1e-4.",
-            )
-        whole = isinstance(self.node_limit, int | np.integer) and not isinstance(self.node_limit, bool)
-        if not (whole and self.node_limit >= 1):
-            raise ParameterError(
-                "PARAMETER", f"node_limit is {label(self.node_limit)}.", fix="Give a whole number, 1 or more."
-            )
+        takes = (
+            "a number above 0: bounds of bent equations close in on the cost and meet it only in the limit, so nothing "
+            "could be certified to a gap of 0"
+        )
+        check_gap(self.gap, takes, lambda gap: gap > 0, "Give a small positive number such as 1e-4.")
+        check_count("node_limit", self.node_limit)
 
     def supports(self, problem: RecourseProblem) -> str:
         """Empty if the classifier can be read and every equation below an action can be enclosed; else the reason."""

@@ -8,10 +8,9 @@ import numpy as np
 
 from equieffort.classifiers import BlackBox, LinearView, NetworkView, TreeView
 from equieffort.cost import LinearCost, PiecewiseCost
-from equieffort.errors import ParameterError
 from equieffort.frames import Floats
 from equieffort.problem import RecourseProblem
-from equieffort.solvers.base import FOUND, LIMIT, NONE, Proposal, Solver
+from equieffort.solvers.base import FOUND, LIMIT, NONE, Proposal, Solver, check_gap, check_seconds
 from equieffort.solvers.milp_model import obstacle
 from equieffort.solvers.milp_search import Result, Search
 
@@ -49,12 +48,9 @@ class Milp(Solver):
     time_limit: float = 60.0
 
     def __post_init__(self) -> None:
-        if not (np.isfinite(self.gap) and self.gap > 0):
-            raise ParameterError(
-                "PARAMETER", f"gap is {self.gap!r}; the solver works to tolerances.", fix="Give 1e-6 or more."
-            )
-        if not self.time_limit > 0:
-            raise ParameterError("PARAMETER", f"time_limit is {self.time_limit!r}.", fix="Give seconds.")
+        takes = "a number above 0, since the solver works to tolerances"
+        check_gap(self.gap, takes, lambda gap: gap > 0, "Give 1e-6 or more.")
+        check_seconds(self.time_limit, optional=False)
 
     def supports(self, problem: RecourseProblem) -> str:
         """Empty if score, equations and cost can be written as a program, otherwise the reason why not."""

@@ -57,6 +57,11 @@ def propose_network(
     most = node_limit if node_limit is not None else np.iinfo(np.int64).max
     for first in range(0, len(matrix), TOGETHER):
         people = NetworkPeople.of(problem, matrix[first : first + TOGETHER])
+        if first == 0 and time_limit is not None:
+            # Compiling takes longer than most limits of time, and counts against nobody's.
+            _solve(
+                people, 0, 0, Proposal.empty(problem, len(matrix)), attempt, gap, 1, None, np.zeros(1, dtype=np.int64)
+            )
 
         def one(i: int, stop: Any, people: NetworkPeople = people, first: int = first) -> None:
             _solve(people, i, first + i, proposal, attempt, gap, most, time_limit, stop)

@@ -10,11 +10,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from equieffort.arguments import check_number
 from equieffort.classifiers import BlackBox
-from equieffort.errors import ParameterError, label
 from equieffort.frames import Floats, number
 from equieffort.problem import RecourseProblem
-from equieffort.solvers.base import FOUND, LIMIT, NONE, Proposal, Solver
+from equieffort.solvers.base import FOUND, LIMIT, NONE, Proposal, Solver, check_count
 from equieffort.solvers.search_people import People
 from equieffort.solvers.search_rounds import HALVINGS, Best, search
 
@@ -48,13 +48,8 @@ class Search(Solver):
     certifies = False
 
     def __post_init__(self) -> None:
-        whole = isinstance(self.budget, int | np.integer) and not isinstance(self.budget, bool)
-        if not (whole and self.budget >= 1):
-            raise ParameterError("PARAMETER", f"budget is {label(self.budget)}.", fix="Give a whole number, 1 or more.")
-        if not isinstance(self.random_state, int | np.integer) or isinstance(self.random_state, bool):
-            raise ParameterError(
-                "PARAMETER", f"random_state is {label(self.random_state)}.", fix="Give a whole number, for instance 0."
-            )
+        check_count("budget", self.budget)
+        check_number("random_state", self.random_state, "a whole number", whole=True, fix="Give 0, for instance.")
 
     def supports(self, problem: RecourseProblem) -> str:
         """Empty, unless there are too many actions to write down or a margin of a score that is not known."""

@@ -12,7 +12,7 @@ import pandas as pd
 
 from equieffort.cells import has_commas, number_like
 from equieffort.errors import CausalModelError, EquieffortError, closest, label, listed, many, warn
-from equieffort.frames import infer_kind
+from equieffort.frames import infer_kind, reads_as_number
 from equieffort.giveaways import warn_giveaways
 from equieffort.groups import Groups
 from equieffort.neighbours import Nearest, NearestK
@@ -139,7 +139,7 @@ class _Check:
 
     def _not_numbers(self, name: str, column: pd.Series) -> None:
         filled = column.dropna()
-        bad = [k for k, value in enumerate(filled) if not _is_number(value)]
+        bad = [k for k, value in enumerate(filled) if not reads_as_number(value)]
         if bad:
             raise self.error(
                 ("features", name),
@@ -251,14 +251,6 @@ class _Check:
 
 
 LIMITS = ("direction", "lower", "upper", "max_increase", "max_decrease", "plausible")
-
-
-def _is_number(value: Any) -> bool:
-    try:
-        float(value)
-    except (TypeError, ValueError):
-        return False
-    return True
 
 
 def _seek(node: Node, item: Any) -> Place | None:

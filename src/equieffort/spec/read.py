@@ -18,11 +18,13 @@ import codecs
 from os import PathLike
 from pathlib import Path
 
+from equieffort.arguments import check_path
 from equieffort.cost import Cost, Percentile, WeightedL1
 from equieffort.criteria import Criteria, Literal, TwoSided
 from equieffort.distances import Euclidean, Manhattan
 from equieffort.errors import EquieffortError, sentence
 from equieffort.neighbours import Everyone, Nearest, NearestK, Neighbourhood
+from equieffort.regular import read_regular
 from equieffort.rules import parse_rule
 from equieffort.scales import MAD, Own, Range, Scale, Std
 from equieffort.schema import Schema
@@ -30,7 +32,7 @@ from equieffort.spec.causes import read_causes
 from equieffort.spec.given import Given, again, placed
 from equieffort.spec.keys import SPEC
 from equieffort.spec.names import check_name
-from equieffort.spec.nodes import SpecError, Table, read_nodes
+from equieffort.spec.nodes import MOST_CHARACTERS, SpecError, Table, read_nodes
 from equieffort.spec.parts import DataSource, ModelSource, Spec
 from equieffort.spec.people import BACK_QUOTES, read_schema
 from equieffort.spec.solving import read_solver
@@ -38,15 +40,16 @@ from equieffort.spec.solving import read_solver
 
 def read_spec(path: str | PathLike[str]) -> Spec:
     """Read a spec file; the paths in it start from its folder."""
+    check_path("path", path, "the path of a spec", error=SpecError, code="SPEC_FILE")
     path = Path(path)
     check_name(path)
     try:
-        raw = path.read_bytes()
+        raw = read_regular(path, 4 * MOST_CHARACTERS)
     except OSError as error:
         raise SpecError(
             "SPEC_FILE",
             f"The spec {str(path)!r} cannot be read: {sentence(error.strerror or error)}",
-            fix="Check the path and who may read it.",
+            fix="Check that the path is that of a spec, and who may read it.",
         ) from None
     try:
         text = raw.decode("utf-8-sig")

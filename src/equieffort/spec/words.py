@@ -17,10 +17,7 @@ ORDINAL = "{kind: ordinal, order: [lowest, ..., highest]}"
 WORDS: tuple[tuple[str, str], ...] = (
     # columns and rows
     (r"^Column '([^']*)' (holds text, although)", r"features.\1 \2"),
-    (
-        r"if a category is meant, declare Feature\(\.\.\., kind=\"categorical\"\) for '[^']*'\.",
-        "if a category is meant, write kind: categorical.",
-    ),
+    (r"or declare it in the schema with kind='categorical'\.", "or write kind: categorical if levels are meant."),
     (r", but X (has no column)", ", but the table has no column"),
     (
         r"^X has columns that neither the model, the graph nor the schema uses",

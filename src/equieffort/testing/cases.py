@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from equieffort.arguments import check_choice, check_flag, check_number
 from equieffort.problem import RecourseProblem
 from equieffort.rules import Link, Sum, read_link
 from equieffort.schema import Feature, Schema
@@ -80,6 +81,11 @@ FAMILIES: dict[str, Callable[[np.random.Generator], Any]] = {
 """Kinds of classifiers that cases are made with."""
 
 
+def check_seed(random_state: Any) -> None:
+    """Refuse what cannot seed chance."""
+    check_number("random_state", random_state, "a whole number, 0 or more", lambda seed: seed >= 0, whole=True)
+
+
 def make_case(
     family: str,
     random_state: int,
@@ -94,6 +100,10 @@ def make_case(
     `whole` makes all amounts that can be set whole numbers; `rules` adds rules between features; `curved` bends an
     equation below an action; `tight` draws limits within what people already are, so that some start beyond them.
     """
+    check_choice("family", family, FAMILIES)
+    check_seed(random_state)
+    for word, flag in (("whole", whole), ("rules", rules), ("curved", curved), ("tight", tight)):
+        check_flag(word, flag)
     rng = np.random.default_rng([random_state, list(FAMILIES).index(family), whole, rules, curved])
     people = _people(rng, whole)
     schema = _schema(rng, rules, tight)

@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from equieffort.arguments import check_instance, check_number
 from equieffort.frames import Encoding, Floats, read_frame
 from equieffort.scm import Additive, Discrete, StructuralCausalModel
+from equieffort.testing.cases import check_seed
 
 
 def check_mechanism(
@@ -21,6 +23,9 @@ def check_mechanism(
     - Over random boxes of causes the bounds and planes of an additive equation enclose it, and what a level with
       causes can reach encloses what it becomes.
     """
+    check_instance("scm", scm, StructuralCausalModel, "an ee.StructuralCausalModel(edges)")
+    check_number("boxes", boxes, "a whole number, 0 or more", lambda count: count >= 0, whole=True)
+    check_seed(random_state)
     model = scm.ready(read_frame(X))
     equation = model.equation(node)
     if equation is None:

@@ -12,12 +12,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from equieffort.arguments import check_instance, check_number, names_in
 from equieffort.errors import EquieffortError, EquieffortWarning, ParameterError
 from equieffort.recourse import solve
 from equieffort.solvers import Solver, Status
 from equieffort.solvers.base import FOUND
 from equieffort.table import RecourseTable
-from equieffort.testing.cases import FAMILIES, Case, make_case
+from equieffort.testing.cases import FAMILIES, Case, check_seed, make_case
 from equieffort.testing.exhaustive import Best, cheapest
 from equieffort.testing.proposals import STAYS, told, wrong_actions, wrong_bounds
 from equieffort.testing.watched import Asked, Malformed, Watched
@@ -102,7 +103,10 @@ def check_solver(
     -------
     A report; print it, or ask whether it `passed`.
     """
-    chosen = list(FAMILIES) if families is None else list(families)
+    check_instance("solver", solver, Solver, "a solver such as LinearExact()")
+    check_number("cases", cases, "a whole number, 1 or more", lambda count: count >= 1, whole=True)
+    check_seed(random_state)
+    chosen = list(FAMILIES) if families is None else list(names_in("families", families, "a list of families"))
     if stray := [family for family in chosen if family not in FAMILIES]:
         raise ParameterError(
             "PARAMETER", f"{stray[0]!r} is no family of cases.", fix=f"The families are {', '.join(FAMILIES)}."
