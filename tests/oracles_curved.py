@@ -65,6 +65,9 @@ class Case:
     favourable: tuple[int, ...]
     values: dict[str, Any] = field(default_factory=dict)
     """Numeric action -> all values that need trying, if these are finitely many."""
+    edges: list[tuple[str, str]] = field(default_factory=list)
+    mechanisms: dict[str, Any] = field(default_factory=dict)
+    schema: ee.Schema | None = None
 
 
 def terms(rng: np.random.Generator, causes: list[str]) -> tuple[Any, Follow]:
@@ -264,7 +267,7 @@ def make(family: str, seed: int) -> Case:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ee.errors.EquieffortWarning)
         problem = ee.RecourseProblem.of(model, people, schema=schema, scm=scm)
-    case = Case(people, follow, model, problem, prices, limits, ranges, rule, favourable)
+    case = Case(people, follow, model, problem, prices, limits, ranges, rule, favourable, {}, edges, mechanisms, schema)
     if whole:
         case.values = {name: np.arange(low, high + 1) for name, (low, high) in limits.items()}
     elif family == "cells":
@@ -303,7 +306,7 @@ def attempt(case: Case, person: dict[str, Any], picked: dict[str, Any], values: 
     }
     after = dict(before)
     cost, works = np.zeros(n), np.ones(n, dtype=bool)
-    for name in ("a", "b", "c", "d", "grade"):
+    for name in ("a", "b", "c", "d", "grade", "g"):
         if name not in person:
             continue
         if name in case.follow:
