@@ -53,7 +53,7 @@ bench: $(STAMP)
 	$(BIN)/python benchmarks/worlds.py
 
 verify: $(STAMP)
-	$(PYTEST) -m verify -n 2 tests/test_verify.py tests/solvers tests/hostile
+	$(PYTEST) -m verify -n 2 tests/test_verify.py tests/solvers tests/hostile tests/fuzz
 
 oracle:
 	$(PYTHON) -m venv .venv-oracle

@@ -54,7 +54,8 @@ COLUMNS = ("cases", "people", "optimal", "infeasible", "feasible", "disagreement
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """What the verify tests compared, a line a family."""
+    """What the verify tests compared, a line a family; and what the fuzzing tried, a line a target."""
+    _tell_fuzzing(terminalreporter)
     totals: dict[str, Counter[str]] = {}
     for reports in terminalreporter.stats.values():
         for report in reports:
@@ -71,3 +72,23 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     totals["all"] = sum(totals.values(), Counter())
     for family, counts in totals.items():
         write(f"{family:30}" + "".join(f"{counts[column]:15,}" for column in COLUMNS))
+
+
+def _tell_fuzzing(terminalreporter: pytest.TerminalReporter) -> None:
+    found = {
+        counts["target"]: counts
+        for reports in terminalreporter.stats.values()
+        for report in reports
+        for name, counts in getattr(report, "user_properties", ())
+        if name == "fuzz" and getattr(report, "when", "") == "call"
+    }
+    if not found:
+        return
+    terminalreporter.section("files and texts that nobody saved")
+    write = terminalreporter.write_line
+    write(f"{datetime.now(UTC):%Y-%m-%d}, Python {platform.python_version()}, numpy {numpy.__version__}")
+    heads = ("CPU seconds", "examples", "read", "refused", "faults")
+    write(f"{'target':20}" + "".join(f"{head:>14}" for head in heads))
+    for target, counts in found.items():
+        numbers = (round(counts["seconds"]), *(counts.get(key, 0) for key in heads[1:]))
+        write(f"{target:20}" + "".join(f"{number:14,}" for number in numbers))

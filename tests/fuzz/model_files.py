@@ -15,6 +15,7 @@ import onnx
 import pandas as pd
 import skops.io
 import xgboost
+from onnx import TensorProto, helper, numpy_helper
 from skl2onnx import to_onnx
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
@@ -144,6 +145,56 @@ def _change_message(message: Any, draw: random.Random) -> None:
 
 def change_skops(start: tuple[str, bytes], draw: random.Random) -> tuple[str, bytes]:
     return start[0], change_zip(start[1], draw, "schema.json")
+
+
+# -- what is known to end or stop a library ----------------------------------------------------------------------------
+
+
+def forged_xgboost(change: Any) -> bytes:
+    content = json.loads(xgboost_files()[0][1])
+    change(content["learner"]["gradient_booster"]["model"]["trees"][0])
+    return json.dumps(content).encode()
+
+
+CRASHING = {
+    "wild parents": lambda tree: tree.update(parents=[tree["parents"][0], *[2**31 - 2] * (len(tree["parents"]) - 1)]),
+    "negative parents": lambda tree: tree.update(parents=[-5] * len(tree["parents"])),
+    "no values a leaf": lambda tree: tree["tree_param"].update(size_leaf_vector="-1"),
+}
+
+
+def loop(rounds: int) -> bytes:
+    """A graph whose label is computed in a loop that goes on as long as its own body says: for ever."""
+    body = helper.make_graph(
+        [helper.make_node("Identity", ["on"], ["still"]), helper.make_node("Identity", ["sum"], ["more"])],
+        "body",
+        [
+            helper.make_tensor_value_info("i", TensorProto.INT64, []),
+            helper.make_tensor_value_info("on", TensorProto.BOOL, []),
+            helper.make_tensor_value_info("sum", TensorProto.FLOAT, None),
+        ],
+        [
+            helper.make_tensor_value_info("still", TensorProto.BOOL, []),
+            helper.make_tensor_value_info("more", TensorProto.FLOAT, None),
+        ],
+    )
+    nodes = [
+        helper.make_node("Loop", ["rounds", "true", "x"], ["y"], body=body),
+        helper.make_node("ArgMax", ["y"], ["label"], axis=1, keepdims=0),
+    ]
+    graph = helper.make_graph(
+        nodes,
+        "endless",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [None, 2])],
+        [helper.make_tensor_value_info("label", TensorProto.INT64, [None])],
+        [
+            numpy_helper.from_array(np.array(rounds), "rounds"),
+            numpy_helper.from_array(np.array(True), "true"),
+        ],
+    )
+    return bytes(
+        helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8).SerializeToString()
+    )
 
 
 Change = Callable[[tuple[str, bytes], random.Random], tuple[str, bytes]]

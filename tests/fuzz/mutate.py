@@ -101,8 +101,9 @@ def change_text(content: bytes, draw: random.Random) -> bytes:
 def change_array(array: np.ndarray[Any, Any], draw: random.Random) -> np.ndarray[Any, Any]:
     """An array with some values changed, or of another type or shape."""
     kind, found = draw.random(), array.copy()
-    if kind < 0.1:
-        return found.astype(draw.choice(["i1", "i4", "u8", "f4", "f8", "U3", "?", "M8[s]", "c8"]))
+    if kind < 0.1 and not found.dtype.names:
+        with np.errstate(invalid="ignore", over="ignore"):
+            return found.astype(draw.choice(["i1", "i4", "u8", "f4", "f8", "U3", "?", "M8[s]", "c8"]))
     if kind < 0.2:
         return draw.choice([found[:-1], found[None], found.ravel(), np.tile(found, 2), found[::-1], found[:0]])
     flat = found.reshape(-1)

@@ -22,10 +22,10 @@ from equieffort.solvers import Status
 N = 40
 
 
-def small_audit() -> ee.Audit:
-    """Numbers and categories to act on, a follower, an unused column, and somebody of every status."""
+def people() -> pd.DataFrame:
+    """Numbers, categories, and a column that nothing uses."""
     rng = np.random.default_rng(8)
-    X = pd.DataFrame(
+    return pd.DataFrame(
         {
             "group": rng.choice(["ash", "birch"], N),
             "income": rng.integers(0, 10, N),
@@ -34,6 +34,25 @@ def small_audit() -> ee.Audit:
             "city": rng.choice(["Rom", "Köln"], N),
         }
     )
+
+
+def with_rule(rule: str, n: int = 8) -> ee.RecourseTable:
+    """The recourse of a few people under a rule between features."""
+    X = people().head(n)
+    schema = ee.Schema(
+        sensitive="group", protected="ash", favourable=True, rules=[rule],
+        features={"income": ee.Feature("actionable", max_increase=6), "savings": "mutable", "job": "actionable"},
+    )  # fmt: skip
+    scm = ee.StructuralCausalModel(
+        [("income", "savings")], nodes=["group", "job"], mechanisms={"savings": ee.Linear({"income": 0.5})}
+    ).fit(X)
+    model = ee.LinearScore({"income": 1.0, "savings": 2.0}, threshold=11.0)
+    return ee.audit(model, X, schema=schema, scm=scm, solver=ee.Auto(time_limit=2.0)).recourse
+
+
+def small_audit() -> ee.Audit:
+    """Numbers and categories to act on, a follower, an unused column, and somebody of every status."""
+    X = people()
     schema = ee.Schema(
         sensitive="group",
         protected="ash",

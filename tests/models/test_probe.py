@@ -15,9 +15,12 @@ import skops.io
 import xgboost
 from onnx import TensorProto, helper, numpy_helper
 from tests.fuzz.model_files import (
+    CRASHING,
     LIBRARIES,
     _resized,
+    forged_xgboost,
     lightgbm_files,
+    loop,
     onnx_files,
     skops_files,
     xgboost_files,
@@ -32,19 +35,6 @@ from equieffort.models.probe import probe
 
 XGBOOST = {"library": xgboost.core._LIB._name, "width": 3}
 LIGHTGBM = {"library": lightgbm.basic._LIB._name, "width": 3}
-
-
-def forged_xgboost(change: Any) -> bytes:
-    content = json.loads(xgboost_files()[0][1])
-    change(content["learner"]["gradient_booster"]["model"]["trees"][0])
-    return json.dumps(content).encode()
-
-
-CRASHING = {
-    "wild parents": lambda tree: tree.update(parents=[tree["parents"][0], *[2**31 - 2] * (len(tree["parents"]) - 1)]),
-    "negative parents": lambda tree: tree.update(parents=[-5] * len(tree["parents"])),
-    "no values a leaf": lambda tree: tree["tree_param"].update(size_leaf_vector="-1"),
-}
 
 
 @pytest.mark.parametrize("name", CRASHING)
@@ -86,40 +76,6 @@ def test_the_child_asks_the_library() -> None:
         bare = [folder for folder in sys.path if "site-packages" not in folder]
         gone = {"library": "/no/such/library.so"} if "library" in more else {"path": bare}
         assert second_wall._run(kind, files[0][1], **more | gone).returncode == child.NO_LIBRARY
-
-
-def loop(rounds: int) -> bytes:
-    """A graph whose label is computed in a loop that goes on as long as its own body says: for ever."""
-    body = helper.make_graph(
-        [helper.make_node("Identity", ["on"], ["still"]), helper.make_node("Identity", ["sum"], ["more"])],
-        "body",
-        [
-            helper.make_tensor_value_info("i", TensorProto.INT64, []),
-            helper.make_tensor_value_info("on", TensorProto.BOOL, []),
-            helper.make_tensor_value_info("sum", TensorProto.FLOAT, None),
-        ],
-        [
-            helper.make_tensor_value_info("still", TensorProto.BOOL, []),
-            helper.make_tensor_value_info("more", TensorProto.FLOAT, None),
-        ],
-    )
-    nodes = [
-        helper.make_node("Loop", ["rounds", "true", "x"], ["y"], body=body),
-        helper.make_node("ArgMax", ["y"], ["label"], axis=1, keepdims=0),
-    ]
-    graph = helper.make_graph(
-        nodes,
-        "endless",
-        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [None, 2])],
-        [helper.make_tensor_value_info("label", TensorProto.INT64, [None])],
-        [
-            numpy_helper.from_array(np.array(rounds), "rounds"),
-            numpy_helper.from_array(np.array(True), "true"),
-        ],
-    )
-    return bytes(
-        helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8).SerializeToString()
-    )
 
 
 def test_a_graph_that_never_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

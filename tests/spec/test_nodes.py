@@ -169,3 +169,9 @@ def test_windows_line_ends_and_a_byte_order_mark():
     tree = read_nodes("\ufeffa: 1\r\nb: x\r\n")
     assert isinstance(tree.find("b"), Scalar)
     assert (tree.find("a").value, tree.find("b").value, tree.find("b").at.line) == (1, "x", 2)
+
+
+def test_half_a_character_is_refused_where_it_stands():
+    with pytest.raises(SpecError, match="half a character") as refused:
+        read_nodes('title: "a \\ud83e b"\n')
+    assert refused.value.code == "SPEC_YAML"

@@ -101,6 +101,11 @@ def is_price(value: Any) -> bool:
     return a_list(lambda price: is_finite(price) and price >= 0, 2, 2)(value) and any(value)
 
 
+def is_curve(value: Any) -> bool:
+    """Values and the share of people at each, as many."""
+    return a_list(a_list(is_finite, 1), 2, 2)(value) and len(value[0]) == len(value[1])
+
+
 REFUSALS = record(dict.fromkeys(("n", "recorded", "by_surrogate", "by_both"), is_whole))
 SURROGATE = record(
     {"kind": is_text, "agreement": is_share, "by_group": a_map(is_share), "required": is_share},
@@ -117,7 +122,7 @@ ABOUT: dict[str, Shape] = {
     "equations": a_list(is_text),
     "learned_by": a_map(is_text),
     "fit": a_list(record({"node": is_text}, {"r2": may(is_real)})),
-    "cost": record({}, {"kind": is_text, "own": is_flag, "prices": a_map(is_price)}),
+    "cost": record({}, {"kind": is_text, "own": is_flag, "prices": a_map(is_price), "percentiles": a_map(is_curve)}),
     "outliers": a_list(is_text),
     "margin": is_finite,
     "subgroups": a_map(is_text),
@@ -145,7 +150,7 @@ FIELDS: dict[str, Shape] = {
             "favourable": is_anything,
             "threshold": may(is_finite),
             "also_protected": a_list(is_text),
-            "features": a_map(record({"role": is_text})),
+            "features": a_map(record({"role": is_text}, {"observed": may(a_list(may(is_finite), 2, 2))})),
             "rules": a_list(a_map(is_anything)),
         }
     ),

@@ -256,6 +256,12 @@ class _Composer:
                 "Remove the tag; put text into quotes.",
             )
         if isinstance(event, yaml.ScalarEvent):
+            if any("\ud800" <= character <= "\udfff" for character in event.value):
+                raise at.error(
+                    "SPEC_YAML",
+                    "half a character (a lone surrogate, written \\uD8xx to \\uDFxx) stands in a text.",
+                    "Write the character itself, or both of its halves as \\UXXXXXXXX.",
+                )
             bare = event.implicit[0] and not event.style
             node: Node = Scalar(at, *_scalar(event.value, bare))
         elif isinstance(event, yaml.SequenceStartEvent):
