@@ -419,5 +419,5 @@ def test_a_rule_that_cannot_be_asked_is_refused_before_solving(rule, code):
 
 def test_wrong_parts_are_named_with_subgroups_too():
     X, how = town()
-    with pytest.raises(ParameterError, match="schema is a dict"):
+    with pytest.raises(ParameterError, match="schema is the dict"):
         ee.audit(ee.LinearScore({"x": 1.0}), X, subgroups={"n": "x < 0"}, **(how | {"schema": {}}))

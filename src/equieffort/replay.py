@@ -20,7 +20,7 @@ from equieffort.roundings import FURTHEST, resolution, roundings
 from equieffort.solvers import Proposal, Solver, Status
 from equieffort.solvers.base import ATTEMPTS, FOUND, LIMIT, NONE, TIE
 from equieffort.table import RecourseTable, action_costs, propagate, settings, with_columns
-from equieffort.tolerances import TOLERANCE, give, is_closed
+from equieffort.tolerances import STEPS, TOLERANCE, give, is_closed
 
 FINE, LABEL = 0, 1
 """No fault; and that of an action right in all but the model's own label: a larger step may do."""
@@ -105,7 +105,7 @@ class Chunk:
         room = np.zeros(len(rows))
         if isinstance(self.problem.cost, LinearCost | PiecewiseCost):
             # Of other costs it is not known that small changes cost little.
-            nudge = np.where(change != 0, np.sign(change) * give(before + change), 0.0)
+            nudge = np.where(change != 0, np.sign(change) * STEPS * give(before + change), 0.0)
             room += self.problem.cost.evaluate(before, before + nudge)
         if proposal.rounding is not None:
             room += proposal.rounding[rows]

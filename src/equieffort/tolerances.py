@@ -21,6 +21,9 @@ ROUNDING = 2e-14
 PRUNING = 0.1
 """What a search forgives when it excludes or looks for points, as a part of what a replay forgives: so that whatever a
 search believes survives the replay, and whatever a replay would believe is not excluded."""
+STEPS = 16.0
+"""How many times what a replay forgives an action may go past what its bound needs and still be proven: a search stays
+a few of these inside the ends of what follows, and what follows may move less than what is set."""
 STRICT = 2.0
 """Where "more than" begins, as a multiple of what a replay forgives: what it forgives must not turn "more" into "as
 much"."""
@@ -29,7 +32,7 @@ much"."""
 def give(values: Any) -> Any:
     """How far rounding may carry such values past an end, in scaled units.
 
-    >>> give(1.0) < 1.1e-9, give(1e9) < 1e-4
+    >>> bool(give(1.0) < 1.1e-9), bool(give(1e9) < 1e-4)
     (True, True)
     """
     return TOLERANCE + ROUNDING * np.abs(values)

@@ -416,7 +416,7 @@ def test_another_seed_searches_otherwise():
         ({"budget": 0}, "budget is 0"),
         ({"budget": 2.5}, "budget is 2.5"),
         ({"budget": True}, "budget is True"),
-        ({"random_state": "x"}, "random_state is 'x'"),
+        ({"random_state": "x"}, "random_state is the text 'x'"),
     ],
 )
 def test_wrong_parameters_are_refused(wrong, words):
