@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import errno
 import json
-import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -335,6 +335,8 @@ def test_ctrl_c_stops_the_program(folder):
     with subprocess.Popen([*SLOW, "audit", "loans.yaml", "-o", "out"], stderr=subprocess.PIPE, text=True) as program:
         assert program.stderr is not None
         assert "reading" in program.stderr.readline()
+        # Well inside the reading, not on the way there.
+        time.sleep(1.0)
         program.send_signal(signal.SIGINT)
         _, told = program.communicate(timeout=50)
     assert program.returncode == 130
