@@ -93,7 +93,7 @@ def test_who_breaks_an_implication_may_stay_or_come_nearer_but_not_go_deeper():
 
 
 def test_every_condition_of_a_broken_rule_is_missed_by_no_more_than_before():
-    """a >= 5 or b >= 5 or n in (0): not less of one for a little more of another, unless the rule then holds."""
+    """a >= 5 or b >= 5: not less of one for a little more of the other, unless the rule then holds."""
     rules = clauses(ee.Always("a >= 5 or b >= 5"))
     facts = PEOPLE.assign(a=3.0, b=4.0)
 
