@@ -123,7 +123,7 @@ def test_any_split_in_any_order_gives_the_whole(people, data):
     whole = stats(people)
     assert merged == whole
     assert repr((merged.phi, merged.rho)) == repr((whole.phi, whole.rho))
-    assert repr((merged.phi_interval, merged.rho_interval)) == repr((whole.phi_interval, whole.rho_interval))
+    assert repr((merged.phi_certified, merged.rho_certified)) == repr((whole.phi_certified, whole.rho_certified))
 
 
 @settings(deadline=None)
@@ -139,8 +139,8 @@ def test_counts_phi_and_rho_are_those_of_plain_fractions(people):
     assert {s: found.count(s) for s in Status} == {s: [p[0] for p in people].count(s) for s in Status}
     assert repr(found.phi) == repr(float(sum(acting) / len(acting)) if acting else math.nan)
     assert repr(found.rho) == repr(float(Fraction(len(acting), len(refused))) if refused else math.nan)
-    assert exactly(found.cost) == sum(acting)
-    assert exactly(found.square) == sum(Fraction(float(c) * float(c)) for c in acting)
+    assert exactly(found.costs.total) == sum(acting)
+    assert exactly(found.costs.square) == sum(Fraction(float(c) * float(c)) for c in acting)
 
 
 # -- certified intervals -----------------------------------------------------------------------------------------------
@@ -175,7 +175,7 @@ def completions(optimal, gapped, infeasible, unknown):
 @given(KNOWN, GAPPED, st.integers(0, 2), OPEN)
 def test_certified_intervals_hold_in_every_completion(optimal, gapped, infeasible, unknown):
     found = incomplete(optimal, gapped, infeasible, unknown)
-    (low, high), (least, most) = found.phi_interval, found.rho_interval
+    (low, high), (least, most) = found.phi_certified, found.rho_certified
     shares = set()
     for costs, n in completions(optimal, gapped, infeasible, unknown):
         if costs:
@@ -194,20 +194,20 @@ def test_certified_intervals_hold_in_every_completion(optimal, gapped, infeasibl
 
 @settings(deadline=None)
 @given(KNOWN, GAPPED, st.integers(0, 2), OPEN)
-def test_phi_interval_follows_the_formula(optimal, gapped, infeasible, unknown):
+def test_phi_certified_follows_the_formula(optimal, gapped, infeasible, unknown):
     found = incomplete(optimal, gapped, infeasible, unknown)
     proven = [Fraction(b) for b in (*optimal, *(b for b, _ in gapped))]
     f, u = len(proven), len(unknown)
     if f + u == 0:
-        assert all(map(math.isnan, found.phi_interval))
+        assert all(map(math.isnan, found.phi_certified))
         return
     means = [(sum(proven) + m * min(unknown, default=0)) / Fraction(f + m) for m in {0, u} if f + m]
     costs = [Fraction(c) for c in (*optimal, *(c for _, c in gapped))]
-    assert found.phi_interval == (float(min(means)), math.inf if u else float(sum(costs) / Fraction(f)))
+    assert found.phi_certified == (float(min(means)), math.inf if u else float(sum(costs) / Fraction(f)))
 
 
 def test_an_optimal_row_counts_with_its_cost_and_a_feasible_one_with_its_bound():
     status = np.array([Status.OPTIMAL, Status.FEASIBLE], dtype=np.int8)
     found = EffortStats.of(status, np.array([2.0, 6.0]), np.array([1.999999999, 4.0]))
-    assert found.phi_interval == (3.0, 4.0)
+    assert found.phi_certified == (3.0, 4.0)
     assert found.phi == 4.0

@@ -10,36 +10,24 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.samples import against, people
 
 from equieffort.criteria import Criteria, Literal, TwoSided
 from equieffort.errors import ParameterError
-from equieffort.metrics import Comparison
-from equieffort.solvers import Status
-from equieffort.stats import EffortStats
+from equieffort.measures import Sample
 from equieffort.verdict import REASONS, decide, judge
 
 
-def people(optimal=(), *, fine=0, infeasible=0, unknown=(), gapped=()) -> EffortStats:
-    """Statistics from costs, (bound, cost) pairs, counts, and bounds of the unknown."""
-    status = [Status.OPTIMAL] * len(optimal) + [Status.FEASIBLE] * len(gapped) + [Status.NOT_NEEDED] * fine
-    status += [Status.INFEASIBLE] * infeasible + [Status.UNKNOWN] * len(unknown)
-    cost = [*optimal, *(c for _, c in gapped), *[math.nan] * (fine + infeasible + len(unknown))]
-    bound = [*optimal, *(b for b, _ in gapped), *[math.nan] * fine, *[math.inf] * infeasible, *unknown]
-    return EffortStats.of(np.array(status, dtype=np.int8), np.array(cost, dtype=float), np.array(bound, dtype=float))
-
-
-def against(mine: EffortStats, theirs: EffortStats, role="protected", group="women", other="men") -> Comparison:
-    return Comparison(group, other, role, mine, theirs)
-
-
-def at(phi: float, n: int = 20, able: int | None = None, **more) -> EffortStats:
+def at(phi: float, n: int = 20, able: int | None = None, **more) -> Sample:
     """n refused people, `able` of whom have an action of the same cost."""
     able = n if able is None else able
     return people([phi] * able, infeasible=n - able, **more)
 
 
-PLAIN, ONE_SIDED = Criteria(), Criteria(rule=Literal())
-ESTIMATE = Criteria(certified=False)
+POINT = {"level": None, "min_people": 10}
+"""The paper's way: the estimate itself is judged."""
+PLAIN, ONE_SIDED = Criteria(**POINT), Criteria(rule=Literal(), **POINT)
+ESTIMATE = Criteria(certified=False, **POINT)
 BOTH = ("ACR_WITHIN", "RD_WITHIN")
 UNSURE = ("UNDEFINED",)
 
@@ -58,16 +46,16 @@ BRANCHES = {
     "ratio above tau, as printed": (ONE_SIDED, at(2.6), at(2), "unequal", ("ACR_BEYOND",)),
     "effort zero, as printed": (ONE_SIDED, at(0), at(2), "equal", BOTH),
     "effort zero, two-sided": (PLAIN, at(0), at(2), "unequal", ("ACR_BEYOND",)),
-    "tau of one": (Criteria(tau=1), at(2), at(2), "equal", BOTH),
-    "tau of one, missed": (Criteria(tau=1), at(2.0001), at(2), "unequal", ("ACR_BEYOND",)),
+    "tau of one": (Criteria(tau=1, **POINT), at(2), at(2), "equal", BOTH),
+    "tau of one, missed": (Criteria(tau=1, **POINT), at(2.0001), at(2), "unequal", ("ACR_BEYOND",)),
     # These differences are a twentieth, though not in doubles.
     "difference equal to epsilon": (PLAIN, at(2, 20, 17), at(2, 10, 9), "unequal", ("RD_BEYOND",)),
     "difference equal to -epsilon": (PLAIN, at(2, 10, 9), at(2, 20, 17), "unequal", ("RD_BEYOND",)),
     "difference of 3/10 - 1/4": (PLAIN, at(2, 20, 5), at(2, 10, 3), "unequal", ("RD_BEYOND",)),
     "difference just below": (PLAIN, at(2, 1000, 901), at(2, 20, 19), "equal", BOTH),
-    "epsilon of a third, missed": (Criteria(epsilon=0.34), at(2, 30, 10), at(2, 30, 20), "equal", BOTH),
-    "epsilon of one": (Criteria(epsilon=1), at(2, 10, 0), at(2, 10, 10), "unequal", ("RD_BEYOND",)),
-    "both": (PLAIN, at(4, 20, 10), at(2), "unequal", ("RD_BEYOND", "ACR_BEYOND")),
+    "epsilon of a third, missed": (Criteria(epsilon=0.34, **POINT), at(2, 30, 10), at(2, 30, 20), "equal", BOTH),
+    "epsilon of one": (Criteria(epsilon=1, **POINT), at(2, 10, 0), at(2, 10, 10), "unequal", ("RD_BEYOND",)),
+    "both": (PLAIN, at(4, 20, 10), at(2), "unequal", ("ACR_BEYOND", "RD_BEYOND")),
     "nobody refused": (PLAIN, people(fine=9), people(fine=9), "inconclusive", ("NOTHING",)),
     "nobody at all": (PLAIN, people(), people(), "inconclusive", ("NOTHING",)),
     "nobody refused in the group": (PLAIN, people(fine=9), at(2), "inconclusive", ("UNDEFINED",)),
@@ -75,7 +63,7 @@ BRANCHES = {
     "too few": (PLAIN, at(9, 9), at(2), "inconclusive", ("TOO_FEW",)),
     "too few in the reference": (PLAIN, at(9), at(2, 9), "inconclusive", ("TOO_FEW",)),
     "just enough": (PLAIN, at(2, 10), at(2, 10), "equal", BOTH),
-    "few are enough": (Criteria(min_people=1), at(9, 1), at(2, 1), "unequal", ("ACR_BEYOND",)),
+    "few are enough": (Criteria(min_people=1, level=None), at(9, 1), at(2, 1), "unequal", ("ACR_BEYOND",)),
     "no action in the group: RD decides": (PLAIN, at(2, 20, 0), at(2), "unequal", ("RD_BEYOND",)),
     "no action in the reference: RD decides": (PLAIN, at(2), at(2, 20, 0), "unequal", ("RD_BEYOND",)),
     "no action anywhere": (PLAIN, at(2, 20, 0), at(2, 20, 0), "inconclusive", ("UNDEFINED",)),
@@ -103,7 +91,7 @@ def test_every_branch(name):
     comparison = against(mine, theirs)
     finding = judge(comparison, criteria)
     assert (finding.outcome, finding.codes) == (outcome, codes)
-    assert finding.comparison is comparison
+    assert (finding.comparison.group, finding.comparison.pair) == (comparison.group, comparison.pair)
     verdict = decide((comparison,), criteria)
     assert verdict.outcome == outcome
     assert verdict.codes == codes
@@ -129,9 +117,9 @@ def test_the_doubles_in_this_table_really_miss_their_thresholds():
 
 def test_sentences_hold_the_numbers():
     finding = judge(against(at(3.5, 20, 12), at(2, 25, 24)), PLAIN)
-    for part in ("1.75 times", "3.5 against 2", "12 and 24 people", "12 of 20", "60.0%", "24 of 25", "96.0%"):
+    for part in ("1.75 times", "3.5 against 2", "12 of 20", "60.0%", "24 of 25", "96.0%", "36.0 points"):
         assert part in finding.sentence
-    assert "differ by 36 percentage points (threshold 5)" in finding.sentence
+    assert "differ by 36 percentage points, threshold 5" in finding.sentence
     assert "above 1.25" in finding.sentence
 
 
@@ -148,7 +136,7 @@ def test_the_headline_names_who_must_work_harder():
     )
     assert "lies below 0.8" in judge(against(at(2), at(3)), PLAIN).sentence
     assert headline(at(2, 20, 5), at(2)) == (
-        f"People in {c.group!r} more often have no way to turn the decision than people in {c.against!r}."
+        f"Refused people in {c.group!r} more often have no route to approval than refused people in {c.against!r}."
     )
     assert headline(at(2), at(2)) == "Effort is equal within the thresholds."
 
@@ -159,9 +147,9 @@ def test_the_headline_names_who_must_work_harder():
         (people(fine=3), people(fine=3), "Nobody in 'women' or 'men' was decided unfavourably"),
         (people(fine=3), at(2), "Nobody in 'women' was decided unfavourably"),
         (at(2), people(fine=3), "Nobody in 'men' was decided unfavourably"),
-        (at(2, 4), at(2, 30), "Only 4 people in 'women' and 30 in 'men'"),
-        (at(2, 20, 0), at(2), "Nobody in 'women' has an action"),
-        (at(2), at(2, 20, 0), "Nobody in 'men' has an action"),
+        (at(2, 4), at(2, 30), "Too few people to judge: at least 10"),
+        (at(2, 20, 0), at(2), "Nobody in 'women' has a route"),
+        (at(2), at(2, 20, 0), "Nobody in 'men' has a route"),
         (at(2.5), at(0), "average effort in 'men' is zero (in 'women' 2.5)"),
     ],
 )
@@ -172,17 +160,17 @@ def test_sentences_name_who_is_missing(mine, theirs, part):
 def test_an_unknown_action_is_not_called_absent():
     for pair in ((people(unknown=[1.0] * 20), at(2)), (at(2), people(unknown=[1.0] * 20))):
         sentence = judge(against(*pair), PLAIN).sentence
-        assert "has an action" not in sentence
+        assert "Nobody" not in sentence
         assert "exists" not in sentence
-        assert "is an action known (20 unknown)" in sentence
-        assert "(0.0%, 20 unknown)" in sentence
+        assert "is a route to approval known (20 unknown)" in sentence
+        assert "0.0% (20 unknown)" in sentence
 
 
 def test_the_headline_says_what_the_verdict_rests_on():
     pair = (against(at(2), at(2)),)
     assert "Point estimate, chance not considered" in str(decide(pair, PLAIN)).splitlines()[0]
     assert "not certified" in str(decide(pair, ESTIMATE)).splitlines()[0]
-    assert "tau = 1.5, epsilon = 0.1" in str(decide(pair, Criteria(tau=1.5, epsilon=0.1)))
+    assert "tau = 1.5, epsilon = 0.1" in str(decide(pair, Criteria(tau=1.5, epsilon=0.1, level=None)))
 
 
 # -- several groups ----------------------------------------------------------------------------------------------------
@@ -271,7 +259,7 @@ def certain(mine, theirs, criteria):
 @settings(deadline=None, max_examples=300)
 @given(SIDE, SIDE, st.sampled_from([TwoSided(), Literal()]))
 def test_no_completion_overturns_a_certified_verdict(mine, theirs, rule):
-    found, outcomes = certain(mine, theirs, Criteria(rule=rule, min_people=1))
+    found, outcomes = certain(mine, theirs, Criteria(rule=rule, min_people=1, level=None))
     if found != "inconclusive":
         assert outcomes == {found}
 
@@ -280,7 +268,7 @@ def test_no_completion_overturns_a_certified_verdict(mine, theirs, rule):
 @given(SIDE, SIDE, st.sampled_from([TwoSided(), Literal()]))
 def test_what_is_fully_known_is_judged_as_the_algorithm_says(mine, theirs, rule):
     mine, theirs = (mine[0], [], mine[2], []), (theirs[0], [], theirs[2], [])
-    found, outcomes = certain(mine, theirs, Criteria(rule=rule, min_people=1))
+    found, outcomes = certain(mine, theirs, Criteria(rule=rule, min_people=1, level=None))
     assert outcomes == {found}
 
 
@@ -295,7 +283,7 @@ def test_what_is_fully_known_is_judged_as_the_algorithm_says(mine, theirs, rule)
     ids=["unequal, reference unknown", "unequal, group unknown", "equal, reference unknown"],
 )
 def test_a_ratio_that_may_not_exist_certifies_nothing(mine, theirs, rule):
-    found, outcomes = certain(mine, theirs, Criteria(rule=rule))
+    found, outcomes = certain(mine, theirs, Criteria(rule=rule, level=None))
     assert len(outcomes) > 1
     assert found == "inconclusive"
 
@@ -304,10 +292,10 @@ def test_a_ratio_that_may_not_exist_certifies_nothing(mine, theirs, rule):
 def test_a_reference_whose_effort_may_vanish_certifies_nothing(rule):
     # Every action of the reference may turn out to be free, and nothing can be divided by zero.
     mine, theirs = at(1), people(gapped=[(0.0, 0.1)] * 20)
-    assert judge(against(mine, theirs), Criteria(rule=rule)).codes == ("UNCERTIFIED",)
-    assert judge(against(mine, theirs), Criteria(rule=rule, certified=False)).codes == ("ACR_BEYOND",)
+    assert judge(against(mine, theirs), Criteria(rule=rule, level=None)).codes == ("UNCERTIFIED",)
+    assert judge(against(mine, theirs), Criteria(rule=rule, certified=False, level=None)).codes == ("ACR_BEYOND",)
     # The other way round the ratio exists, and is at most 0.1.
-    assert judge(against(theirs, mine), Criteria(rule=TwoSided())).codes == ("ACR_BEYOND",)
+    assert judge(against(theirs, mine), Criteria(rule=TwoSided(), level=None)).codes == ("ACR_BEYOND",)
 
 
 # -- criteria ----------------------------------------------------------------------------------------------------------
@@ -318,6 +306,8 @@ def test_a_reference_whose_effort_may_vanish_certifies_nothing(rule):
     [
         {"tau": 0.99}, {"tau": math.nan}, {"tau": math.inf}, {"tau": -2},
         {"epsilon": 0}, {"epsilon": 1.01}, {"epsilon": math.nan}, {"epsilon": -0.05}, {"min_people": 0},
+        {"level": 1}, {"level": 0.5}, {"level": math.nan}, {"level": "95 %"}, {"budget": 0}, {"budget": math.inf},
+        {"judged": ()}, {"judged": ["acr", "acr"]}, {"judged": ["needs_more"]}, {"judged": "phi"}, {"adjust": "holm"},
     ],
 )  # fmt: skip
 def test_thresholds_outside_their_range_are_refused(given):
@@ -327,8 +317,8 @@ def test_thresholds_outside_their_range_are_refused(given):
 
 
 def test_numbers_of_numpy_are_numbers():
-    given = Criteria(np.float64(1.5), np.float64(0.1), min_people=np.int64(5))
-    assert given == Criteria(1.5, 0.1, min_people=5)
+    given = Criteria(np.float64(1.5), np.float64(0.1), min_people=np.int64(5), level=None)
+    assert given == Criteria(1.5, 0.1, min_people=5, level=None)
     assert judge(against(at(2), at(2)), given).outcome == "equal"
     with pytest.raises(ParameterError):
         Criteria(min_people=np.bool_(True))

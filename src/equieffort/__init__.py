@@ -25,6 +25,7 @@ _NAMES: dict[str, str] = {
     "Feature": "schema",
     "Forbidden": "rules",
     "Function": "scm",
+    "Holm": "inference",
     "Implies": "rules",
     "LeastSquares": "scm",
     "Linear": "scm",
@@ -59,6 +60,7 @@ _NAMES: dict[str, str] = {
     "Sum": "rules",
     "Terms": "scm",
     "TwoSided": "criteria",
+    "Unadjusted": "inference",
     "Verdict": "verdict",
     "WeightedL1": "cost",
     "audit": "_audit",
@@ -69,7 +71,7 @@ _NAMES: dict[str, str] = {
     "run_spec": "runs",
     "solve": "recourse",
 }
-_MODULES = ("datasets", "errors")
+_MODULES = ("datasets", "errors", "measures")
 
 __all__ = ["__version__", *_MODULES, *_NAMES]
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from html import escape
 from importlib.metadata import version
+from math import isnan
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
@@ -17,22 +18,25 @@ import pandas as pd
 
 from equieffort import __version__
 from equieffort.arguments import check_flag, check_instance, check_mapping, is_number, items_in, names_in
+from equieffort.budget import default_budget
 from equieffort.classifiers import known_features
 from equieffort.cost import Cost
 from equieffort.criteria import Criteria
 from equieffort.distances import BoundDistance, Distance, Manhattan, check_distance
 from equieffort.errors import DataError, EquieffortWarning, ParameterError, RuleError, collecting, many, warn
 from equieffort.errors import label as written
-from equieffort.explain import Explanation, assumed_text, explain
+from equieffort.explain import Explanation, assumed_text, explain, recorded
 from equieffort.fidelity import Surrogate
 from equieffort.frames import Bools, Missing, aligned, join_sensitive, read_frame
 from equieffort.giveaways import FIRST, copies, first_text, warn_giveaways
+from equieffort.judging import SHOWN_LEVEL, with_readings
+from equieffort.measures import MEASURES, Measure
 from equieffort.metrics import (
     PAPER_QUANTILES,
     acr_curve,
     by_group,
     comparisons,
-    group_stats,
+    group_samples,
     neighbourhood_sweep,
     unsettled,
 )
@@ -44,7 +48,7 @@ from equieffort.schema import Schema
 from equieffort.scm import StructuralCausalModel
 from equieffort.solvers import Auto, Choice, Solver
 from equieffort.table import RecourseTable
-from equieffort.verdict import Assessment, Verdict, decide
+from equieffort.verdict import COLUMNS, Assessment, Verdict, decide
 
 if TYPE_CHECKING:
     from equieffort.plots import AuditPlots
@@ -61,6 +65,10 @@ class Audit:
     about: dict[str, Any] = field(default_factory=dict)
     """Versions, the causal graph and equations, their fit and what learned them, the cost's numbers, the solver with
     its reason; and what to do about people who are not solved to the end, if that is not a call in Python."""
+    own: tuple[Measure, ...] = ()
+    """Measures of the caller's own."""
+    own_rows: tuple[dict[str, Any], ...] = field(default=(), repr=False)
+    """What such measures read when the audit was saved."""
     _distances: dict[Distance, BoundDistance] = field(default_factory=dict, repr=False)
 
     # -- three levels -----------------------------------------------------------------------------------------------
@@ -79,6 +87,27 @@ class Audit:
     def by_group(self) -> pd.DataFrame:
         """One row a group at system level: counts, Phi, rho, ACR, RD."""
         return self.system.by_group
+
+    @property
+    def budget(self) -> float | None:
+        """The effort at which people without recourse are counted; None where nobody has any."""
+        return self.criteria.budget if self.criteria.budget is not None else self.about.get("budget")
+
+    @cached_property
+    def measures(self) -> pd.DataFrame:
+        """One row a comparison and measure, at system level and in every declared subgroup.
+
+        `low` and `high` are confidence limits, `least` and `most` what is certain given people not solved to the end;
+        `p` is for no difference at all, `p_beyond` and `p_within` for the tolerance; `note` holds codes of
+        `equieffort.measures.NOTES`.
+        """
+        parts = [self.system.measures]
+        parts += [self.subgroup(rule).measures.assign(about=name) for name, rule in self._subgroups().items()]
+        parts += [pd.DataFrame(list(self.own_rows), columns=list(COLUMNS))] if self.own_rows else []
+        return pd.concat(parts, ignore_index=True)
+
+    def _subgroups(self) -> dict[str, str]:
+        return dict(self.about.get("subgroups", {}))
 
     def subgroup(self, which: str | Any) -> Assessment:
         """Algorithm 1 for a subgroup: a rule such as ``"age < 25 and purpose = 'car'"``, or a boolean mask.
@@ -236,19 +265,29 @@ class Audit:
     def _assess(
         self, level: Any, about: str, members: npt.NDArray[np.bool_] | None, row: int | None = None
     ) -> Assessment:
-        groups = self.recourse.groups
-        stats = group_stats(self.recourse, members)
-        compared = comparisons(groups, stats, None if row is None else int(groups.codes[row]))
+        groups, individual = self.recourse.groups, row is not None
+        record = recorded(self.recourse, self.about)
+        samples = group_samples(
+            self.recourse,
+            members,
+            self.budget,
+            record=None if record is None else (record.is_known, record.is_favourable),
+        )
+        compared = comparisons(groups, samples, int(groups.codes[row]) if row is not None else None, guarded=individual)
+        chosen = [one for one in MEASURES.values() if one.name != "impact_ratio_recorded" or record is not None]
+        found = tuple(with_readings(c, self.criteria, (*chosen, *self.own)) for c in compared)
         stand_in = self.about.get("surrogate")
         surrogate = Surrogate.from_dict(stand_in) if stand_in else None
         left = unsettled(self.recourse, members)
         people = list(zip(left["group"], left.index, strict=True))
         verdict = decide(
-            compared, self.criteria, individual=row is not None, surrogate=surrogate, unsettled=people,
+            found, self.criteria, individual=individual, surrogate=surrogate, unsettled=people,
             provable=self.about.get("certifies", True), further=self.about.get("further", ""),
             outliers=self.about.get("outliers", ()),
         )  # fmt: skip
-        return Assessment(level, about, by_group(groups, stats, compared), compared, verdict)
+        return Assessment(
+            level, about, by_group(groups, samples, found, self.criteria.level or SHOWN_LEVEL), found, verdict
+        )
 
     def _row(self, label: Any, position: int | None) -> int:
         if (label is None) == (position is None):
@@ -278,6 +317,29 @@ class Audit:
 def _check_neighbourhood(neighbourhood: Any, *, optional: bool = False) -> None:
     takes = "Everyone(), Nearest(quantile) or NearestK(k)"
     check_instance("neighbourhood", neighbourhood, Neighbourhood, takes, optional=optional)
+
+
+def _own_measures(measures: Any) -> tuple[Measure, ...]:
+    """Measures of the caller's own, whose names are free."""
+    given = items_in("measures", measures, "a list of measures")
+    names = list(MEASURES)
+    for one in given:
+        check_instance("measures", one, Measure, "measures: objects of subclasses of ee.measures.Measure")
+        name = getattr(one, "name", None)
+        if not isinstance(name, str) or not name.isidentifier() or name in names:
+            raise ParameterError(
+                "PARAMETER",
+                f"The measure {type(one).__name__} is called {name!r}, which is taken or no name.",
+                fix="Give its class a name of its own in letters, digits and underscores.",
+            )
+        names.append(name)
+    return tuple(given)
+
+
+def budget(table: RecourseTable) -> float | None:
+    """The default budget of a table; None where nobody has an effort above 0."""
+    found = default_budget(table.effort)
+    return None if isnan(found) else found
 
 
 def _versions() -> dict[str, str]:
@@ -332,6 +394,7 @@ def audit(
     solver: Solver | Auto | None = None,
     neighbourhood: Neighbourhood | None = None,
     criteria: Criteria | None = None,
+    measures: Sequence[Measure] = (),
     subgroups: Mapping[str, str] | None = None,
     reference: Any = None,
     missing: Missing = "error",
@@ -361,7 +424,9 @@ def audit(
     neighbourhood
         What `individual` uses by default: `Everyone()`, `Nearest(quantile)`, `NearestK(k)`.
     criteria
-        The thresholds of the verdict.
+        The thresholds of the verdict, which measures it rests on, and how sure it must be.
+    measures
+        Measures of your own, shown wherever the others are; see `equieffort.measures.Measure`.
     subgroups
         Names and rules of subgroups, as `Audit.subgroup` takes them: checked before anything is solved, and kept for
         reports. The columns they name count as used.
@@ -386,6 +451,7 @@ def audit(
         model_features = names_in("model_features", model_features)
     if subgroups is not None:
         check_mapping("subgroups", subgroups, 'a mapping from name to rule, such as {"young": "age < 25"}')
+    own = _own_measures(measures)
     with collecting() as kept:
         people = X
         if subgroups and isinstance(schema, Schema) and isinstance(scm, StructuralCausalModel):
@@ -428,6 +494,7 @@ def audit(
         "cost": {"kind": type(cost).__name__ if cost is not None else "WeightedL1", **problem.cost.to_dict()},
         "outliers": list(problem.outliers),
         "margin": margin,
+        "budget": budget(table),
         "subgroups": dict(subgroups or {}),
     }
     return Audit(
@@ -436,5 +503,6 @@ def audit(
         near,
         tuple(sorted((*fitted.warnings_, *kept), key=lambda w: w.code not in FIRST)),
         about,
-        distances,
+        own,
+        _distances=distances,
     )

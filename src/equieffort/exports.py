@@ -36,6 +36,21 @@ from equieffort.verdict import REASONS, Assessment, Finding, Verdict
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 """What makes a spreadsheet run a cell; the last four are the full-width forms that some accept too."""
 
+SUMMARY_VERSION = 2
+SHOWN = (
+    "estimate",
+    "low",
+    "high",
+    "least",
+    "most",
+    "p",
+    "p_beyond",
+    "p_within",
+    "p_adjusted",
+    "n",
+    "n_against",
+    "note",
+)
 SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 KINDS = {"equal": "pass", "unequal": "fail", "inconclusive": "open"}
 
@@ -45,8 +60,11 @@ def summary(audit: Audit) -> dict[str, Any]:
     people = audit.recourse
     return {
         "format": "equieffort-summary",
+        "version": SUMMARY_VERSION,
         "verdict": _verdict(audit.verdict),
+        "measures": records(audit.measures),
         "by_group": records(audit.by_group),
+        "budget": plain(audit.budget),
         "subgroups": {
             name: {"about": part.about, "verdict": _verdict(part.verdict), "by_group": records(part.by_group)}
             for name, part in _subgroups(audit)
@@ -224,8 +242,14 @@ def _verdict(verdict: Verdict) -> dict[str, Any]:
 
 
 def _numbers(finding: Finding) -> dict[str, Any]:
+    """The judged measures with their intervals, and what the group's own numbers are."""
     compared = finding.comparison
-    return plain({"acr": compared.acr, "rd": compared.rd, "phi": compared.mine.phi, "rho": compared.mine.rho})
+    found = {
+        name: {key: getattr(one.reading, key) for key in SHOWN}
+        for one in finding.judged
+        for name in (one.reading.measure,)
+    }
+    return plain({"judged": found, "phi": compared.mine.phi, "rho": compared.mine.rho})
 
 
 def _subgroups(audit: Audit) -> Iterator[tuple[str, Assessment]]:

@@ -12,11 +12,14 @@ rounded once when they are read.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import reduce
+from fractions import Fraction
+from functools import cached_property, reduce
+from math import frexp, nan, sqrt
 
 import numpy as np
 import numpy.typing as npt
 
+from equieffort.errors import ParameterError
 from equieffort.frames import Floats
 from equieffort.solvers import Status
 
@@ -36,6 +39,20 @@ class ExactSum:
         exponent = min(self.exponent, other.exponent)
         units = (self.units << (self.exponent - exponent)) + (other.units << (other.exponent - exponent))
         return ExactSum(units, exponent)
+
+    @classmethod
+    def of(cls, value: float) -> ExactSum:
+        """A finite double as it is."""
+        mantissa, exponent = frexp(value)
+        return cls(int(mantissa * 2.0**53), exponent - 53) if value else cls()
+
+    def __mul__(self, times: int) -> ExactSum:
+        return ExactSum(self.units * times, self.exponent)
+
+    @property
+    def fraction(self) -> Fraction:
+        """The sum as a fraction."""
+        return self.units * Fraction(2) ** self.exponent
 
     def over(self, n: int) -> float:
         """The sum divided by n, rounded once."""
@@ -90,55 +107,150 @@ def exact_sum(values: Floats) -> ExactSum:
     return ExactSum(units, lowest) if units else ExactSum()
 
 
+NO_SPREAD = 1e-13
+"""A variance of this share of the squared mean is rounding: squares are rounded to doubles before they are added."""
+
+
+@dataclass(frozen=True)
+class Sums:
+    """Count, sum, sum of squares, least and largest of some values: all that a mean and its interval need.
+
+    Each square is rounded to a double first.
+    """
+
+    n: int = 0
+    total: ExactSum = field(default_factory=ExactSum)
+    square: ExactSum = field(default_factory=ExactSum)
+    least: float = np.inf
+    most: float = -np.inf
+
+    @classmethod
+    def of(cls, values: Floats) -> Sums:
+        """Add up finite values."""
+        return cls(
+            len(values),
+            exact_sum(values),
+            exact_sum(values * values),
+            float(values.min(initial=np.inf)),
+            float(values.max(initial=-np.inf)),
+        )
+
+    def __add__(self, other: Sums) -> Sums:
+        return Sums(
+            self.n + other.n,
+            self.total + other.total,
+            self.square + other.square,
+            min(self.least, other.least),
+            max(self.most, other.most),
+        )
+
+    def with_more(self, n: int, value: float) -> Sums:
+        """The same with n more people, each at one finite value."""
+        if n == 0:
+            return self
+        return self + Sums(n, ExactSum.of(value) * n, ExactSum.of(value * value) * n, value, value)
+
+    @property
+    def mean(self) -> float:
+        """The mean; NaN of nobody."""
+        return self.total.over(self.n) if self.n else nan
+
+    @cached_property
+    def variance(self) -> float:
+        """The variance with divisor n - 1; NaN below two people."""
+        if self.n < 2:
+            return nan
+        if self.least == self.most:
+            return 0.0
+        total = self.total.fraction
+        squares = self.square.fraction - total * total / self.n
+        found = float(squares / (self.n - 1)) if squares > 0 else 0.0
+        return found if found > NO_SPREAD * self.mean**2 else 0.0
+
+    @property
+    def sd(self) -> float:
+        """The standard deviation."""
+        return sqrt(self.variance)
+
+
 @dataclass(frozen=True)
 class EffortStats:
-    """What a set of people adds up to: counts, and exact sums over those with an action.
+    """What a set of people adds up to: counts, and exact sums over those with an action and over all refused.
 
-    `square` sums the squares of the costs, each rounded to a double first.
+    The refused without an action, and those of whom nothing is known, count at the budget where everybody counts;
+    without a budget nothing is capped, and those sums are empty.
     """
 
     n: int = 0
     counts: tuple[int, ...] = (0,) * len(Status)
-    cost: ExactSum = field(default_factory=ExactSum)
-    square: ExactSum = field(default_factory=ExactSum)
-    bound: ExactSum = field(default_factory=ExactSum)
+    costs: Sums = field(default_factory=Sums)
+    """Of those with an action."""
+    bounds: Sums = field(default_factory=Sums)
+    """The least that their cheapest action can cost."""
+    capped: Sums = field(default_factory=Sums)
+    """Of all refused, nobody above the budget."""
+    capped_bounds: Sums = field(default_factory=Sums)
     least_unknown: float = np.inf
     """The least bound among the people whose recourse is unknown."""
     most_unknown: float = -np.inf
     """The most that an action of any of them can cost."""
+    budget: float | None = None
 
     @classmethod
     def of(
-        cls, status: npt.NDArray[np.int8], cost: Floats, bound: Floats, ceiling: Floats | None = None
+        cls,
+        status: npt.NDArray[np.int8],
+        cost: Floats,
+        bound: Floats,
+        ceiling: Floats | None = None,
+        budget: float | None = None,
     ) -> EffortStats:
         """Add up a set of people; `ceiling` is the most that an action can cost, without limit by default."""
         acting = (status == Status.OPTIMAL) | (status == Status.FEASIBLE)
         unknown = status == Status.UNKNOWN
         costs = cost[acting]
-        # A gap of rounding's size is none.
-        bounds = np.where(costs - bound[acting] <= 1e-9 * costs, costs, bound[acting])
-        # A step over an open boundary costs nothing in the limit, and its effort is given as such.
-        bounds = np.minimum(bounds, costs)
+        bounds = certain_bounds(costs, bound[acting])
+        stuck = int(np.sum(status == Status.INFEASIBLE))
+        sums = Sums.of(costs)
+        settled = np.array_equal(costs, bounds)
+        capped, capped_bounds = Sums(), Sums()
+        if budget is not None:
+            capped = Sums.of(np.minimum(costs, budget)).with_more(stuck + int(unknown.sum()), budget)
+            capped_bounds = (
+                capped
+                if settled and not unknown.any()
+                else Sums.of(np.minimum(np.concatenate([bounds, bound[unknown]]), budget)).with_more(stuck, budget)
+            )
         most = np.inf if ceiling is None else float(ceiling[unknown].max(initial=-np.inf))
         return cls(
             len(status),
             tuple(np.bincount(status, minlength=len(Status)).tolist()),
-            exact_sum(costs),
-            exact_sum(costs * costs),
-            exact_sum(bounds),
+            sums,
+            sums if settled else Sums.of(bounds),
+            capped,
+            capped_bounds,
             float(bound[unknown].min(initial=np.inf)),
             most if unknown.any() else -np.inf,
+            budget,
         )
 
     def __add__(self, other: EffortStats) -> EffortStats:
+        if self.n and other.n and self.budget != other.budget:
+            raise ParameterError(
+                "PARAMETER",
+                f"Efforts capped at {self.budget} and at {other.budget} do not add up.",
+                fix="Fix one budget before anything is summed: Criteria(budget=...).",
+            )
         return EffortStats(
             self.n + other.n,
             tuple(a + b for a, b in zip(self.counts, other.counts, strict=True)),
-            self.cost + other.cost,
-            self.square + other.square,
-            self.bound + other.bound,
+            self.costs + other.costs,
+            self.bounds + other.bounds,
+            self.capped + other.capped,
+            self.capped_bounds + other.capped_bounds,
             min(self.least_unknown, other.least_unknown),
             max(self.most_unknown, other.most_unknown),
+            self.budget if self.n else other.budget,
         )
 
     def count(self, status: Status) -> int:
@@ -161,9 +273,14 @@ class EffortStats:
         return self.count(Status.UNKNOWN)
 
     @property
+    def is_settled(self) -> bool:
+        """Whether nobody's effort or recourse is open."""
+        return self.n_unknown == 0 and self.costs == self.bounds
+
+    @property
     def phi(self) -> float:
         """Average minimal effort: the mean cost of those with an action; NaN if there is none."""
-        return self.cost.over(self.n_acting) if self.n_acting else float("nan")
+        return self.costs.mean
 
     @property
     def rho(self) -> float:
@@ -171,21 +288,27 @@ class EffortStats:
         return self.n_acting / self.n_unfavourable if self.n_unfavourable else float("nan")
 
     @property
-    def phi_interval(self) -> tuple[float, float]:
+    def phi_certified(self) -> tuple[float, float]:
         """Where the average minimal effort certainly lies, given what is unknown."""
         f, u = self.n_acting, self.n_unknown
         if f == 0:
             return (self.least_unknown, self.most_unknown) if u else (float("nan"), float("nan"))
-        low, high = self.bound.over(f), self.phi
+        low, high = self.bounds.mean, self.phi
         if u:
-            low = min(low, (self.bound.value + u * self.least_unknown) / (f + u))
-            high = max(high, (self.cost.value + u * self.most_unknown) / (f + u))
+            low = min(low, (self.bounds.total.value + u * self.least_unknown) / (f + u))
+            high = max(high, (self.costs.total.value + u * self.most_unknown) / (f + u))
         return low, high
 
     @property
-    def rho_interval(self) -> tuple[float, float]:
+    def rho_certified(self) -> tuple[float, float]:
         """Where the ratio of possible recourse certainly lies."""
         n = self.n_unfavourable
         if n == 0:
             return float("nan"), float("nan")
         return self.n_acting / n, (self.n_acting + self.n_unknown) / n
+
+
+def certain_bounds(costs: Floats, bounds: Floats) -> Floats:
+    """The least that actions can cost: a gap of rounding's size is none."""
+    # A step over an open boundary costs nothing in the limit, and its effort is given as such.
+    return np.minimum(np.where(costs - bounds <= 1e-9 * costs, costs, bounds), costs)

@@ -11,8 +11,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.samples import people
 
+from equieffort.criteria import Criteria
 from equieffort.groups import Groups
+from equieffort.judging import with_readings
+from equieffort.measures import Pair, Sample
 from equieffort.metrics import (
     average_cost_ratio,
     by_group,
@@ -23,7 +27,6 @@ from equieffort.metrics import (
 )
 from equieffort.metrics.effort import Comparison
 from equieffort.solvers import Status
-from equieffort.stats import EffortStats
 from equieffort.table import RecourseTable
 
 LABELS = ("ash", "birch", "cedar")
@@ -39,16 +42,6 @@ def table(codes, status, cost, bound=None, labels=LABELS, protected=(1,), refere
         None, groups, np.array(status, dtype=np.int8), cost, cost if bound is None else np.array(bound, dtype=float),
         np.zeros(n, dtype=np.int8), blank, blank.astype(np.int16),
     )  # fmt: skip
-
-
-def people(optimal=(), *, fine=0, infeasible=0, unknown=(), gapped=()) -> EffortStats:
-    """Statistics from costs, (bound, cost) pairs, counts, and bounds of the unknown."""
-    status = [Status.OPTIMAL] * len(optimal) + [Status.FEASIBLE] * len(gapped) + [Status.NOT_NEEDED] * fine
-    status += [Status.INFEASIBLE] * infeasible + [Status.UNKNOWN] * len(unknown)
-    none = [math.nan] * (fine + infeasible + len(unknown))
-    cost = [*optimal, *(c for _, c in gapped), *none]
-    bound = [*optimal, *(b for b, _ in gapped), *[math.nan] * fine, *[math.inf] * infeasible, *unknown]
-    return EffortStats.of(np.array(status, dtype=np.int8), np.array(cost, dtype=float), np.array(bound, dtype=float))
 
 
 ROW = st.tuples(st.integers(0, 2), st.sampled_from(list(Status)), st.floats(0.01, 1e6), st.booleans())
@@ -75,10 +68,10 @@ def test_group_stats_count_the_unfavourable_members(rows):
 
 def test_worse_off_means_above_one_and_above_zero():
     group, reference = people([3.0, 5.0], infeasible=2), people([2.0], infeasible=0)
-    assert average_cost_ratio(group, reference) == 2.0
-    assert recourse_discrepancy(group, reference) == 0.5
-    assert average_cost_ratio(reference, group) == 0.5
-    assert recourse_discrepancy(reference, group) == -0.5
+    assert average_cost_ratio(group.stats, reference.stats) == 2.0
+    assert recourse_discrepancy(group.stats, reference.stats) == 0.5
+    assert average_cost_ratio(reference.stats, group.stats) == 0.5
+    assert recourse_discrepancy(reference.stats, group.stats) == -0.5
 
 
 def test_a_vanishing_effort_counts_as_zero():
@@ -109,22 +102,22 @@ def test_a_vanishing_effort_counts_as_zero():
     ],
 )
 def test_what_cannot_be_computed_is_missing_never_infinite(group, reference, acr, rd):
-    found = Comparison("a", "b", "protected", group, reference)
+    found = Comparison("a", "b", "protected", Pair(group, reference))
     assert repr((found.acr, found.rd)) == repr((acr, rd))
-    assert repr(found.acr_interval) == repr((acr, acr))
-    assert repr(found.rd_interval) == repr((rd, rd))
+    assert repr(found.acr_range) == repr((acr, acr))
+    assert repr(found.rd_range) == repr((rd, rd))
 
 
 def test_discrepancies_are_exact_fractions():
     group, reference = people([1.0] * 17, infeasible=3), people([1.0] * 9, infeasible=1)
-    assert exact_discrepancy(group, reference) == Fraction(1, 20)
+    assert exact_discrepancy(group.stats, reference.stats) == Fraction(1, 20)
     # In doubles the difference of the shares misses a twentieth.
-    assert reference.rho - group.rho != 0.05
-    assert exact_discrepancy(group, people(fine=1)) is None
+    assert reference.stats.rho - group.stats.rho != 0.05
+    assert exact_discrepancy(group.stats, people(fine=1).stats) is None
 
 
 def test_the_difference_is_given_where_the_ratio_is_not():
-    found = Comparison("a", "b", "protected", people([3.0]), people([0.0]))
+    found = Comparison("a", "b", "protected", Pair(people([3.0]), people([0.0])))
     assert math.isnan(found.acr)
     assert found.difference == 3.0
 
@@ -163,7 +156,7 @@ def ratios(mine, theirs):
 
 def compare(mine, theirs) -> Comparison:
     sides = [people(o, gapped=g, infeasible=i, unknown=u) for o, g, i, u in (mine, theirs)]
-    return Comparison("a", "b", "protected", *sides)
+    return Comparison("a", "b", "protected", Pair(*sides))
 
 
 @settings(deadline=None)
@@ -171,13 +164,13 @@ def compare(mine, theirs) -> Comparison:
 def test_ratio_and_difference_stay_inside_their_ranges(mine, theirs):
     found = compare(mine, theirs)
     acr, rd = ratios(mine, theirs)
-    low, high = found.acr_interval
+    low, high = found.acr_range
     # A quotient of two rounded numbers is off by at most a few units in the last place.
     assert all(low * (1 - 1e-15) <= float(value) <= high * (1 + 1e-15) for value in acr)
     if rd:
-        assert found.rd_interval == (float(min(rd)), float(max(rd)))
+        assert found.rd_range == (float(min(rd)), float(max(rd)))
     else:
-        assert all(map(math.isnan, found.rd_interval))
+        assert all(map(math.isnan, found.rd_range))
 
 
 @pytest.mark.parametrize(
@@ -192,14 +185,14 @@ def test_ratio_and_difference_stay_inside_their_ranges(mine, theirs):
 def test_a_ratio_that_is_never_defined_has_no_range(mine, theirs):
     mine = mine or ([], [], 0, [])
     assert not ratios(mine, theirs)[0]
-    assert all(map(math.isnan, compare(mine, theirs).acr_interval))
+    assert all(map(math.isnan, compare(mine, theirs).acr_range))
 
 
 # -- comparisons and the tidy frame ------------------------------------------------------------------------------------
 
 
 @pytest.fixture
-def three() -> tuple[Groups, dict[str, EffortStats]]:
+def three() -> tuple[Groups, dict[str, Sample]]:
     groups = Groups(LABELS, np.array([0, 1, 2], dtype=np.int16), (2,), 1)
     return groups, {"ash": people([2.0]), "birch": people([4.0], fine=3), "cedar": people([8.0], infeasible=1)}
 
@@ -228,7 +221,8 @@ def test_a_person_is_compared_from_their_own_side(three, own, expected):
 
 def test_by_group_is_tidy(three):
     groups, stats = three
-    frame = by_group(groups, stats, comparisons(groups, stats)).set_index("group")
+    compared = tuple(with_readings(c, Criteria()) for c in comparisons(groups, stats))
+    frame = by_group(groups, stats, compared, 0.95).set_index("group")
     assert frame.index.tolist() == list(LABELS)
     assert frame["role"].tolist() == ["other", "reference", "protected"]
     assert frame["n"].tolist() == [1, 4, 2]

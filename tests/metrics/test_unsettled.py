@@ -65,24 +65,24 @@ def test_every_completion_lies_in_the_intervals(mine, theirs):
         for costs, found in ((one, stats[0]), (other, stats[1])):
             acting = [cost for cost in costs if cost is not None]
             rhos.append(len(acting) / len(costs))
-            assert found.rho_interval[0] - 1e-12 <= rhos[-1] <= found.rho_interval[1] + 1e-12
+            assert found.rho_certified[0] - 1e-12 <= rhos[-1] <= found.rho_certified[1] + 1e-12
             if acting:
                 phis.append(np.mean(acting))
-                low, high = found.phi_interval
+                low, high = found.phi_certified
                 assert low - 1e-12 <= phis[-1] <= high + 1e-12
-        low, high = compared.rd_interval
+        low, high = compared.rd_range
         assert low - 1e-12 <= rhos[1] - rhos[0] <= high + 1e-12
         if len(phis) == 2 and phis[1] > 0:
-            low, high = compared.acr_interval
+            low, high = compared.acr_range
             assert low - 1e-12 <= phis[0] / phis[1] <= high + 1e-12
 
 
 def test_a_limit_on_what_an_action_can_cost_limits_phi():
     status = np.array([Status.OPTIMAL, Status.UNKNOWN], dtype=np.int8)
     cost, bound = np.array([1.0, np.nan]), np.array([1.0, 0.0])
-    assert EffortStats.of(status, cost, bound, np.array([np.nan, 4.0])).phi_interval == (0.5, 2.5)
-    assert EffortStats.of(status, cost, bound, np.array([np.nan, np.inf])).phi_interval == (0.5, np.inf)
-    assert EffortStats.of(status, cost, bound).phi_interval == (0.5, np.inf)
+    assert EffortStats.of(status, cost, bound, np.array([np.nan, 4.0])).phi_certified == (0.5, 2.5)
+    assert EffortStats.of(status, cost, bound, np.array([np.nan, np.inf])).phi_certified == (0.5, np.inf)
+    assert EffortStats.of(status, cost, bound).phi_certified == (0.5, np.inf)
 
 
 @dataclass(frozen=True)
@@ -133,7 +133,7 @@ def test_an_audit_that_could_be_overturned_says_whom_to_solve_further():
     assert exact.verdict.outcome == "equal"
     assert (lazy.verdict.outcome, lazy.verdict.codes) == ("inconclusive", ("UNCERTIFIED",))
     assert "14 people are not solved to the end (first 'p0', 'p1', 'p2', 'p3', 'p4')" in str(lazy.verdict)
-    low, high = lazy.system.comparisons[0].acr_interval
+    low, high = lazy.system.comparisons[0].acr_range
     assert low < exact.system.comparisons[0].acr < high < np.inf
     found = lazy.unsettled
     assert found["status"].tolist() == ["unknown"] * 2 + ["feasible"] * 12
@@ -169,7 +169,7 @@ def test_a_saved_audit_keeps_its_intervals_and_cannot_be_solved_further(tmp_path
     lazy.save(tmp_path / "lazy.audit")
     again = ee.load(tmp_path / "lazy.audit")
     assert str(again.verdict) == str(lazy.verdict)
-    assert again.system.comparisons[0].acr_interval == lazy.system.comparisons[0].acr_interval
+    assert again.system.comparisons[0].acr_range == lazy.system.comparisons[0].acr_range
     pd.testing.assert_frame_equal(again.unsettled, lazy.unsettled, check_index_type=False)
     with pytest.raises(ParameterError, match="neither the model nor the equations"):
         again.solve_further()

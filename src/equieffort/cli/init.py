@@ -179,7 +179,7 @@ def draft(table: pd.DataFrame, path: str, answers: Answers, name: str, found: Se
         "# over everybody and in each group compared; below that the audit is inconclusive:",
         "# surrogate: {min_agreement: 0.9, min_refusal_recall: 0.5}",
         "cost: {kind: l1, scale: range}  # one unit of effort is the whole range of a feature",
-        "criteria: {tau: 1.25, epsilon: 0.05, rule: two-sided, min_people: 10}",
+        "criteria: {tau: 1.25, epsilon: 0.05, rule: two-sided, level: 0.95}",
         "report: {suppress_below: 0}  # hide counts below this in a report that is shared",
         "random_state: 0",
         "",

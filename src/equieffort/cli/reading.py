@@ -41,7 +41,13 @@ def check(
     tau: Annotated[float | None, typer.Option(help="Largest ratio of efforts that counts as equal.")] = None,
     epsilon: Annotated[float | None, typer.Option(help="Difference in possible recourse that counts.")] = None,
     rule: Annotated[Sides | None, typer.Option(help="Whether very small ratios count too.")] = None,
-    min_people: Annotated[int | None, typer.Option(help="Smallest number of refused people to judge.")] = None,
+    min_people: Annotated[int | None, typer.Option(help="Smallest number of people to judge.")] = None,
+    level: Annotated[
+        str | None, typer.Option(help="How sure the verdict must be, such as 0.95, or none for the point estimate.")
+    ] = None,
+    judged: Annotated[
+        list[str] | None, typer.Option(help="A measure that the verdict rests on; can be given several times.")
+    ] = None,
     shown: Annotated[Shown, typer.Option("--format", help="How to answer.")] = Shown.text,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Write the answer here instead.")] = None,
 ) -> None:
@@ -58,8 +64,11 @@ def check(
     made = open_audit(file)
     rules = {Sides.two_sided: TwoSided(), Sides.literal: Literal()}
     changed: dict[str, Any] = {"tau": tau, "epsilon": epsilon, "min_people": min_people}
-    changed["rule"] = None if rule is None else rules[rule]
-    criteria = replace(made.criteria, **{name: value for name, value in changed.items() if value is not None})
+    changed |= {"rule": None if rule is None else rules[rule], "judged": tuple(judged) if judged else None}
+    changed = {name: value for name, value in changed.items() if value is not None}
+    if level is not None:
+        changed["level"] = _level(level)
+    criteria = replace(made.criteria, **changed)
     made = replace(made, criteria=criteria)
     answer = f"{text(made)}\n" if shown == Shown.text else as_text(made, file.name, shown.value)
     if out is not None:
@@ -67,6 +76,20 @@ def check(
     else:
         typer.echo(answer, nl=False)
     raise typer.Exit(EXIT[made.verdict.outcome])
+
+
+def _level(text: str) -> float | None:
+    """A level as it is typed."""
+    from equieffort.errors import ParameterError
+
+    if text.lower() == "none":
+        return None
+    try:
+        return float(text)
+    except ValueError:
+        raise ParameterError(
+            "CRITERIA_INVALID", f"--level {text} is no number.", fix="Give a share such as 0.95, or none."
+        ) from None
 
 
 def report(

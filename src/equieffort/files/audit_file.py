@@ -35,7 +35,7 @@ from equieffort.table import RecourseTable, Saved
 if TYPE_CHECKING:
     from equieffort._audit import Audit
 
-FORMAT, VERSION = "equieffort-audit", 1
+FORMAT, VERSION = "equieffort-audit", 2
 STORED = ("status", "cost", "bound", "chosen", "delta", "level", "vanishing")
 SCALARS = ("string", "integer", "floating", "mixed-integer-float", "boolean", "empty")
 """What pandas calls columns of values that JSON gives back as they were."""
@@ -110,11 +110,18 @@ def _parts(audit: Audit) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
             if np.isfinite(most) and table.status[row] == Status.UNKNOWN
         },
         "criteria": audit.criteria.to_dict(),
+        "own_measures": _own_rows(audit),
         "neighbourhood": _neighbourhood(audit.neighbourhood),
         "warnings": [[w.code, w.what, w.fix] for w in audit.warnings],
         "about": audit.about | {"data_sha256": hashlib.sha256(np.ascontiguousarray(facts).tobytes()).hexdigest()},
     }
     return _plain(manifest), arrays
+
+
+def _own_rows(audit: Audit) -> list[dict[str, Any]]:
+    """Measures of the caller's own as they were read: no file can hold their code."""
+    kept = {measure.name for measure in audit.own} | {row["measure"] for row in audit.own_rows}
+    return audit.measures[audit.measures["measure"].isin(kept)].to_dict("records") if kept else []
 
 
 def _plain(value: Any) -> Any:
@@ -293,7 +300,8 @@ def _rebuild(manifest: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> A
     )
     warnings = tuple(EquieffortWarning(*parts) for parts in manifest["warnings"])
     criteria = Criteria.from_dict(manifest["criteria"])
-    return Audit(table, criteria, _read_neighbourhood(manifest["neighbourhood"]), warnings, manifest["about"])
+    near = _read_neighbourhood(manifest["neighbourhood"])
+    return Audit(table, criteria, near, warnings, manifest["about"], own_rows=tuple(manifest["own_measures"]))
 
 
 def _data(manifest: dict[str, Any], arrays: dict[str, npt.NDArray[Any]], encoding: Encoding) -> pd.DataFrame:

@@ -125,6 +125,7 @@ ABOUT: dict[str, Shape] = {
     "cost": record({}, {"kind": is_text, "own": is_flag, "prices": a_map(is_price), "percentiles": a_map(is_curve)}),
     "outliers": a_list(is_text),
     "margin": is_finite,
+    "budget": may(lambda value: is_finite(value) and value > 0),
     "subgroups": a_map(is_text),
     "title": is_text,
     "data": a_map(is_scalar),
@@ -140,6 +141,14 @@ ABOUT: dict[str, Shape] = {
     ),
 }
 """What an audit says of itself: whoever made it chose which of these it has."""
+
+OWN_MEASURE = record(
+    dict.fromkeys(("level", "about", "measure", "group", "against", "chance", "note"), is_text)
+    | dict.fromkeys(("estimate", "low", "high", "least", "most"), is_real)
+    | dict.fromkeys(("p", "p_beyond", "p_within", "p_adjusted"), is_share)
+    | dict.fromkeys(("n", "n_against"), is_whole)
+)
+"""A row of a measure of the caller's own."""
 
 FIELDS: dict[str, Shape] = {
     "schema": record(
@@ -168,6 +177,7 @@ FIELDS: dict[str, Shape] = {
     "reasons": a_map(is_text),
     "ceilings": a_map(is_finite),
     "criteria": record({}),
+    "own_measures": a_list(OWN_MEASURE),
     "neighbourhood": record({"kind": is_text}),
     "warnings": a_list(a_list(is_text, 3, 3)),
     "about": record({"data_sha256": is_text}, ABOUT),

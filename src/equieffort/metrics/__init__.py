@@ -7,6 +7,7 @@ from equieffort.metrics.effort import (
     by_group,
     comparisons,
     exact_discrepancy,
+    group_samples,
     group_stats,
     recourse_discrepancy,
 )
@@ -20,6 +21,7 @@ __all__ = [
     "by_group",
     "comparisons",
     "exact_discrepancy",
+    "group_samples",
     "group_stats",
     "individual_ratios",
     "neighbourhood_sweep",

@@ -11,9 +11,13 @@ from fractions import Fraction
 from math import isnan
 
 import pandas as pd
+from scipy.special import ndtri
 
 from equieffort.frames import Bools
 from equieffort.groups import Groups
+from equieffort.inference.means import mean_limits
+from equieffort.inference.shares import wilson
+from equieffort.measures import Pair, Reading, Sample, sample
 from equieffort.solvers import Status
 from equieffort.stats import EffortStats
 from equieffort.table import RecourseTable
@@ -42,9 +46,9 @@ def exact_discrepancy(group: EffortStats, against: EffortStats, *, extreme: int 
     return Fraction(theirs, against.n_unfavourable) - Fraction(mine, group.n_unfavourable)
 
 
-def cost_ratio_interval(group: EffortStats, against: EffortStats) -> Interval:
+def cost_ratio_range(group: EffortStats, against: EffortStats) -> Interval:
     """Where ACR certainly lies, given rows that are not solved to the end."""
-    (low, high), (other_low, other_high) = group.phi_interval, against.phi_interval
+    (low, high), (other_low, other_high) = group.phi_certified, against.phi_certified
     if isnan(low) or not other_high > 0:
         # Whatever the unknown rows turn out to be, there is no ratio.
         return NAN, NAN
@@ -59,8 +63,23 @@ class Comparison:
     against: str
     role: str
     """What the group is: protected, reference or other."""
-    mine: EffortStats
-    theirs: EffortStats
+    pair: Pair
+    readings: tuple[Reading, ...] = ()
+    """One a measure, with its interval and its tests."""
+
+    @property
+    def mine(self) -> EffortStats:
+        """The group's sums."""
+        return self.pair.mine.stats
+
+    @property
+    def theirs(self) -> EffortStats:
+        """The other group's."""
+        return self.pair.theirs.stats
+
+    def reading(self, measure: str) -> Reading:
+        """What was read of a measure."""
+        return next(found for found in self.readings if found.measure == measure)
 
     @property
     def acr(self) -> float:
@@ -73,12 +92,12 @@ class Comparison:
         return recourse_discrepancy(self.mine, self.theirs)
 
     @property
-    def acr_interval(self) -> Interval:
+    def acr_range(self) -> Interval:
         """Where ACR certainly lies."""
-        return cost_ratio_interval(self.mine, self.theirs)
+        return cost_ratio_range(self.mine, self.theirs)
 
     @property
-    def rd_interval(self) -> Interval:
+    def rd_range(self) -> Interval:
         """Where RD certainly lies."""
         ends = [exact_discrepancy(self.mine, self.theirs, extreme=sign) for sign in (-1, 1)]
         return (NAN, NAN) if ends[0] is None or ends[1] is None else (float(ends[0]), float(ends[1]))
@@ -89,18 +108,37 @@ class Comparison:
         return self.mine.phi - self.theirs.phi
 
 
-def group_stats(table: RecourseTable, members: Bools | None = None) -> dict[str, EffortStats]:
-    """Statistics of each group among the members (everybody by default)."""
-    found, effort, ceiling = {}, table.effort, table.ceiling
+def group_samples(
+    table: RecourseTable,
+    members: Bools | None = None,
+    budget: float | None = None,
+    record: tuple[Bools, Bools] | None = None,
+) -> dict[str, Sample]:
+    """The people of each group among the members (everybody by default).
+
+    Beside a surrogate model `record` says of whom there is a recorded decision, and whom it approves.
+    """
+    found = {}
     for code, label in enumerate(table.groups.labels):
         rows = table.groups.codes == code
         if members is not None:
             rows = rows & members
-        found[label] = EffortStats.of(table.status[rows], effort[rows], table.bound[rows], ceiling[rows])
+        counts = None
+        if record is not None:
+            known, approved = record
+            counts = int((rows & known).sum()), int((rows & known & approved).sum())
+        found[label] = sample(table, rows, budget, counts)
     return found
 
 
-def comparisons(groups: Groups, stats: dict[str, EffortStats], own: int | None = None) -> tuple[Comparison, ...]:
+def group_stats(table: RecourseTable, members: Bools | None = None) -> dict[str, EffortStats]:
+    """Statistics of each group among the members (everybody by default)."""
+    return {label: found.stats for label, found in group_samples(table, members).items()}
+
+
+def comparisons(
+    groups: Groups, samples: dict[str, Sample], own: int | None = None, *, guarded: bool = False
+) -> tuple[Comparison, ...]:
     """Each group against the reference; for an individual (`own` group) that group against its counterpart.
 
     A person of the reference is compared with each other group, a comparison each.
@@ -112,14 +150,27 @@ def comparisons(groups: Groups, stats: dict[str, EffortStats], own: int | None =
         pairs = [(reference, code) for code in groups.compared]
     else:
         pairs = [(own, reference)]
-    return tuple(Comparison(label[a], label[b], groups.role(a), stats[label[a]], stats[label[b]]) for a, b in pairs)
+    return tuple(
+        Comparison(label[a], label[b], groups.role(a), Pair(samples[label[a]], samples[label[b]], guarded))
+        for a, b in pairs
+    )
 
 
-def by_group(groups: Groups, stats: dict[str, EffortStats], compared: tuple[Comparison, ...]) -> pd.DataFrame:
-    """One tidy row a group: counts, Phi and rho with their certain ranges, and ACR and RD where it is compared."""
+COMPARED = ("acr", "rd", "difference")
+ENDS = ("low", "high", "least", "most")
+
+
+def by_group(
+    groups: Groups, samples: dict[str, Sample], compared: tuple[Comparison, ...], level: float
+) -> pd.DataFrame:
+    """One tidy row a group: counts, Phi, rho and, where it is compared, ACR, RD and the difference.
+
+    `*_low` and `*_high` are confidence limits, `*_least` and `*_most` what is certain given people not solved to the
+    end.
+    """
     rows = []
     for code, label in enumerate(groups.labels):
-        mine = stats[label]
+        mine = samples[label].stats
         row: dict[str, object] = {
             "group": label,
             "role": groups.role(code),
@@ -128,24 +179,30 @@ def by_group(groups: Groups, stats: dict[str, EffortStats], compared: tuple[Comp
             "favourable_rate": mine.count(Status.NOT_NEEDED) / mine.n if mine.n else NAN,
         }
         row |= {f"n_{status.text}": mine.count(status) for status in Status if status != Status.NOT_NEEDED}
-        row |= {"phi": mine.phi, "phi_low": mine.phi_interval[0], "phi_high": mine.phi_interval[1]}
-        row |= {"rho": mine.rho, "rho_low": mine.rho_interval[0], "rho_high": mine.rho_interval[1]}
+        row |= _ends("phi", mine.phi, mean_limits(mine.costs, level), mine.phi_certified)
+        shares = mine.n_acting, mine.n_unfavourable
+        limits = wilson(*shares, float(ndtri((1 + level) / 2))) if mine.n_unfavourable else (NAN, NAN)
+        row |= _ends("rho", mine.rho, limits, mine.rho_certified)
         mine_compared = [c for c in compared if c.group == label]
         rows += [row | _compared(comparison) for comparison in mine_compared] or [row | _compared(None)]
     return pd.DataFrame(rows)
 
 
+def _ends(name: str, value: float, limits: Interval, certain: Interval) -> dict[str, object]:
+    found: dict[str, object] = {name: value}
+    return found | dict(zip((f"{name}_{end}" for end in ENDS), (*limits, *certain), strict=True))
+
+
 def _compared(comparison: Comparison | None) -> dict[str, object]:
     if comparison is None:
-        names = ("acr", "acr_low", "acr_high", "rd", "rd_low", "rd_high", "difference")
-        return {"against": None} | dict.fromkeys(names, NAN)
-    return {
-        "against": comparison.against,
-        "acr": comparison.acr,
-        "acr_low": comparison.acr_interval[0],
-        "acr_high": comparison.acr_interval[1],
-        "rd": comparison.rd,
-        "rd_low": comparison.rd_interval[0],
-        "rd_high": comparison.rd_interval[1],
-        "difference": comparison.difference,
-    }
+        nothing: dict[str, object] = {"against": None}
+        for name in COMPARED:
+            nothing |= _ends(name, NAN, (NAN, NAN), (NAN, NAN))
+        return nothing
+    row: dict[str, object] = {"against": comparison.against}
+    certain = {"acr": comparison.acr_range, "rd": comparison.rd_range}
+    for name in COMPARED:
+        found = comparison.reading(name)
+        ends = certain.get(name, (found.least, found.most))
+        row |= _ends(name, found.estimate, (found.low, found.high), ends)
+    return row

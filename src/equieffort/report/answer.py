@@ -253,7 +253,7 @@ def measures(material: Material) -> Table:
     """Both measures of the comparisons that are judged."""
     compared = [c for c in material.audit.system.comparisons if c.group in material.judged]
     # Columns that would only say "exact" say nothing.
-    exact = all(low == high or isnan(low) for c in compared for low, high in (c.acr_interval, c.rd_interval))
+    exact = all(low == high or isnan(low) for c in compared for low, high in (c.acr_range, c.rd_range))
     rows = [_compared(material, c, exact) for c in compared]
     return Table("The two measures", HEAD if exact else (*HEAD, *BETWEEN), rows, frozenset({1}))
 
@@ -263,7 +263,7 @@ def _compared(material: Material, c: Comparison, exact: bool) -> list[Cell]:
     both, parts = mine.effort and theirs.effort, mine.parts and theirs.parts
     row: list[Cell] = [Name(c.group), Name(c.against), kept(times(c.acr), both), kept(points(c.rd), parts)]
     if not exact:
-        row += [kept(interval(*c.acr_interval), both and parts), kept(interval(*c.rd_interval, "points"), parts)]
+        row += [kept(interval(*c.acr_range), both and parts), kept(interval(*c.rd_range, "points"), parts)]
     return row
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from equieffort.frames import KINDS
+from equieffort.measures import JUDGED
 from equieffort.spec.forms import DEFAULT, EQUATION, SOLVER
 from equieffort.spec.kinds import Either, Flag, ListOf, Number, OrNone, Text, Value
 from equieffort.spec.sections import REQUIRED, Key, MapOf, Section
@@ -198,9 +199,27 @@ CRITERIA = Section(
             "two-sided",
         ),
         "min_people": Key(
-            Number(low=1, whole=True), "Groups with fewer unfavourably decided people get no verdict.", 10
+            Number(low=1, whole=True),
+            "A measure of a group with fewer people is not judged: people with recourse for acr, refused people for "
+            "the others.",
+            5,
         ),
         "certified": Key(Flag(), "Judge only what no unsolved row can overturn.", True),
+        "level": Key(
+            OrNone(Number(above=0.5, below=1)),
+            "How sure a verdict must be; null judges the point estimate, as the paper does.",
+            0.95,
+        ),
+        "judged": Key(
+            ListOf(Text(JUDGED), "a list of measures", least=1),
+            "The measures that the verdict rests on.",
+            ["acr", "rd"],
+        ),
+        "budget": Key(
+            Number(above=0),
+            "The effort at which people without recourse are counted; left out, the 95 % point of all known efforts.",
+        ),
+        "adjust": Key(Text(("holm", "none")), "How several questions asked at once are adjusted.", "holm"),
     }
 )
 SURROGATE = Section(

@@ -20,9 +20,10 @@ from pathlib import Path
 
 from equieffort.arguments import check_path
 from equieffort.cost import Cost, Percentile, WeightedL1
-from equieffort.criteria import Criteria, Literal, TwoSided
+from equieffort.criteria import RULES, Criteria
 from equieffort.distances import Euclidean, Manhattan
 from equieffort.errors import EquieffortError, sentence
+from equieffort.inference import ADJUSTMENTS
 from equieffort.neighbours import Everyone, Nearest, NearestK, Neighbourhood
 from equieffort.regular import read_regular
 from equieffort.rules import parse_rule
@@ -85,7 +86,8 @@ def _build(given: Given, text: str, path: Path | None) -> Spec:
     causes = read_causes(given)
     data, model = _data(given), _model(given)
     _check_columns(given, schema, data.id, causes.nodes + [name for edge in causes.edges for name in edge])
-    criteria = given["criteria"] | {"rule": TwoSided() if given["criteria"]["rule"] == "two-sided" else Literal()}
+    told = given["criteria"]
+    criteria = told | {"rule": RULES[told["rule"]](), "adjust": ADJUSTMENTS[told["adjust"]]()}
     return Spec(
         data=data,
         model=model,

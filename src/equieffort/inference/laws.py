@@ -1,0 +1,249 @@
+"""What is known of an estimate: its limits at a level, and one-sided p-values against any value.
+
+Everything is on the measure's own scale (`scales`). `greater(d)` is the p-value of "at most d", small where the data
+say more; `less(d)` mirrors it. All tests of a verdict are made of these two.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import inf, isnan, nan
+
+from scipy.special import ndtr, ndtri, stdtr, stdtrit
+
+STEPS = 60
+FARTHEST = 40.0
+"""Standard errors beyond which a p-value is 0."""
+
+
+@dataclass(frozen=True)
+class Zone:
+    """The values that count as equal, on the measure's scale; a one-sided zone has one infinite end."""
+
+    low: float
+    high: float
+
+
+class Law(ABC):
+    """An estimate, where it certainly lies given people not solved to the end, and its chance."""
+
+    estimate: float
+    least: float
+    most: float
+
+    @abstractmethod
+    def limits(self, level: float) -> tuple[float, float]:
+        """The confidence interval."""
+
+    @abstractmethod
+    def greater(self, than: float) -> float:
+        """One-sided p-value of "at most this"."""
+
+    @abstractmethod
+    def less(self, than: float) -> float:
+        """One-sided p-value of "at least this"."""
+
+    def p(self, neutral: float) -> float:
+        """Two-sided p-value of no difference at all."""
+        return min(1.0, 2 * min(self.greater(neutral), self.less(neutral)))
+
+    def p_beyond(self, zone: Zone, neutral: float) -> float:
+        """p-value of "within the zone", of its size at the boundary also where the zone is narrow."""
+        if zone.low == -inf:
+            return self.greater(zone.high)
+        if zone.high == inf:
+            return self.less(zone.low)
+        if self.least > neutral:
+            return min(1.0, self.greater(zone.high) + self.greater(zone.low))
+        if self.most < neutral:
+            return min(1.0, self.less(zone.low) + self.less(zone.high))
+        return 1.0
+
+    def p_within(self, zone: Zone) -> float:
+        """p-value of "beyond the zone": two one-sided tests, or one."""
+        sides = [self.less(zone.high)] if zone.high < inf else []
+        return max([*sides, self.greater(zone.low)] if zone.low > -inf else sides)
+
+
+@dataclass(frozen=True)
+class Student(Law):
+    """An estimate with a standard error and its degrees of freedom; a range where people are not solved to the end."""
+
+    estimate: float
+    se: float
+    df: float
+    least: float = nan
+    most: float = nan
+
+    def __post_init__(self) -> None:
+        if isnan(self.least):
+            object.__setattr__(self, "least", self.estimate)
+            object.__setattr__(self, "most", self.estimate)
+
+    def limits(self, level: float) -> tuple[float, float]:
+        """Student's interval around the range."""
+        half = float(stdtrit(self.df, (1 + level) / 2)) * self.se
+        return self.least - half, self.most + half
+
+    def greater(self, than: float) -> float:
+        """From the least end of the range."""
+        return self._tail(self.least - than)
+
+    def less(self, than: float) -> float:
+        """From its greatest end."""
+        return self._tail(than - self.most)
+
+    def _tail(self, distance: float) -> float:
+        if isnan(distance):
+            return 1.0
+        return float(stdtr(self.df, -distance / self.se))
+
+
+@dataclass(frozen=True)
+class ByLimits(Law):
+    """An estimate that has limits for each normal quantile z; p-values are where a limit touches the value asked."""
+
+    estimate: float
+    at: Callable[[float], tuple[float, float]]
+    """z -> both limits, widening with z."""
+
+    @property
+    def least(self) -> float:  # type: ignore[override]
+        """No range of its own."""
+        return self.estimate
+
+    @property
+    def most(self) -> float:  # type: ignore[override]
+        """No range of its own."""
+        return self.estimate
+
+    def limits(self, level: float) -> tuple[float, float]:
+        """The limits at the level."""
+        return self.at(float(ndtri((1 + level) / 2)))
+
+    def greater(self, than: float) -> float:
+        """Where the lower limit touches it, or the upper one if the estimate lies below."""
+        if self.estimate > than:
+            return float(ndtr(-_touching(lambda z: self.at(z)[0] - than)))
+        return float(ndtr(_touching(lambda z: than - self.at(z)[1])))
+
+    def less(self, than: float) -> float:
+        """Mirrored."""
+        if self.estimate < than:
+            return float(ndtr(-_touching(lambda z: than - self.at(z)[1])))
+        return float(ndtr(_touching(lambda z: self.at(z)[0] - than)))
+
+
+def _touching(distance: Callable[[float], float]) -> float:
+    """The z up to which the distance is positive, by bisection; it falls with z."""
+    low, high = 0.0, FARTHEST
+    if distance(high) > 0:
+        return high
+    for _ in range(STEPS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if distance(middle) > 0 else (low, middle)
+    return (low + high) / 2
+
+
+@dataclass(frozen=True)
+class Ranged(Law):
+    """Between two laws: at the least and at the greatest that people not solved to the end allow."""
+
+    estimate: float
+    below: Law
+    above: Law
+
+    @property
+    def least(self) -> float:  # type: ignore[override]
+        """The lower law's estimate."""
+        return self.below.estimate
+
+    @property
+    def most(self) -> float:  # type: ignore[override]
+        """The upper law's estimate."""
+        return self.above.estimate
+
+    def limits(self, level: float) -> tuple[float, float]:
+        """The outer limits."""
+        return self.below.limits(level)[0], self.above.limits(level)[1]
+
+    def greater(self, than: float) -> float:
+        """Of the lower law."""
+        return self.below.greater(than)
+
+    def less(self, than: float) -> float:
+        """Of the upper law."""
+        return self.above.less(than)
+
+
+@dataclass(frozen=True)
+class Widest(Law):
+    """Several laws of one estimate; each question is answered by the most cautious."""
+
+    estimate: float
+    laws: tuple[Law, ...]
+
+    @property
+    def least(self) -> float:  # type: ignore[override]
+        """The least of all."""
+        return min(law.least for law in self.laws)
+
+    @property
+    def most(self) -> float:  # type: ignore[override]
+        """The greatest of all."""
+        return max(law.most for law in self.laws)
+
+    def limits(self, level: float) -> tuple[float, float]:
+        """The outermost."""
+        ends = [law.limits(level) for law in self.laws]
+        return min(low for low, _ in ends), max(high for _, high in ends)
+
+    def greater(self, than: float) -> float:
+        """The largest p-value."""
+        return max(law.greater(than) for law in self.laws)
+
+    def less(self, than: float) -> float:
+        """The largest p-value."""
+        return max(law.less(than) for law in self.laws)
+
+
+@dataclass(frozen=True)
+class Fixed(Law):
+    """An interval and no test: there is no spread that a test could be made of."""
+
+    estimate: float
+    low: float = nan
+    high: float = nan
+    least: float = nan
+    most: float = nan
+
+    def __post_init__(self) -> None:
+        if isnan(self.least):
+            object.__setattr__(self, "least", self.estimate)
+            object.__setattr__(self, "most", self.estimate)
+
+    def limits(self, level: float) -> tuple[float, float]:
+        """As given."""
+        return self.low, self.high
+
+    def greater(self, than: float) -> float:
+        """No answer."""
+        return nan
+
+    def less(self, than: float) -> float:
+        """No answer."""
+        return nan
+
+    def p(self, neutral: float) -> float:
+        """No answer."""
+        return nan
+
+    def p_beyond(self, zone: Zone, neutral: float) -> float:
+        """No answer."""
+        return nan
+
+    def p_within(self, zone: Zone) -> float:
+        """No answer."""
+        return nan

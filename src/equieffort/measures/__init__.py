@@ -1,0 +1,61 @@
+"""Measures: each a small value in a file of its own, and one list that everything else reads.
+
+A measure of your own is a subclass of `Measure` with a name, an estimate and, if it has one, a law for its interval;
+pass it as `audit(..., measures=[MyMeasure()])`.
+"""
+
+from equieffort.measures.acr import AverageCostRatio
+from equieffort.measures.acr_always import AlwaysLeast, AlwaysMost
+from equieffort.measures.base import NOTES, Measure, Pair, Reading, read
+from equieffort.measures.burden import Burden
+from equieffort.measures.difference import EffortDifference
+from equieffort.measures.impact_ratio import ImpactRatio, RecordedImpactRatio
+from equieffort.measures.median_effort import MedianEffort
+from equieffort.measures.needs_more import NeedsMore
+from equieffort.measures.rd import RecourseDiscrepancy
+from equieffort.measures.restricted_effort import RestrictedEffort
+from equieffort.measures.sample import Sample, sample
+
+MEASURES: dict[str, Measure] = {
+    measure.name: measure
+    for measure in (
+        AverageCostRatio(),
+        RecourseDiscrepancy(),
+        RestrictedEffort(),
+        NeedsMore(),
+        EffortDifference(),
+        MedianEffort(),
+        Burden(),
+        AlwaysLeast(),
+        AlwaysMost(),
+        ImpactRatio(),
+        RecordedImpactRatio(),
+    )
+}
+"""Name -> measure, in the order in which they are shown."""
+
+JUDGED = tuple(name for name, measure in MEASURES.items() if measure.threshold is not None)
+"""The measures that a verdict can rest on."""
+
+__all__ = [
+    "JUDGED",
+    "MEASURES",
+    "NOTES",
+    "AlwaysLeast",
+    "AlwaysMost",
+    "AverageCostRatio",
+    "Burden",
+    "EffortDifference",
+    "ImpactRatio",
+    "Measure",
+    "MedianEffort",
+    "NeedsMore",
+    "Pair",
+    "Reading",
+    "RecordedImpactRatio",
+    "RecourseDiscrepancy",
+    "RestrictedEffort",
+    "Sample",
+    "read",
+    "sample",
+]

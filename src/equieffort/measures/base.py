@@ -1,0 +1,169 @@
+"""Measure -> Reading: an estimate for a group against another, with its interval, its certain range and its tests."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+from math import isnan, nan
+from typing import ClassVar, Literal
+
+from equieffort.inference import IDENTITY, Fixed, Law, Scale, Zone
+from equieffort.measures.sample import Sample
+
+NOTES = {
+    "NO_PEOPLE": "A group has nobody.",
+    "NO_REFUSED": "A group has no refused people.",
+    "NO_RECOURSE": "Nobody in a group has a route to approval.",
+    "NO_BUDGET": "Nobody has a route to approval, so there is no budget to count the others at.",
+    "NO_SPREAD": "All efforts are equal, so no spread can be estimated from them.",
+    "NO_INTERVAL": "The measure has no interval in closed form; resample the audit for one.",
+    "ZERO_EFFORT": "The average effort of a group is zero, so that no ratio is defined.",
+    "MEDIAN_INFINITE": "Half of a group's refused people or more have no route to approval.",
+    "NOBODY_APPROVED": "Nobody is approved in either group.",
+    "TOO_FEW": "A group has too few people for an interval.",
+    "SKEWED": "A few large efforts carry a group's mean: its interval may be too short.",
+    "UNCERTIFIED": "People who are not solved to the end are counted as found.",
+    "RESAMPLED": "In more than one of twenty replicates the measure was undefined, so there is no interval.",
+}
+"""Code in the column `note` -> what it means."""
+
+Basis = Literal["acting", "refused", "people"]
+Threshold = Literal["tau", "epsilon"]
+
+
+@dataclass(frozen=True, eq=False)
+class Pair:
+    """A group and the one it is compared with."""
+
+    mine: Sample
+    theirs: Sample
+    guarded: bool = False
+    """Few people of a neighbourhood: the more cautious of two intervals."""
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether everybody is solved to the end."""
+        return self.mine.is_settled and self.theirs.is_settled
+
+    @property
+    def as_found(self) -> Pair:
+        """The same as if nothing were open."""
+        return replace(self, mine=self.mine.as_found, theirs=self.theirs.as_found)
+
+    @property
+    def budget(self) -> float | None:
+        """What those without recourse are counted at."""
+        return self.mine.stats.budget if self.mine.stats.n else self.theirs.stats.budget
+
+
+@dataclass(frozen=True)
+class Reading:
+    """One measure of one comparison: a row of `audit.measures`."""
+
+    measure: str
+    estimate: float
+    low: float = nan
+    high: float = nan
+    least: float = nan
+    most: float = nan
+    p: float = nan
+    p_beyond: float = nan
+    p_within: float = nan
+    p_adjusted: float = nan
+    n: int = 0
+    n_against: int = 0
+    note: str = ""
+    chance: str = "people"
+
+
+class Measure(ABC):
+    """A number about a group against another. A subclass is one file: its facts, its estimate, its law, its words.
+
+    Only `estimate` must be given; without `law` the measure has no interval in closed form.
+    """
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    """What it is called in a table."""
+    equation: ClassVar[str]
+    reference: ClassVar[str] = ""
+    scale: ClassVar[Scale] = IDENTITY
+    neutral: ClassVar[float] = 0.0
+    """What it is where the groups are equal."""
+    orientation: ClassVar[int] = 1
+    """+1 if more means that the group is worse off, -1 if less does."""
+    basis: ClassVar[Basis] = "refused"
+    """The people it rests on."""
+    threshold: ClassVar[Threshold | None] = None
+    """What a verdict can hold it against."""
+
+    @abstractmethod
+    def estimate(self, pair: Pair) -> float:
+        """The value; NaN where it is undefined."""
+
+    def law(self, pair: Pair, level: float) -> Law | None:
+        """What is known of it, on its scale; None without an answer."""
+        return None
+
+    def why_not(self, pair: Pair) -> str:
+        """The note for a measure that has no estimate."""
+        return _missing(pair, self.basis)
+
+    def notes(self, pair: Pair) -> tuple[str, ...]:
+        """Further notes for one that has an estimate."""
+        return ()
+
+    def show(self, value: float) -> str:
+        """The value as text."""
+        return "-" if isnan(value) else f"{value:.3g}"
+
+    def headline(self, worse: str, other: str) -> str:
+        """Who is worse off, where the measure lies beyond its threshold."""
+        return f"By its {self.title.lower()}, {worse} is worse off than {other}."
+
+    def words(self, group: str, against: str, value: str) -> str:
+        """The measure as a sentence, without its interval."""
+        return f"{self.title} of {group} against {against}: {value}"
+
+    def count(self, sample: Sample) -> int:
+        """How many of a group it rests on."""
+        stats = sample.stats
+        return {"acting": stats.n_acting, "refused": stats.n_unfavourable, "people": stats.n}[self.basis]
+
+
+def _missing(pair: Pair, basis: Basis) -> str:
+    both = pair.mine.stats, pair.theirs.stats
+    if not all(s.n for s in both):
+        return "NO_PEOPLE"
+    if basis != "people" and not all(s.n_unfavourable for s in both):
+        return "NO_REFUSED"
+    if basis == "acting" and not all(s.n_acting for s in both):
+        return "NO_RECOURSE"
+    return ""
+
+
+def read(measure: Measure, pair: Pair, level: float, zone: Zone | None = None) -> Reading:
+    """Estimate, interval and tests of a comparison; what has no answer is NaN, with a note."""
+    n, n_against = measure.count(pair.mine), measure.count(pair.theirs)
+    estimate = measure.estimate(pair)
+    blank = Reading(measure.name, estimate, n=n, n_against=n_against)
+    if isnan(estimate):
+        return replace(blank, note=measure.why_not(pair) or "NO_RECOURSE")
+    law, notes = measure.law(pair, level), list(measure.notes(pair))
+    few = min(n, n_against) < 2
+    if law is None or few or isinstance(law, Fixed):
+        why = "TOO_FEW" if few else "NO_INTERVAL" if law is None else "NO_SPREAD"
+        notes += [] if notes and law is None else [why]
+    if law is None:
+        return replace(blank, note=" ".join(notes))
+    back, neutral = measure.scale.back, measure.scale.to(measure.neutral)
+    low, high = (nan, nan) if few else law.limits(level)
+    tested = zone is not None and not few
+    return replace(
+        blank,
+        low=back(low), high=back(high), least=back(law.least), most=back(law.most),
+        p=nan if few else law.p(neutral),
+        p_beyond=law.p_beyond(zone, neutral) if zone is not None and tested else nan,
+        p_within=law.p_within(zone) if zone is not None and tested else nan,
+        note=" ".join(notes),
+    )  # fmt: skip

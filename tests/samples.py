@@ -1,0 +1,30 @@
+"""People as a measure sees them, made by hand."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from equieffort.criteria import Criteria
+from equieffort.judging import with_readings
+from equieffort.measures import Pair, Sample
+from equieffort.metrics import Comparison
+from equieffort.solvers import Status
+
+
+def people(optimal=(), *, fine=0, infeasible=0, unknown=(), gapped=(), budget=None) -> Sample:
+    """From costs, (bound, cost) pairs, counts, and bounds of the unknown."""
+    status = [Status.OPTIMAL] * len(optimal) + [Status.FEASIBLE] * len(gapped) + [Status.NOT_NEEDED] * fine
+    status += [Status.INFEASIBLE] * infeasible + [Status.UNKNOWN] * len(unknown)
+    cost = [*optimal, *(c for _, c in gapped), *[math.nan] * (fine + infeasible + len(unknown))]
+    bound = [*optimal, *(b for b, _ in gapped), *[math.nan] * fine, *[math.inf] * infeasible, *unknown]
+    arrays = np.array(status, dtype=np.int8), np.array(cost, dtype=float), np.array(bound, dtype=float)
+    return Sample.of(*arrays, budget=budget)
+
+
+def against(
+    mine: Sample, theirs: Sample, role="protected", group="women", other="men", criteria: Criteria | None = None
+) -> Comparison:
+    """A comparison with every measure read."""
+    return with_readings(Comparison(group, other, role, Pair(mine, theirs)), criteria or Criteria())
