@@ -43,6 +43,7 @@ from equieffort.metrics import (
 from equieffort.neighbours import Everyone, Nearest, NearestK, Neighbourhood, Unsaved
 from equieffort.problem import RecourseProblem
 from equieffort.recourse import Progress, check_progress, check_solver, solve, solve_further
+from equieffort.resampling import Resampled, Resampling, resample
 from equieffort.rules import parse_rule
 from equieffort.schema import Schema
 from equieffort.scm import StructuralCausalModel
@@ -67,6 +68,8 @@ class Audit:
     its reason; and what to do about people who are not solved to the end, if that is not a call in Python."""
     own: tuple[Measure, ...] = ()
     """Measures of the caller's own."""
+    made_from: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    """What `audit` was called with; empty in an audit that was read from a file."""
     own_rows: tuple[dict[str, Any], ...] = field(default=(), repr=False)
     """What such measures read when the audit was saved."""
     _distances: dict[Distance, BoundDistance] = field(default_factory=dict, repr=False)
@@ -102,12 +105,42 @@ class Audit:
         `equieffort.measures.NOTES`.
         """
         parts = [self.system.measures]
-        parts += [self.subgroup(rule).measures.assign(about=name) for name, rule in self._subgroups().items()]
+        parts += [self.subgroup(rule).measures.assign(about=name) for name, rule in self.declared.items()]
         parts += [pd.DataFrame(list(self.own_rows), columns=list(COLUMNS))] if self.own_rows else []
         return pd.concat(parts, ignore_index=True)
 
-    def _subgroups(self) -> dict[str, str]:
+    @property
+    def declared(self) -> dict[str, str]:
+        """Names and rules of the subgroups that were declared."""
         return dict(self.about.get("subgroups", {}))
+
+    @property
+    def shown_measures(self) -> tuple[Measure, ...]:
+        """The measures that are read: all there are, and the caller's own."""
+        record = "recorded" in self.about
+        return (*(m for m in MEASURES.values() if m.name != "impact_ratio_recorded" or record), *self.own)
+
+    def members(self, rule: str) -> Bools:
+        """Who is in a subgroup."""
+        return parse_rule(rule).evaluate(_columns(self.recourse.data))
+
+    @cached_property
+    def resampled(self) -> Resampled | None:
+        """What replicates say, if `resample` made any."""
+        found = self.about.get("resampled")
+        return Resampled.from_dict(found) if found else None
+
+    def resample(self, how: Resampling, *, progress: Progress | None = None) -> Audit:
+        """The same audit, judged under another source of chance.
+
+        `Equations()` learns the structural equations again from people drawn again; `Procedure(X_train, y_train)` also
+        trains the model again; `Bootstrap()` draws people again by brute force, where the closed forms are in doubt.
+        `measures` then has their rows beside those of people.
+        """
+        check_instance("how", how, Resampling, "ee.Equations(), ee.Procedure(X_train, y_train) or ee.Bootstrap()")
+        check_progress(progress)
+        found = resample(self, how, progress)
+        return replace(self, about=self.about | {"resampled": found.to_dict()})
 
     def subgroup(self, which: str | Any) -> Assessment:
         """Algorithm 1 for a subgroup: a rule such as ``"age < 25 and purpose = 'car'"``, or a boolean mask.
@@ -119,7 +152,7 @@ class Audit:
             columns = _columns(self.recourse.data)
             for sentence in rule.unmatched(columns):
                 warn("RULE_UNMATCHED", sentence, fix="Check the spelling; quotes and case count.")
-            return self._assess("subgroup", f"People with {rule}", rule.evaluate(columns))
+            return self._assess("subgroup", f"People with {rule}", rule.evaluate(columns), rule=which)
         data = self.recourse.data
         mask = np.asarray(aligned(which, data.index, "the mask", "mask.loc[audit.recourse.index]", derived=True))
         if mask.dtype != bool or mask.shape != (len(self.recourse),):
@@ -263,7 +296,7 @@ class Audit:
         return neighbourhood.distance if isinstance(neighbourhood, Nearest | NearestK) else Manhattan()
 
     def _assess(
-        self, level: Any, about: str, members: npt.NDArray[np.bool_] | None, row: int | None = None
+        self, level: Any, about: str, members: npt.NDArray[np.bool_] | None, row: int | None = None, rule: str = ""
     ) -> Assessment:
         groups, individual = self.recourse.groups, row is not None
         record = recorded(self.recourse, self.about)
@@ -274,8 +307,12 @@ class Audit:
             record=None if record is None else (record.is_known, record.is_favourable),
         )
         compared = comparisons(groups, samples, int(groups.codes[row]) if row is not None else None, guarded=individual)
-        chosen = [one for one in MEASURES.values() if one.name != "impact_ratio_recorded" or record is not None]
-        found = tuple(with_readings(c, self.criteria, (*chosen, *self.own)) for c in compared)
+        again = self.resampled
+        if again is not None and not individual:
+            compared = tuple(
+                replace(c, spreads=again.of(rule, c.group, c.against), chance=again.chance) for c in compared
+            )
+        found = tuple(with_readings(c, self.criteria, self.shown_measures) for c in compared)
         stand_in = self.about.get("surrogate")
         surrogate = Surrogate.from_dict(stand_in) if stand_in else None
         left = unsettled(self.recourse, members)
@@ -283,7 +320,7 @@ class Audit:
         verdict = decide(
             found, self.criteria, individual=individual, surrogate=surrogate, unsettled=people,
             provable=self.about.get("certifies", True), further=self.about.get("further", ""),
-            outliers=self.about.get("outliers", ()),
+            outliers=self.about.get("outliers", ()), chance="people" if again is None or individual else again.chance,
         )  # fmt: skip
         return Assessment(
             level, about, by_group(groups, samples, found, self.criteria.level or SHOWN_LEVEL), found, verdict
@@ -504,5 +541,10 @@ def audit(
         tuple(sorted((*fitted.warnings_, *kept), key=lambda w: w.code not in FIRST)),
         about,
         own,
+        {
+            "classifier": classifier, "X": X, "schema": schema, "scm": problem.scm, "cost": cost, "solver": solver,
+            "sensitive_features": sensitive_features, "model_features": model_features, "reference": reference,
+            "missing": missing, "margin": margin, "measures": own, "subgroups": subgroups,
+        },
         _distances=distances,
-    )
+    )  # fmt: skip

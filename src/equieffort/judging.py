@@ -13,7 +13,7 @@ from math import isnan
 from typing import Literal
 
 from equieffort.criteria import Criteria
-from equieffort.measures import MEASURES, Measure, Reading, read
+from equieffort.measures import MEASURES, Measure, Reading, read, read_spread
 from equieffort.metrics import Comparison, exact_discrepancy
 
 Outcome = Literal["equal", "unequal", "inconclusive"]
@@ -45,8 +45,16 @@ def with_readings(
     """The comparison with every measure read; what is not to be certified is taken as found."""
     pair = comparison.pair if criteria.certified else comparison.pair.as_found
     level = criteria.level if criteria.level is not None else SHOWN_LEVEL
-    found = (read(measure, pair, level, criteria.zone(measure)) for measure in measures)
-    return replace(comparison, readings=tuple(found))
+    found, again = [], []
+    for measure in measures:
+        zone = criteria.zone(measure)
+        reading = read(measure, pair, level, zone)
+        spread = comparison.spreads.get(measure.name)
+        if spread is not None:
+            again.append(read_spread(measure, reading, spread, level, zone, comparison.chance))
+        if spread is None or comparison.chance != "people":
+            found.append(reading)
+    return replace(comparison, readings=(*found, *again))
 
 
 def judge_family(
