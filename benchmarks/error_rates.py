@@ -22,6 +22,7 @@ from math import isnan, sqrt
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from scipy.special import ndtr, ndtri
 
 import equieffort as ee
@@ -254,14 +255,16 @@ def _audited(alpha: float, limit: float, n: int, repetitions: int, truth: dict[s
     shown = ("acr", "rd", "restricted_effort", "needs_more")
     held, asked, outcomes = Counter[str](), Counter[str](), Counter[str]()
     feature = ee.Feature("actionable", upper=np.inf, max_increase=None if limit == np.inf else limit)
-    schema = ee.Schema(sensitive="S", protected=0, favourable=1, features={"X2": feature, "X3": "immutable"})
-    classifier = ee.LinearScore({"X2": 1.0, "X3": 1.0}, -(3 + alpha / 2))
+    schema = ee.Schema(sensitive="S", protected=0, favourable=True, features={"X2": feature, "X3": "immutable"})
+    classifier = ee.LinearScore({"X2": 1.0, "X3": 1.0}, threshold=3 + alpha / 2)
     scm = ee.StructuralCausalModel([("S", "X2")], nodes=["X3"], mechanisms={"X2": ee.Linear({"S": alpha}, 3.0)})
     budget = paper(alpha, limit).budget()
+    # One unit of effort is one unit of X2, whoever is drawn.
+    unit = pd.DataFrame({"S": [0, 1], "X2": [0.0, 1.0], "X3": [0.0, 1.0]})
     for seed in range(repetitions):
         people, _ = ee.datasets.paper_synthetic(alpha, n, seed)
         made = ee.audit(
-            classifier, people, schema=schema, scm=scm.fit(people), cost=ee.WeightedL1({"X2": ee.Own(1.0)}),
+            classifier, people, schema=schema, scm=scm.fit(people), reference=unit,
             criteria=Criteria(budget=budget),
         )  # fmt: skip
         rows = made.measures.set_index("measure")

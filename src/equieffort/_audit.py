@@ -29,6 +29,7 @@ from equieffort.explain import Explanation, assumed_text, explain, recorded
 from equieffort.fidelity import Surrogate
 from equieffort.frames import Bools, Missing, aligned, join_sensitive, read_frame
 from equieffort.giveaways import FIRST, copies, first_text, warn_giveaways
+from equieffort.individuals import individuals
 from equieffort.judging import SHOWN_LEVEL, with_readings
 from equieffort.measures import MEASURES, Measure
 from equieffort.metrics import (
@@ -40,7 +41,7 @@ from equieffort.metrics import (
     neighbourhood_sweep,
     unsettled,
 )
-from equieffort.neighbours import Everyone, Nearest, NearestK, Neighbourhood, Unsaved
+from equieffort.neighbours import Everyone, Nearest, NearestK, Neighbourhood, Unsaved, check_quantile
 from equieffort.problem import RecourseProblem
 from equieffort.recourse import Progress, check_progress, check_solver, solve, solve_further
 from equieffort.resampling import Resampled, Resampling, resample
@@ -185,6 +186,23 @@ class Audit:
         return self._assess(
             "individual", f"{many(int(members.sum()), 'person', 'people')} nearest to {self._name(row)}", members, row
         )
+
+    def individuals(
+        self, quantile: float = 0.2, *, group: str | None = None, distance: Distance | None = None
+    ) -> pd.DataFrame:
+        """Every refused person of the groups compared, or of one group, against those like them: one row each.
+
+        Whoever is called unequal has an interval wholly beyond the thresholds, and `p_adjusted` (Benjamini-Hochberg)
+        allows for all `n_looked_at` who were looked at. At least five people a side, else `note` says TOO_FEW.
+        """
+        check_quantile(quantile)
+        labels = self.recourse.groups.labels
+        if group is not None and group not in labels:
+            raise ParameterError(
+                "PARAMETER", f"group is {group!r}, which is none.", fix=f"Choose from {', '.join(map(repr, labels))}."
+            )
+        bound = self.distance(distance if distance is not None else self._distance_of(self.neighbourhood))
+        return individuals(self.recourse, bound, quantile, self.criteria, group)
 
     def neighbours(self, row: int, neighbourhood: Neighbourhood) -> Bools:
         """Who is in the neighbourhood of the person at a position."""

@@ -47,8 +47,8 @@ class AuditPlots:
         return figure
 
 
-def new_figure(size: tuple[float, float] = (6.4, 4.0)) -> tuple[Any, Any]:
-    """An empty figure and its axes; matplotlib is imported here alone."""
+def new_figure(size: tuple[float, float] = (6.4, 4.0), columns: int = 1) -> tuple[Any, Any]:
+    """An empty figure and its axes, side by side; matplotlib is imported here alone."""
     try:
         from matplotlib.figure import Figure
     except ImportError as error:
@@ -56,6 +56,7 @@ def new_figure(size: tuple[float, float] = (6.4, 4.0)) -> tuple[Any, Any]:
             "OPTIONAL_DEPENDENCY", "Plots need matplotlib.", fix="Run pip install 'equieffort[plot]'."
         ) from error
     figure = Figure(figsize=size, layout="constrained")
-    axes = figure.subplots()
-    axes.spines[["top", "right"]].set_visible(False)
+    axes = figure.subplots(1, columns)
+    for one in axes if columns > 1 else (axes,):
+        one.spines[["top", "right"]].set_visible(False)
     return figure, axes
