@@ -58,10 +58,9 @@ class Assumed:
     variation_against: float = 0.75
 
     def __post_init__(self) -> None:
-        for name in ("share", "refused", "refused_against", "recourse", "recourse_against"):
-            takes = "a share above 0 and below 1" if name == "share" else "a share above 0 and at most 1"
-            most = 1.0 if name != "share" else 1 - 1e-12
-            check_number(name, getattr(self, name), takes, lambda value, most=most: 0 < value <= most)
+        check_number("share", self.share, "a share between 0 and 1", lambda value: 0 < value < 1)
+        for name in ("refused", "refused_against", "recourse", "recourse_against"):
+            check_number(name, getattr(self, name), "a share above 0 and at most 1", lambda value: 0 < value <= 1)
         for name in ("variation", "variation_against"):
             check_number(name, getattr(self, name), "a number above 0", lambda value: 0 < value < inf)
 
