@@ -106,11 +106,21 @@ def _with_gaps_closed(
     closed = _by_tests([[c.reading(name) for name in criteria.judged] for c in found], criteria, min_people)
     return [
         [
-            replace(here, state="uncertified") if here.state == "open" and there.state in ("beyond", "within") else here
+            replace(here, state="uncertified")
+            if (here.state == "open" and there.state in ("beyond", "within")) or _may_act(c, here, min_people)
+            else here
             for here, there in zip(mine, others, strict=True)
         ]
-        for mine, others in zip(states, closed, strict=True)
+        for c, mine, others in zip(compared, states, closed, strict=True)
     ]
+
+
+def _may_act(comparison: Comparison, judged: Judged, min_people: int) -> bool:
+    """Whether only people of whom nothing is known are missing for a measure of those who have a route."""
+    if judged.state not in ("undefined", "few") or MEASURES[judged.measure].basis != "acting":
+        return False
+    both = comparison.mine, comparison.theirs
+    return any(s.n_unknown for s in both) and all(s.n_acting + s.n_unknown >= min_people for s in both)
 
 
 def _by_estimate(comparison: Comparison, criteria: Criteria, min_people: int) -> list[Judged]:
