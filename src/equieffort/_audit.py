@@ -30,12 +30,14 @@ from equieffort.fidelity import Surrogate
 from equieffort.frames import Bools, Missing, aligned, join_sensitive, read_frame
 from equieffort.giveaways import FIRST, copies, first_text, warn_giveaways
 from equieffort.judging import SHOWN_LEVEL, with_readings
-from equieffort.measures import MEASURES, Measure
+from equieffort.measures import MEASURES, Measure, Sample
 from equieffort.metrics import (
     PAPER_QUANTILES,
     acr_curve,
     by_group,
     comparisons,
+    effort_curve,
+    effort_differences,
     group_samples,
     neighbourhood_sweep,
     unsettled,
@@ -181,6 +183,19 @@ class Audit:
         centres = np.arange(len(self.recourse)) if include_favourable else None
         return acr_curve(self.recourse, neighbourhood_sweep(self.recourse, bound, quantiles, centres))
 
+    def effort_curve(self, *, difference: bool = False) -> pd.DataFrame:
+        """The share of each group's refused people whom an effort of at most e turns, with its band.
+
+        One row a group and effort: group, effort, share, low, high. The band holds for all efforts at once; whoever
+        has no route to approval stays in the denominator. With `difference` each compared group's share minus that of
+        the reference group: group, against, effort, difference, low, high.
+        """
+        check_flag("difference", difference)
+        samples, level = self._samples(None), self.criteria.level or SHOWN_LEVEL
+        if not self.criteria.certified:
+            samples = {label: sample.as_found for label, sample in samples.items()}
+        return effort_differences(self.recourse.groups, samples, level) if difference else effort_curve(samples, level)
+
     @property
     def unsettled(self) -> pd.DataFrame:
         """Who is not solved to the end: group, status, cost, bound, gap and why, the widest gap first."""
@@ -266,13 +281,7 @@ class Audit:
         self, level: Any, about: str, members: npt.NDArray[np.bool_] | None, row: int | None = None
     ) -> Assessment:
         groups, individual = self.recourse.groups, row is not None
-        record = recorded(self.recourse, self.about)
-        samples = group_samples(
-            self.recourse,
-            members,
-            self.budget,
-            record=None if record is None else (record.is_known, record.is_favourable),
-        )
+        record, samples = recorded(self.recourse, self.about), self._samples(members)
         compared = comparisons(groups, samples, int(groups.codes[row]) if row is not None else None, guarded=individual)
         chosen = [one for one in MEASURES.values() if one.name != "impact_ratio_recorded" or record is not None]
         found = tuple(with_readings(c, self.criteria, (*chosen, *self.own)) for c in compared)
@@ -287,6 +296,15 @@ class Audit:
         )  # fmt: skip
         return Assessment(
             level, about, by_group(groups, samples, found, self.criteria.level or SHOWN_LEVEL), found, verdict
+        )
+
+    def _samples(self, members: npt.NDArray[np.bool_] | None) -> dict[str, Sample]:
+        record = recorded(self.recourse, self.about)
+        return group_samples(
+            self.recourse,
+            members,
+            self.budget,
+            record=None if record is None else (record.is_known, record.is_favourable),
         )
 
     def _row(self, label: Any, position: int | None) -> int:
