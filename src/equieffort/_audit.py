@@ -48,12 +48,19 @@ from equieffort.recourse import Progress, check_progress, check_solver, solve, s
 from equieffort.rules import parse_rule
 from equieffort.schema import Schema
 from equieffort.scm import StructuralCausalModel
+from equieffort.shown import caveats, judged_text, measure_lines, measure_table
 from equieffort.solvers import Auto, Choice, Solver
 from equieffort.table import RecourseTable
 from equieffort.verdict import COLUMNS, Assessment, Verdict, decide
 
 if TYPE_CHECKING:
     from equieffort.plots import AuditPlots
+
+GROUPS = [
+    "group", "role", "n", "n_unfavourable", "n_infeasible", "n_unknown", "phi", "phi_low", "phi_high", "rho", "rho_low",
+    "rho_high",
+]  # fmt: skip
+"""What is printed of each group beside the measures."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -240,8 +247,20 @@ class Audit:
         return load(path)
 
     def __str__(self) -> str:
-        table = self.by_group.to_string(index=False, float_format=lambda value: f"{value:.4g}", na_rep="-")
-        parts = [first_text(self.warnings), str(self.verdict), self._assumed(), table]
+        measures = self.measures
+        measures = measures[measures["level"] == "system"]
+        table = (
+            self.by_group[GROUPS]
+            .drop_duplicates("group")
+            .to_string(index=False, float_format=lambda value: f"{value:.4g}", na_rep="-")
+        )
+        parts = [
+            first_text(self.warnings),
+            str(self.verdict),
+            measure_lines(measures, self.criteria, self.own),
+            self._assumed(),
+            table,
+        ]
         return "\n\n".join(part for part in parts if part)
 
     def _assumed(self) -> str:
@@ -249,16 +268,33 @@ class Audit:
         return assumed_text(schema.assumed, schema.zero_one)
 
     def _repr_html_(self) -> str:
-        sentences = "".join(f"<li>{escape(finding.sentence)}</li>" for finding in self.verdict.findings)
+        verdict = self.verdict
+        sentences = "".join(f"<li>{escape(finding.sentence)}</li>" for finding in verdict.findings)
         notes = "".join(f"<li>{escape(warning.what)} <code>{warning.code}</code></li>" for warning in self.warnings)
+        weighty = "".join(f"<li>{escape(one.text)}</li>" for one in caveats(verdict, self.recourse, self.about))
         limits = self._assumed()
         assumed = f"<pre>{escape(limits)}</pre>" if limits else ""
-        shown = ["group", "role", "n", "n_unfavourable", "phi", "rho", "against", "acr", "rd"]
-        table = self.by_group[shown].to_html(index=False, float_format=lambda v: f"{v:.4g}", na_rep="", escape=True)
+        table = (
+            self.by_group[GROUPS]
+            .drop_duplicates("group")
+            .to_html(index=False, float_format=lambda v: f"{v:.4g}", na_rep="", escape=True)
+        )
         return (
-            f"<section><h3>Effort is {escape(self.verdict.outcome)}</h3><ul>{sentences}</ul>{assumed}{table}"
+            f"<section><h3>{escape(verdict.outcome.capitalize())}: {escape(verdict.headline)}</h3>"
+            f"<p>{escape(verdict.basis)}</p><ul>{sentences}</ul>{self._measures_html()}"
+            f"<h4>Read with care</h4><ul>{weighty}</ul>{assumed}{table}"
             + (f"<details><summary>{len(self.warnings)} warnings</summary><ul>{notes}</ul></details>" if notes else "")
             + "</section>"
+        )
+
+    def _measures_html(self) -> str:
+        found = self.measures
+        head, *rows = measure_table(found[found["level"] == "system"], self.criteria, self.own)
+        cells = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in rows)
+        heads = "".join(f"<th>{escape(cell)}</th>" for cell in head)
+        return (
+            f"<table><thead><tr>{heads}</tr></thead><tbody>{cells}</tbody></table>"
+            f"<p>{escape(judged_text(self.criteria))}</p>"
         )
 
     # -- parts ------------------------------------------------------------------------------------------------------

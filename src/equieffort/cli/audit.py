@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 ALWAYS = (".audit", ".html", ".json", ".csv", ".md")
 MOST_EQUATIONS = 20
-SHOWN = ["group", "role", "n", "n_unfavourable", "n_infeasible", "phi", "rho", "against", "acr", "rd"]
 
 
 class Format(StrEnum):
@@ -94,18 +93,21 @@ def audit(
 
 
 def text(made: Audit) -> str:
-    """The verdict, the limits that were assumed, the groups and the subgroups for a terminal."""
+    """The verdict, its measures, the limits that were assumed, the groups and the subgroups for a terminal."""
+    from equieffort._audit import GROUPS
     from equieffort.explain import assumed_text
     from equieffort.exports import text_table
     from equieffort.fidelity import refusal_lines
     from equieffort.giveaways import first_text
+    from equieffort.shown import measure_lines
 
-    schema = made.recourse.detail.schema
+    schema, measures = made.recourse.detail.schema, made.measures
     parts = [
         first_text(made.warnings),
         str(made.verdict),
+        measure_lines(measures[measures["level"] == "system"], made.criteria, made.own),
         assumed_text(schema.assumed, schema.zero_one),
-        text_table(made.by_group[SHOWN]),
+        text_table(made.by_group[GROUPS].drop_duplicates("group")),
     ]
     if (surrogate := made.verdict.surrogate) is not None:
         parts.append("\n".join(refusal_lines(surrogate)))
