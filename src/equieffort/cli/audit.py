@@ -16,7 +16,7 @@ from equieffort.errors import many
 if TYPE_CHECKING:
     from equieffort._audit import Audit
 
-ALWAYS = (".audit", ".html", ".json", ".csv", ".md")
+ALWAYS = (".audit", ".html", ".json", ".csv", ".measures.csv", ".md")
 MOST_EQUATIONS = 20
 
 
@@ -45,7 +45,7 @@ def audit(
     ] = False,
     debug: Annotated[bool, typer.Option("--debug", help="Show a traceback when something goes wrong.")] = False,
 ) -> None:
-    """Audit the data that SPEC describes; writes OUT.audit, .html, .json, .csv and .md.
+    """Audit the data that SPEC describes; writes OUT.audit, .html, .json, .csv, .measures.csv and .md.
 
     Ends with 0 if effort is equal within the thresholds, 1 if not, 4 if the data cannot tell.
     """
@@ -153,7 +153,7 @@ def _stamp(path: Path) -> tuple[int, int] | None:
 
 
 def _write_all(made: Audit, outputs: Outputs) -> None:
-    from equieffort.exports import recourse_csv, recourse_parquet
+    from equieffort.exports import measures_csv, recourse_csv, recourse_parquet
     from equieffort.report import model_card, render
 
     page = render(
@@ -163,7 +163,13 @@ def _write_all(made: Audit, outputs: Outputs) -> None:
         command=made.about.get("command", ""),
     )
     name = outputs[".audit"].name
-    texts = {".html": page, ".json": as_text(made, name, "json"), ".csv": recourse_csv(made), ".md": model_card(made)}
+    texts = {
+        ".html": page,
+        ".json": as_text(made, name, "json"),
+        ".csv": recourse_csv(made),
+        ".measures.csv": measures_csv(made),
+        ".md": model_card(made),
+    }
     asked = {wanted: suffix for wanted, suffix in SUFFIX.items() if suffix in outputs}
     if suffix := asked.pop(Format.parquet, None):
         with aside(outputs[suffix]) as partial:
