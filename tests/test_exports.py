@@ -19,10 +19,12 @@ from tests.limits import unlimited
 
 import equieffort as ee
 from equieffort.errors import EquieffortWarning
-from equieffort.exports import FORMULA, junit, neutral, recourse_csv, sarif, summary
+from equieffort.exports import FORMULA, junit, measures_csv, neutral, recourse_csv, sarif, summary
 
 SCHEMAS = Path(__file__).parent / "fixtures" / "schemas"
 HOSTILE = ["<script>&\"'", "a\x00b\x1fc", "]]>", "🦊\ufffe", "{0} [here](https://example.org) %"]
+PEOPLE = 240
+"""So many that the verdict is decided."""
 DANGEROUS = ["=HYPERLINK(1)", "+1", "-2+3", "@SUM(A1)", "\tx", "\rx"]
 
 
@@ -51,7 +53,7 @@ def with_about(audit: ee.Audit, **about) -> ee.Audit:
 
 @pytest.fixture(scope="module")
 def unequal() -> ee.Audit:
-    return world(gap=3.0)
+    return world(gap=3.0, n=PEOPLE)
 
 
 def test_the_world_has_every_kind_of_person(unequal):
@@ -72,7 +74,8 @@ def test_a_summary_is_strict_json(unequal):
     assert row["acr"] == pytest.approx(unequal.by_group["acr"][0])
     assert read["by_group"][1]["acr"] is None, "the reference is compared with nobody"
     assert read["criteria"]["tau"] == 1.25
-    assert read["people"] == 60
+    assert read["people"] == PEOPLE
+    assert read["verdict"]["basis"] == unequal.verdict.basis
     assert read["versions"]["made_by"] == ee.__version__
 
 
@@ -89,9 +92,37 @@ def test_a_summary_carries_warnings_and_subgroups():
 def test_numbers_in_a_finding_are_those_of_the_table(unequal):
     finding = summary(unequal)["verdict"]["findings"][0]
     row = unequal.by_group.iloc[0]
-    assert {key: finding[key] for key in ("acr", "rd", "phi", "rho")} == pytest.approx(
-        {key: row[key] for key in ("acr", "rd", "phi", "rho")}
+    assert {key: finding[key] for key in ("phi", "rho")} == {key: row[key] for key in ("phi", "rho")}
+    assert list(finding["judged"]) == ["acr", "rd"]
+    for name, found in finding["judged"].items():
+        ends = [found[key] for key in ("estimate", "low", "high")]
+        assert ends == [row[name], row[f"{name}_low"], row[f"{name}_high"]]
+        assert ends[1] < ends[0] < ends[2]
+    assert "beyond" in {found["state"] for found in finding["judged"].values()}
+
+
+def test_a_summary_holds_every_measure(unequal):
+    made = with_about(unequal, subgroups={"cooks": "job = 'cook'"})
+    rows = json.loads(json.dumps(summary(made), allow_nan=False))["measures"]
+    frame = made.measures
+    assert [(row["level"], row["about"], row["measure"]) for row in rows] == list(
+        zip(frame["level"], frame["about"], frame["measure"], strict=True)
     )
+    assert {row["about"] for row in rows} == {"Everybody", "cooks"}
+    for row, record in zip(rows, frame.to_dict("records"), strict=True):
+        for key, value in record.items():
+            assert row[key] == value or (row[key] is None and not np.isfinite(value))
+
+
+def test_a_summary_says_what_to_be_careful_about(unequal):
+    few = summary(world())["caveats"]
+    assert [one["text"] for one in few if one["code"] == "SMALL_GROUPS"] == [
+        "Few refused people: 30 in 'ash', 30 in 'birch'. With fewer than about 52 in a group even equal efforts are "
+        "hardly ever called equal."
+    ]
+    assert "SMALL_GROUPS" not in {one["code"] for one in summary(unequal)["caveats"]}
+    first = summary(replace(unequal, criteria=ee.Criteria(level=None)))["caveats"][0]
+    assert first["text"] == "The verdict rests on point estimates: chance is not considered."
 
 
 # -- CSV --------------------------------------------------------------------------------------------------------------
@@ -177,6 +208,31 @@ def test_neutral_leaves_the_rest_alone():
     assert [neutral(cell) for cell in ("a=b", "", None, 3, -3.5, True)] == ["a=b", "", None, 3, -3.5, True]
 
 
+def test_the_csv_of_measures_is_the_frame(unequal):
+    made = with_about(unequal, subgroups={"cooks": "job = 'cook'"})
+    frame = made.measures
+    rows = read_csv(measures_csv(made))
+    assert list(rows[0]) == list(frame.columns)
+    assert len(rows) == len(frame)
+    for row, record in zip(rows, frame.to_dict("records"), strict=True):
+        for key, value in record.items():
+            if isinstance(value, float):
+                assert (row[key] == "") == np.isnan(value)
+                assert row[key] == "" or float(row[key]) == value
+            else:
+                assert row[key] == str(value)
+
+
+@pytest.mark.parametrize("start", DANGEROUS)
+def test_no_cell_of_the_measures_starts_like_a_formula(start):
+    made = with_about(world(labels=(f"{start}a", "z")), subgroups={f"{start}x": "job = 'cook'"})
+    rows = list(csv.reader(io.StringIO(measures_csv(made), newline="")))
+    for cell in (cell for row in rows for cell in row if cell.startswith(FORMULA)):
+        float(cell)
+    assert f"'{start}a" in rows[1]
+    assert f"'{start}x" in rows[-1]
+
+
 # -- SARIF ------------------------------------------------------------------------------------------------------------
 
 
@@ -191,6 +247,11 @@ def test_sarif_holds_the_finding(unequal):
     assert rules[result["ruleIndex"]]["id"] == result["ruleId"] == unequal.verdict.codes[0]
     place = result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]
     assert place == "my%20audit.audit"
+    acr = result["properties"]["judged"]["acr"]
+    row = unequal.by_group.iloc[0]
+    assert [acr[key] for key in ("estimate", "low", "high", "n")] == [
+        row["acr"], row["acr_low"], row["acr_high"], row["n_optimal"]
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -210,7 +271,7 @@ def test_sarif_carries_warnings_as_notifications():
 
 def told(name):
     """Audits with each outcome, with warnings, with subgroups."""
-    unequal = world(gap=3.0)
+    unequal = world(gap=3.0, n=PEOPLE)
     return {
         "unequal": unequal,
         "equal": replace(unequal, criteria=ee.Criteria(tau=50, epsilon=1.0)),
@@ -274,6 +335,10 @@ def test_junit_holds_the_finding(unequal):
     assert failure is not None
     assert failure.text == unequal.verdict.findings[0].sentence
     assert failure.get("type", "").split() == list(unequal.verdict.codes)
+    told = dict(line.split(": ", 1) for line in case.findtext("system-out", "").splitlines())
+    assert list(told) == ["acr", "rd"]
+    acr = dict(pair.split("=", 1) for pair in told["acr"].split(" "))
+    assert (float(acr["low"]), float(acr["high"])) == tuple(unequal.by_group.loc[0, ["acr_low", "acr_high"]])
 
 
 def test_junit_counts_by_outcome(unequal):

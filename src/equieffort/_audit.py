@@ -31,12 +31,14 @@ from equieffort.frames import Bools, Missing, aligned, join_sensitive, read_fram
 from equieffort.giveaways import FIRST, copies, first_text, warn_giveaways
 from equieffort.individuals import individuals
 from equieffort.judging import SHOWN_LEVEL, with_readings
-from equieffort.measures import MEASURES, Measure
+from equieffort.measures import MEASURES, Measure, Sample
 from equieffort.metrics import (
     PAPER_QUANTILES,
     acr_curve,
     by_group,
     comparisons,
+    effort_curve,
+    effort_differences,
     group_samples,
     neighbourhood_sweep,
     unsettled,
@@ -48,12 +50,19 @@ from equieffort.resampling import Resampled, Resampling, resample
 from equieffort.rules import parse_rule
 from equieffort.schema import Schema
 from equieffort.scm import StructuralCausalModel
+from equieffort.shown import caveats, judged_text, measure_lines, measure_table
 from equieffort.solvers import Auto, Choice, Solver
 from equieffort.table import RecourseTable
 from equieffort.verdict import COLUMNS, Assessment, Verdict, decide
 
 if TYPE_CHECKING:
     from equieffort.plots import AuditPlots
+
+GROUPS = [
+    "group", "role", "n", "n_unfavourable", "n_infeasible", "n_unknown", "phi", "phi_low", "phi_high", "rho", "rho_low",
+    "rho_high",
+]  # fmt: skip
+"""What is printed of each group beside the measures."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -232,6 +241,19 @@ class Audit:
         centres = np.arange(len(self.recourse)) if include_favourable else None
         return acr_curve(self.recourse, neighbourhood_sweep(self.recourse, bound, quantiles, centres))
 
+    def effort_curve(self, *, difference: bool = False) -> pd.DataFrame:
+        """The share of each group's refused people whom an effort of at most e turns, with its band.
+
+        One row a group and effort: group, effort, share, low, high. The band holds for all efforts at once; whoever
+        has no route to approval stays in the denominator. With `difference` each compared group's share minus that of
+        the reference group: group, against, effort, difference, low, high.
+        """
+        check_flag("difference", difference)
+        samples, level = self._samples(None), self.criteria.level or SHOWN_LEVEL
+        if not self.criteria.certified:
+            samples = {label: sample.as_found for label, sample in samples.items()}
+        return effort_differences(self.recourse.groups, samples, level) if difference else effort_curve(samples, level)
+
     @property
     def unsettled(self) -> pd.DataFrame:
         """Who is not solved to the end: group, status, cost, bound, gap and why, the widest gap first."""
@@ -276,8 +298,20 @@ class Audit:
         return load(path)
 
     def __str__(self) -> str:
-        table = self.by_group.to_string(index=False, float_format=lambda value: f"{value:.4g}", na_rep="-")
-        parts = [first_text(self.warnings), str(self.verdict), self._assumed(), table]
+        measures = self.measures
+        measures = measures[measures["level"] == "system"]
+        table = (
+            self.by_group[GROUPS]
+            .drop_duplicates("group")
+            .to_string(index=False, float_format=lambda value: f"{value:.4g}", na_rep="-")
+        )
+        parts = [
+            first_text(self.warnings),
+            str(self.verdict),
+            measure_lines(measures, self.criteria, self.own),
+            self._assumed(),
+            table,
+        ]
         return "\n\n".join(part for part in parts if part)
 
     def _assumed(self) -> str:
@@ -285,16 +319,33 @@ class Audit:
         return assumed_text(schema.assumed, schema.zero_one)
 
     def _repr_html_(self) -> str:
-        sentences = "".join(f"<li>{escape(finding.sentence)}</li>" for finding in self.verdict.findings)
+        verdict = self.verdict
+        sentences = "".join(f"<li>{escape(finding.sentence)}</li>" for finding in verdict.findings)
         notes = "".join(f"<li>{escape(warning.what)} <code>{warning.code}</code></li>" for warning in self.warnings)
+        weighty = "".join(f"<li>{escape(one.text)}</li>" for one in caveats(verdict, self.recourse, self.about))
         limits = self._assumed()
         assumed = f"<pre>{escape(limits)}</pre>" if limits else ""
-        shown = ["group", "role", "n", "n_unfavourable", "phi", "rho", "against", "acr", "rd"]
-        table = self.by_group[shown].to_html(index=False, float_format=lambda v: f"{v:.4g}", na_rep="", escape=True)
+        table = (
+            self.by_group[GROUPS]
+            .drop_duplicates("group")
+            .to_html(index=False, float_format=lambda v: f"{v:.4g}", na_rep="", escape=True)
+        )
         return (
-            f"<section><h3>Effort is {escape(self.verdict.outcome)}</h3><ul>{sentences}</ul>{assumed}{table}"
+            f"<section><h3>{escape(verdict.outcome.capitalize())}: {escape(verdict.headline)}</h3>"
+            f"<p>{escape(verdict.basis)}</p><ul>{sentences}</ul>{self._measures_html()}"
+            f"<h4>Read with care</h4><ul>{weighty}</ul>{assumed}{table}"
             + (f"<details><summary>{len(self.warnings)} warnings</summary><ul>{notes}</ul></details>" if notes else "")
             + "</section>"
+        )
+
+    def _measures_html(self) -> str:
+        found = self.measures
+        head, *rows = measure_table(found[found["level"] == "system"], self.criteria, self.own)
+        cells = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in rows)
+        heads = "".join(f"<th>{escape(cell)}</th>" for cell in head)
+        return (
+            f"<table><thead><tr>{heads}</tr></thead><tbody>{cells}</tbody></table>"
+            f"<p>{escape(judged_text(self.criteria))}</p>"
         )
 
     # -- parts ------------------------------------------------------------------------------------------------------
@@ -317,13 +368,7 @@ class Audit:
         self, level: Any, about: str, members: npt.NDArray[np.bool_] | None, row: int | None = None, rule: str = ""
     ) -> Assessment:
         groups, individual = self.recourse.groups, row is not None
-        record = recorded(self.recourse, self.about)
-        samples = group_samples(
-            self.recourse,
-            members,
-            self.budget,
-            record=None if record is None else (record.is_known, record.is_favourable),
-        )
+        record, samples = recorded(self.recourse, self.about), self._samples(members)
         compared = comparisons(groups, samples, int(groups.codes[row]) if row is not None else None, guarded=individual)
         again = self.resampled
         if again is not None and not individual:
@@ -342,6 +387,15 @@ class Audit:
         )  # fmt: skip
         return Assessment(
             level, about, by_group(groups, samples, found, self.criteria.level or SHOWN_LEVEL), found, verdict
+        )
+
+    def _samples(self, members: npt.NDArray[np.bool_] | None) -> dict[str, Sample]:
+        record = recorded(self.recourse, self.about)
+        return group_samples(
+            self.recourse,
+            members,
+            self.budget,
+            record=None if record is None else (record.is_known, record.is_favourable),
         )
 
     def _row(self, label: Any, position: int | None) -> int:

@@ -1,7 +1,7 @@
-"""An audit for other programs: JSON, a CSV of everybody's recourse, SARIF and JUnit for build servers.
+"""An audit for other programs: JSON, CSVs of recourse and of the measures, SARIF and JUnit for build servers.
 
-Every export reads the audit and adds nothing to it. What is not defined, or has no limit, is null in JSON and empty in
-CSV. Cells that a spreadsheet would take for a formula get a leading apostrophe; numbers stay numbers.
+Every export reads the audit and adds nothing to it. What is not defined is null in JSON and empty in CSV; what has no
+limit is null in JSON and inf in CSV. Cells that a spreadsheet would take for a formula get a leading apostrophe; numbers stay numbers.
 
 Nothing is kept back here: `report.suppress_below` is about the HTML page and the model card, which are made to be
 shared. Whoever shares an export shares the numbers of small groups too.
@@ -31,6 +31,7 @@ from equieffort.errors import ParameterError
 from equieffort.explain import recorded
 from equieffort.fidelity import Surrogate
 from equieffort.frames import number
+from equieffort.shown import caveats
 from equieffort.verdict import REASONS, Assessment, Finding, Verdict
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
@@ -62,6 +63,7 @@ def summary(audit: Audit) -> dict[str, Any]:
         "format": "equieffort-summary",
         "version": SUMMARY_VERSION,
         "verdict": _verdict(audit.verdict),
+        "caveats": [{"code": one.code, "text": one.text} for one in caveats(audit.verdict, people, audit.about)],
         "measures": records(audit.measures),
         "by_group": records(audit.by_group),
         "budget": plain(audit.budget),
@@ -98,7 +100,17 @@ def recourse_csv(audit: Audit) -> str:
     """
     frame = recourse_frame(audit)
     frame.index.name = _label_name(frame)
-    frame = frame.reset_index()
+    return _csv(frame.reset_index())
+
+
+def measures_csv(audit: Audit) -> str:
+    """One line a comparison and measure, as in `audit.measures`: at system level and in every declared subgroup."""
+    return _csv(audit.measures)
+
+
+def _csv(frame: pd.DataFrame) -> str:
+    """A table with nothing that a spreadsheet would run."""
+    frame = frame.copy()
     for name in frame.columns:
         if pd.api.types.is_float_dtype(frame[name].dtype):
             frame[name] += 0.0  # no "-0.0" for a feature that is held
@@ -165,7 +177,10 @@ def sarif(audit: Audit, name: str) -> dict[str, Any]:
 
 
 def junit(audit: Audit, name: str) -> str:
-    """JUnit XML: a test case a comparison; unequal is a failure, inconclusive is skipped."""
+    """JUnit XML: a test case a comparison; unequal is a failure, inconclusive is skipped.
+
+    Jenkins' schema knows no properties of a case, so the judged measures with their intervals are its output.
+    """
     findings = list(_findings(audit))
     counts = {kind: sum(f.outcome == kind for _, f in findings) for kind in KINDS}
     totals = {"tests": str(len(findings)), "failures": str(counts["unequal"]), "errors": "0"}
@@ -181,8 +196,8 @@ def junit(audit: Audit, name: str) -> str:
             ElementTree.SubElement(case, "failure", failure).text = _xml(finding.sentence)
         elif finding.outcome == "inconclusive":
             ElementTree.SubElement(case, "skipped", {"message": _xml(finding.sentence)})
-        else:
-            ElementTree.SubElement(case, "system-out").text = _xml(finding.sentence)
+        told = [finding.sentence] if finding.outcome == "equal" else []
+        ElementTree.SubElement(case, "system-out").text = _xml("\n".join([*told, _numbers_text(finding)]))
     ElementTree.indent(root)
     return ElementTree.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
 
@@ -225,6 +240,8 @@ def _verdict(verdict: Verdict) -> dict[str, Any]:
     return {
         "outcome": verdict.outcome,
         "codes": list(verdict.codes),
+        "basis": verdict.basis,
+        "chance": verdict.chance,
         "headline": verdict.headline,
         "text": str(verdict),
         "findings": [
@@ -245,11 +262,18 @@ def _numbers(finding: Finding) -> dict[str, Any]:
     """The judged measures with their intervals, and what the group's own numbers are."""
     compared = finding.comparison
     found = {
-        name: {key: getattr(one.reading, key) for key in SHOWN}
-        for one in finding.judged
-        for name in (one.reading.measure,)
+        one.measure: {"state": one.state, **{key: getattr(one.reading, key) for key in SHOWN}} for one in finding.judged
     }
     return plain({"judged": found, "phi": compared.mine.phi, "rho": compared.mine.rho})
+
+
+def _numbers_text(finding: Finding) -> str:
+    """The same in lines, for a format that holds text alone."""
+    lines = []
+    for name, found in _numbers(finding)["judged"].items():
+        shown = (f"{key}={'' if value is None else value}" for key, value in found.items())
+        lines.append(f"{name}: {' '.join(shown)}")
+    return "\n".join(lines)
 
 
 def _subgroups(audit: Audit) -> Iterator[tuple[str, Assessment]]:

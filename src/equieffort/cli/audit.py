@@ -16,9 +16,8 @@ from equieffort.errors import many
 if TYPE_CHECKING:
     from equieffort._audit import Audit
 
-ALWAYS = (".audit", ".html", ".json", ".csv", ".md")
+ALWAYS = (".audit", ".html", ".json", ".csv", ".measures.csv", ".md")
 MOST_EQUATIONS = 20
-SHOWN = ["group", "role", "n", "n_unfavourable", "n_infeasible", "phi", "rho", "against", "acr", "rd"]
 
 
 class Format(StrEnum):
@@ -46,7 +45,7 @@ def audit(
     ] = False,
     debug: Annotated[bool, typer.Option("--debug", help="Show a traceback when something goes wrong.")] = False,
 ) -> None:
-    """Audit the data that SPEC describes; writes OUT.audit, .html, .json, .csv and .md.
+    """Audit the data that SPEC describes; writes OUT.audit, .html, .json, .csv, .measures.csv and .md.
 
     Ends with 0 if effort is equal within the thresholds, 1 if not, 4 if the data cannot tell.
     """
@@ -94,18 +93,21 @@ def audit(
 
 
 def text(made: Audit) -> str:
-    """The verdict, the limits that were assumed, the groups and the subgroups for a terminal."""
+    """The verdict, its measures, the limits that were assumed, the groups and the subgroups for a terminal."""
+    from equieffort._audit import GROUPS
     from equieffort.explain import assumed_text
     from equieffort.exports import text_table
     from equieffort.fidelity import refusal_lines
     from equieffort.giveaways import first_text
+    from equieffort.shown import measure_lines
 
-    schema = made.recourse.detail.schema
+    schema, measures = made.recourse.detail.schema, made.measures
     parts = [
         first_text(made.warnings),
         str(made.verdict),
+        measure_lines(measures[measures["level"] == "system"], made.criteria, made.own),
         assumed_text(schema.assumed, schema.zero_one),
-        text_table(made.by_group[SHOWN]),
+        text_table(made.by_group[GROUPS].drop_duplicates("group")),
     ]
     if (surrogate := made.verdict.surrogate) is not None:
         parts.append("\n".join(refusal_lines(surrogate)))
@@ -151,7 +153,7 @@ def _stamp(path: Path) -> tuple[int, int] | None:
 
 
 def _write_all(made: Audit, outputs: Outputs) -> None:
-    from equieffort.exports import recourse_csv, recourse_parquet
+    from equieffort.exports import measures_csv, recourse_csv, recourse_parquet
     from equieffort.report import model_card, render
 
     page = render(
@@ -161,7 +163,13 @@ def _write_all(made: Audit, outputs: Outputs) -> None:
         command=made.about.get("command", ""),
     )
     name = outputs[".audit"].name
-    texts = {".html": page, ".json": as_text(made, name, "json"), ".csv": recourse_csv(made), ".md": model_card(made)}
+    texts = {
+        ".html": page,
+        ".json": as_text(made, name, "json"),
+        ".csv": recourse_csv(made),
+        ".measures.csv": measures_csv(made),
+        ".md": model_card(made),
+    }
     asked = {wanted: suffix for wanted, suffix in SUFFIX.items() if suffix in outputs}
     if suffix := asked.pop(Format.parquet, None):
         with aside(outputs[suffix]) as partial:

@@ -11,6 +11,7 @@ from equieffort.metrics.effort import (
     group_stats,
     recourse_discrepancy,
 )
+from equieffort.metrics.effort_curve import effort_curve, effort_differences
 from equieffort.metrics.unsettled import unsettled
 
 __all__ = [
@@ -20,6 +21,8 @@ __all__ = [
     "average_cost_ratio",
     "by_group",
     "comparisons",
+    "effort_curve",
+    "effort_differences",
     "exact_discrepancy",
     "group_samples",
     "group_stats",

@@ -1,0 +1,259 @@
+"""What a reader sees first, in words: the measures with their intervals, and the caveats that weigh most.
+
+>>> value_text(None, float("inf")), value_text(None, 12345.6), value_text(None, float("nan"))
+('unlimited', '12,346', '-')
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from math import isinf, isnan
+from typing import Any
+
+import pandas as pd
+
+from equieffort.criteria import Criteria
+from equieffort.frames import number
+from equieffort.judging import SHOWN_LEVEL
+from equieffort.measures import MEASURES, NOTES, Measure
+from equieffort.scm.diagnostics import POOR_R2
+from equieffort.table import RecourseTable
+from equieffort.verdict import Verdict
+
+BESIDE = ("restricted_effort", "needs_more")
+"""Shown beside the judged measures, since everybody refused counts in them."""
+LARGEST = 1_000_000
+SMALL = 52
+"""With fewer refused people a group, even equal efforts are hardly ever called equal."""
+
+
+def known_measures(own: Iterable[Measure] = ()) -> dict[str, Measure]:
+    """Name -> measure, the caller's own last."""
+    return MEASURES | {one.name: one for one in own}
+
+
+def front_measures(criteria: Criteria) -> tuple[str, ...]:
+    """What is shown first: the judged measures, then those beside them."""
+    return tuple(dict.fromkeys((*criteria.judged, *BESIDE)))
+
+
+def title_of(measure: Measure | None, name: str) -> str:
+    """What a measure is called; a measure known only by its saved rows by its name."""
+    return name if measure is None else getattr(measure, "title", name)
+
+
+def value_text(measure: Measure | None, value: float) -> str:
+    """A value in its own unit; what has no end says so."""
+    if isnan(value):
+        return "-"
+    if isinf(value):
+        return "unlimited" if value > 0 else "no limit"
+    if abs(value) >= LARGEST:
+        return f"above {LARGEST:,}" if value > 0 else f"below -{LARGEST:,}"
+    if abs(value) >= 1000:
+        return number(round(value))
+    return f"{value:.3g}" if measure is None else measure.show(value)
+
+
+def interval_text(measure: Measure | None, low: float, high: float) -> str:
+    """Both ends with the unit once.
+
+    >>> interval_text(MEASURES["rd"], -0.012, 0.198), interval_text(MEASURES["acr"], 0.5, float("inf"))
+    ('-1.2 to 19.8 points', '0.50 to unlimited')
+    """
+    if isnan(low) or isnan(high):
+        return "-"
+    first, last = value_text(measure, low), value_text(measure, high)
+    for unit in (" points", " %"):
+        if first.endswith(unit) and last.endswith(unit):
+            first = first.removesuffix(unit)
+    return f"{first} to {last}"
+
+
+def zone_ends(criteria: Criteria, measure: Measure) -> tuple[float, float] | None:
+    """The values that count as equal; None of what has no threshold."""
+    zone = criteria.zone(measure)
+    return None if zone is None else (measure.scale.back(zone.low), measure.scale.back(zone.high))
+
+
+def p_text(p: float) -> str:
+    """A p-value.
+
+    >>> p_text(0.0321), p_text(1e-9), p_text(float("nan"))
+    ('0.032', '<0.001', '')
+    """
+    return "" if isnan(p) else "<0.001" if p < 0.001 else f"{p:.2g}"
+
+
+def notes_text(note: str) -> str:
+    """Codes of notes in words; of a code of somebody's own measure the code."""
+    return " ".join(NOTES.get(code, code) for code in note.split())
+
+
+def level_text(criteria: Criteria) -> str:
+    """The level of the intervals, in per cent."""
+    return f"{number(100 * (criteria.level or SHOWN_LEVEL))} %"
+
+
+# -- tables for a terminal and a notebook -----------------------------------------------------------------------------
+
+MOST_WHOLE = 2
+"""With more comparisons only the measures shown first are printed of each."""
+
+
+def measure_table(frame: pd.DataFrame, criteria: Criteria, own: Iterable[Measure] = ()) -> list[list[str]]:
+    """Cells of a compact table: a head, then a row a comparison and measure. Judged measures have a star."""
+    known = known_measures(own)
+    pairs = frame[["group", "against"]].drop_duplicates()
+    front = front_measures(criteria)
+    rows = [["", "group", "against", "measure", "estimate", f"{level_text(criteria)} interval", "people", "p"]]
+    for row in frame.to_dict("records"):
+        if len(pairs) > MOST_WHOLE and row["measure"] not in front:
+            continue
+        measure = known.get(row["measure"])
+        rows.append(
+            [
+                "*" if row["measure"] in criteria.judged else "",
+                str(row["group"]),
+                str(row["against"]),
+                title_of(measure, row["measure"]),
+                value_text(measure, row["estimate"]),
+                interval_text(measure, row["low"], row["high"]),
+                f"{row['n']:,} / {row['n_against']:,}",
+                p_text(row["p_adjusted"]),
+            ]
+        )
+    return rows
+
+
+def measure_lines(frame: pd.DataFrame, criteria: Criteria, own: Iterable[Measure] = ()) -> str:
+    """The table for a terminal: a part a comparison."""
+    head, *rows = measure_table(frame, criteria, own)
+    if not rows:
+        return ""
+    shown = [[*head[:1], *head[3:]], *([*row[:1], *row[3:]] for row in rows)]
+    widths = [max(len(row[k]) for row in shown) for k in range(len(head) - 2)]
+
+    def line(row: Sequence[str]) -> str:
+        cells = [row[0].ljust(widths[0]), row[1].ljust(widths[1])]
+        cells += [cell.rjust(width) for cell, width in zip(row[2:], widths[2:], strict=True)]
+        return "  ".join(cells).rstrip()
+
+    lines: list[str] = []
+    for pair in dict.fromkeys((row[1], row[2]) for row in rows):
+        lines += [f"{pair[0]!r} against {pair[1]!r}", line(shown[0])]
+        lines += [line([row[0], *row[3:]]) for row in rows if (row[1], row[2]) == pair]
+    return "\n".join([*lines, judged_text(criteria)])
+
+
+def judged_text(criteria: Criteria) -> str:
+    """What the star and the p-value mean."""
+    if criteria.level is None:
+        return "* judged, by the point estimate; chance is not considered"
+    return (
+        f"* judged; p: how easily chance alone brings such a value although the truth lies within the thresholds, "
+        f"adjusted for all that is judged ({criteria.adjust.name})"
+    )
+
+
+# -- caveats ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Caveat:
+    """A reason for care, with the part of the report that says more."""
+
+    code: str
+    text: str
+    place: str
+    kept: str = ""
+    """The same without counts of people; the text itself where it has none."""
+
+    @property
+    def guarded(self) -> str:
+        """For a page that keeps small counts back."""
+        return self.kept or self.text
+
+
+def caveats(verdict: Verdict, table: RecourseTable, about: dict[str, Any]) -> list[Caveat]:
+    """Why to read the verdict with care, the weightiest first; never empty."""
+    found: list[Caveat] = []
+    if verdict.criteria.level is None:
+        words = "The verdict rests on point estimates: chance is not considered."
+        found.append(Caveat("POINT_ESTIMATE", words, "measures"))
+    if verdict.surrogate is not None:
+        words = (
+            f"Not the deciding system but a surrogate model was audited; it agrees with {verdict.surrogate.agreement:.1%} "
+            "of the decisions it has not seen."
+        )
+        found.append(Caveat("SURROGATE", words, "people"))
+    found += _unsettled(verdict, table)
+    found += _assumed(table)
+    found += _small(verdict)
+    found += _equations(about)
+    if any("SKEWED" in one.reading.note.split() for finding in verdict.findings for one in finding.judged):
+        found.append(Caveat("SKEWED", NOTES["SKEWED"], "costs"))
+    if verdict.criteria.level is not None and verdict.chance == "people":
+        words = (
+            "The intervals allow for chance in who is among these people. The model, the equations and the costs are "
+            "taken as they are."
+        )
+        found.append(Caveat("CHANCE", words, "assumptions"))
+    return found
+
+
+def _unsettled(verdict: Verdict, table: RecourseTable) -> list[Caveat]:
+    n = int(table.is_unsettled.sum())
+    if not n:
+        return []
+    how = (
+        "The certain ranges beside the estimates allow for them."
+        if verdict.criteria.certified
+        else "They are taken as found, which is not certified."
+    )
+    many = "1 refused person is" if n == 1 else f"{n:,} refused people are"
+    return [
+        Caveat(
+            "UNCERTIFIED", f"{many} not solved to the end. {how}", "measures",
+            f"Some refused people are not solved to the end. {how}",
+        )
+    ]  # fmt: skip
+
+
+def _assumed(table: RecourseTable) -> list[Caveat]:
+    features = list(dict.fromkeys(limit.feature for limit in table.detail.schema.assumed))
+    if not features:
+        return []
+    some = ", ".join(map(repr, features[:3])) + (f" and {len(features) - 3} more" if len(features) > 3 else "")
+    words = (
+        f"Assumed limits: nobody declared how far {some} may be set, so actions stay within the observed values. Other "
+        "limits give other efforts."
+    )
+    return [Caveat("ASSUMED_LIMITS", words, "assumptions")]
+
+
+def _small(verdict: Verdict) -> list[Caveat]:
+    sides = {}
+    for finding in verdict.findings:
+        c = finding.comparison
+        sides |= {c.group: c.mine.n_unfavourable, c.against: c.theirs.n_unfavourable}
+    few = {label: n for label, n in sides.items() if n < SMALL}
+    if not few or verdict.criteria.level is None:
+        return []
+    named = ", ".join(f"{n:,} in {label!r}" for label, n in few.items())
+    ending = f"With fewer than about {SMALL} in a group even equal efforts are hardly ever called equal."
+    return [
+        Caveat("SMALL_GROUPS", f"Few refused people: {named}. {ending}", "people", f"Few refused people. {ending}"),
+    ]
+
+
+def _equations(about: dict[str, Any]) -> list[Caveat]:
+    poor = [
+        str(row["node"]) for row in about.get("fit") or [] if row.get("r2") is not None and float(row["r2"]) < POOR_R2
+    ]
+    if not poor:
+        return []
+    some = ", ".join(map(repr, poor[:3])) + (f" and {len(poor) - 3} more" if len(poor) > 3 else "")
+    words = f"Weak equations: those for {some} explain almost nothing, so what follows from an action is a guess there."
+    return [Caveat("POOR_EQUATIONS", words, "assumptions")]
