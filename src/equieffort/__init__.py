@@ -34,6 +34,8 @@ _NAMES: dict[str, str] = {
     "MAD": "scales",
     "Manhattan": "distances",
     "Milp": "solvers",
+    "Monitor": "monitor",
+    "MonitorState": "monitor",
     "Monotone": "rules",
     "Nearest": "neighbours",
     "NearestK": "neighbours",
