@@ -17,7 +17,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from equieffort import __version__
-from equieffort.arguments import check_flag, check_instance, check_mapping, is_number, items_in, names_in
+from equieffort.arguments import check_flag, check_instance, check_mapping, is_number, items_in, names_in, refused
 from equieffort.budget import default_budget
 from equieffort.classifiers import known_features
 from equieffort.cost import Cost
@@ -34,13 +34,18 @@ from equieffort.judging import SHOWN_LEVEL, with_readings
 from equieffort.measures import MEASURES, Measure, Sample
 from equieffort.metrics import (
     PAPER_QUANTILES,
-    acr_curve,
+    Bands,
+    Centres,
+    Curve,
+    Jackknife,
     by_group,
     comparisons,
+    curve,
+    default_centres,
     effort_curve,
     effort_differences,
     group_samples,
-    neighbourhood_sweep,
+    is_bands,
     unsettled,
 )
 from equieffort.neighbours import Everyone, Nearest, NearestK, Neighbourhood, Unsaved, check_quantile
@@ -83,6 +88,8 @@ class Audit:
     own_rows: tuple[dict[str, Any], ...] = field(default=(), repr=False)
     """What such measures read when the audit was saved."""
     _distances: dict[Distance, BoundDistance] = field(default_factory=dict, repr=False)
+    # Not handed on by dataclasses.replace: another table has other curves.
+    _curves: dict[Any, Curve] = field(default_factory=dict, repr=False, init=False)
 
     # -- three levels -----------------------------------------------------------------------------------------------
 
@@ -228,18 +235,55 @@ class Audit:
         *,
         distance: Distance | None = None,
         include_favourable: bool = False,
+        centres: Centres | None = None,
+        bands: Bands = Jackknife(),  # noqa: B008 (frozen)
     ) -> pd.DataFrame:
-        """ACR, efforts, sizes and own-group share against the quantile, averaged over unfavourable centres.
+        """ACR, efforts, RD, sizes and own-group share against the quantile, averaged over unfavourable centres.
 
-        One row a group, opponent and quantile, with mean, 95 % band, median and the count of undefined individuals.
+        One row a group, opponent and quantile. `acr` is the ratio of mean efforts over centres (of its own group over
+        the other), `acr_mean_of_ratios` the paper's mean of each centre's ratio; centres without a ratio are counted in
+        `n_undefined`. `*_low` and `*_high` are 95 % confidence limits at that quantile, `*_low_all` and `*_high_all`
+        those that hold at all quantiles at once. Chance is over people, approved ones included, with the model and the
+        equations as they are; `nu` says on about how many people `acr` rests, `note` why there is no band, and
+        UNCERTIFIED where somebody of the two groups is not solved to the end.
+
+        Parameters
+        ----------
+        centres
+            `Centres()` is everybody, `Centres(each=1000)` a random sample by group; the bands hold what drawing adds.
+            By default everybody up to 2e8 pairs of people, and a sample above. The people around them are always all.
+        bands
+            `Jackknife(...)`; `PaperBands()` for those of the paper's figures; None for none, which is faster.
         """
+        chosen = distance if distance is not None else self._distance_of(self.neighbourhood)
+        return self.curve_of(quantiles, chosen, include_favourable, centres, bands).frame()
+
+    def curve_of(
+        self,
+        quantiles: Sequence[float],
+        distance: Distance,
+        include_favourable: bool = False,
+        centres: Centres | None = None,
+        bands: Bands = Jackknife(),  # noqa: B008 (frozen)
+    ) -> Curve:
+        """What `curve` is read from, with the sums around each centre. Kept, so that it is computed once."""
         quantiles = items_in("quantiles", quantiles, "a list of shares")
         if not quantiles:
             raise ParameterError("NEIGHBOURS_QUANTILE", "quantiles is empty.", fix="Give at least one share.")
         check_flag("include_favourable", include_favourable)
-        bound = self.distance(distance if distance is not None else self._distance_of(self.neighbourhood))
-        centres = np.arange(len(self.recourse)) if include_favourable else None
-        return acr_curve(self.recourse, neighbourhood_sweep(self.recourse, bound, quantiles, centres))
+        check_instance("centres", centres, Centres, "Centres() or Centres(each=1000)", optional=True)
+        if not is_bands(bands):
+            raise refused("bands", bands, "Jackknife(), PaperBands() or None")
+        bound = self.distance(distance)
+        # By its text, since anything may be among the quantiles; what is wrong with it is said below.
+        key = (repr(quantiles), distance, include_favourable, centres, bands)
+        if (kept := self._curves.get(key)) is None:
+            n, codes = len(self.recourse), self.recourse.groups.codes
+            people = np.arange(n) if include_favourable else np.flatnonzero(self.recourse.is_unfavourable)
+            drawn = centres if centres is not None else default_centres(people, codes[people], n)
+            kept = curve(self.recourse, bound, quantiles, drawn.draw(people, codes[people]), bands)
+            self._curves[key] = kept
+        return kept
 
     def effort_curve(self, *, difference: bool = False) -> pd.DataFrame:
         """The share of each group's refused people whom an effort of at most e turns, with its band.

@@ -101,7 +101,7 @@ def test_edges(name):
         found = effort_curve({"a": Sample.solved(np.array(efforts, dtype=float), approved=3)}, 0.95)
     np.testing.assert_array_equal(found[["effort", "share"]].to_numpy(), np.array(expected))
     known = found.dropna()
-    assert ((0 <= known["low"]) & (known["low"] <= known["share"])).all()
+    assert ((known["low"] >= 0) & (known["low"] <= known["share"])).all()
     assert ((known["share"] <= known["high"]) & (known["high"] <= 1)).all()
     assert len(known) == (len(found) if efforts else 0)
 

@@ -24,7 +24,7 @@ class AuditPlots:
         self.audit = audit
 
     def acr(self, quantiles: Sequence[float] = PAPER_QUANTILES) -> Any:
-        """ACR against the quantile with its 95 % band; the numbers are `audit.curve(quantiles)`."""
+        """ACR against the quantile with its 95 % confidence limits; the numbers are `audit.curve(quantiles)`."""
         figure, axes = new_figure()
         curve = self.audit.curve(quantiles)
         for k, ((group, against), part) in enumerate(curve.groupby(["group", "against"], sort=False)):
