@@ -28,7 +28,7 @@ criteria: {tau: 1.25, epsilon: 0.05, min_people: 5}
 
 
 def loans(n: int = 160, gap: float = 22.0) -> pd.DataFrame:
-    """Decisions by a plain line, in which one group starts behind by `gap`: by default so far that no chance explains it."""
+    """Decisions by a plain line, in which one group starts behind by `gap`; by default farther than chance explains."""
     rng = np.random.default_rng(5)
     sex = np.array(["female", "male"])[np.arange(n) % 2]
     income = rng.integers(10, 60, n) - gap * (sex == "female")

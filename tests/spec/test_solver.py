@@ -78,7 +78,9 @@ def by_hand(solver, model) -> ee.Audit:
     }  # fmt: skip
     schema = ee.Schema(sensitive="sex", protected="female", reference="male", favourable="granted", features=features)
     scm = ee.StructuralCausalModel([("income", "savings")]).fit(people)
-    return ee.audit(model, people, schema=schema, scm=scm, solver=solver, criteria=ee.Criteria(min_people=3, level=None))
+    return ee.audit(
+        model, people, schema=schema, scm=scm, solver=solver, criteria=ee.Criteria(min_people=3, level=None)
+    )
 
 
 @pytest.mark.parametrize(
