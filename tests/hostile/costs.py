@@ -202,8 +202,7 @@ def audits(rng: np.random.Generator, label: str) -> Tally:
             acr = mine.mean() / theirs.mean()
             if not abs(found["acr"] - acr) <= 3 * gap * acr + 1e-6:
                 tally.disagreements.append(f"{label}: ACR {found['acr']!r}, in truth {acr!r}")
-            if not found["acr_low"] * (1 - 1e-6) <= acr <= found["acr_high"] * (1 + 1e-6):
-                tally.disagreements.append(
-                    f"{label}: ACR in [{found['acr_low']}, {found['acr_high']}], in truth {acr!r}"
-                )
+            least, most = found["acr_least"], found["acr_most"]
+            if not least * (1 - 1e-6) <= acr <= most * (1 + 1e-6):
+                tally.disagreements.append(f"{label}: ACR in [{least}, {most}], in truth {acr!r}")
     return tally
