@@ -184,8 +184,8 @@ def caveats(verdict: Verdict, table: RecourseTable, about: dict[str, Any]) -> li
         found.append(Caveat("POINT_ESTIMATE", words, "measures"))
     if verdict.surrogate is not None:
         words = (
-            f"Not the deciding system but a surrogate model was audited; it agrees with {verdict.surrogate.agreement:.1%} "
-            "of the decisions it has not seen."
+            f"Not the deciding system but a surrogate model was audited; it agrees with "
+            f"{verdict.surrogate.agreement:.1%} of the decisions it has not seen."
         )
         found.append(Caveat("SURROGATE", words, "people"))
     found += _unsettled(verdict, table)

@@ -48,7 +48,7 @@ def test_the_band_is_that_of_kolmogorovs_test(audit):
         wide = rows[(rows["low"] > 0) & (rows["high"] < 1)]
         half = (wide["high"] - wide["low"]).to_numpy() / 2
         assert np.ptp(half) < 1e-12
-        # Values at (i - 1/2) / n shifted up are rejected at 5 % just when they are shifted further than the band is wide.
+        # Values at (i - 1/2) / n are rejected at 5 % once they are shifted further than the band is wide.
         middle = (np.arange(n) + 0.5) / n
         for more, rejected in ((1e-6, True), (-1e-6, False)):
             shifted = middle + half[0] - 0.5 / n + more
@@ -101,7 +101,7 @@ def test_edges(name):
         found = effort_curve({"a": Sample.solved(np.array(efforts, dtype=float), approved=3)}, 0.95)
     np.testing.assert_array_equal(found[["effort", "share"]].to_numpy(), np.array(expected))
     known = found.dropna()
-    assert ((0 <= known["low"]) & (known["low"] <= known["share"])).all()
+    assert ((known["low"] >= 0) & (known["low"] <= known["share"])).all()
     assert ((known["share"] <= known["high"]) & (known["high"] <= 1)).all()
     assert len(known) == (len(found) if efforts else 0)
 

@@ -16,6 +16,7 @@ from equieffort.frames import number
 from equieffort.metrics import individual_ratios
 from equieffort.neighbours import Nearest, NearestK, Sweep, Unsaved
 from equieffort.problem import limits
+from equieffort.report.answer import assumed
 from equieffort.report.blocks import Block, Chart, Items, Pairs, Section, Source, Text
 from equieffort.report.burdens import binding_limits
 from equieffort.report.material import Material
@@ -80,6 +81,7 @@ def assumptions(material: Material) -> Section:
         )
     ]
     blocks += _weak(material)
+    blocks += assumed(material)
     blocks += [_equations(material), cost_table(material), _limits(material), *_outside(material), _leaving(material)]
     return Section("assumptions", "Assumptions", blocks)
 

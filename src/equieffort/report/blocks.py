@@ -48,18 +48,17 @@ class Folded:
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """The verdict's word."""
+class Heading:
+    """A heading within a section."""
 
-    outcome: str
-    words: Cell
+    title: str
 
 
 @dataclass(frozen=True)
 class Chart:
     """A picture to be drawn, with its table."""
 
-    kind: Literal["line", "step", "bars", "graph"]
+    kind: Literal["line", "step", "bars", "graph", "forest"]
     name: str
     title: str
     described: str
@@ -69,7 +68,34 @@ class Chart:
     """Whether the table stands open."""
 
 
-Block = Text | Items | Pairs | Source | Folded | Outcome | Chart | Table
+@dataclass(frozen=True)
+class Front:
+    """The verdict's word and sentence beside its picture."""
+
+    outcome: str
+    words: Cell
+    basis: str
+    said: Sequence[Cell]
+    chart: Chart | None
+
+
+@dataclass(frozen=True)
+class Tile:
+    """A few numbers in a box: a line a group, and a remark below."""
+
+    title: str
+    lines: Sequence[tuple[Cell, str]]
+    remark: str = ""
+
+
+@dataclass(frozen=True)
+class Tiles:
+    """Boxes beside each other."""
+
+    tiles: Sequence[Tile]
+
+
+Block = Text | Items | Pairs | Source | Folded | Heading | Front | Tiles | Chart | Table
 
 
 @dataclass(frozen=True)

@@ -198,6 +198,17 @@ class Material:
         """What was decided of each person according to the data, where a stand-in is audited."""
         return recorded(self.table, self.audit.about)
 
+    def tells_record(self, label: str) -> bool:
+        """Whether no small count shows between a group's recorded decisions and those of the stand-in."""
+        known = self.recorded
+        if known is None:
+            return False
+        mine = self.members(self.labels.index(label)) & known.is_known
+        before, now = mine & ~known.is_favourable, mine & self.table.is_unfavourable
+        return not self.guard.hides(
+            *(int(part.sum()) for part in (before & now, before & ~now, mine & ~before & now, mine & ~before & ~now))
+        )
+
     @cached_property
     def subgroups(self) -> list[tuple[str, Assessment]]:
         """The subgroups that were asked for."""
