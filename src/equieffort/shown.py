@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from math import isinf, isnan
+from math import isinf, isnan, nan
 from typing import Any
 
 import pandas as pd
@@ -191,6 +191,7 @@ def caveats(verdict: Verdict, table: RecourseTable, about: dict[str, Any]) -> li
     found += _unsettled(verdict, table)
     found += _assumed(table)
     found += _small(verdict)
+    found += _selected(verdict)
     found += _equations(about)
     if any("SKEWED" in one.reading.note.split() for finding in verdict.findings for one in finding.judged):
         found.append(Caveat("SKEWED", NOTES["SKEWED"], "costs"))
@@ -246,6 +247,29 @@ def _small(verdict: Verdict) -> list[Caveat]:
     return [
         Caveat("SMALL_GROUPS", f"Few refused people: {named}. {ending}", "people", f"Few refused people. {ending}"),
     ]
+
+
+def _selected(verdict: Verdict) -> list[Caveat]:
+    """Average efforts of those with a route say little where one group keeps only its cheapest."""
+    for finding in verdict.findings:
+        c = finding.comparison
+        if "acr" not in verdict.criteria.judged or not abs(c.rd) >= verdict.criteria.epsilon:
+            continue
+        found = {reading.measure: reading.estimate for reading in c.readings}
+        least, most = found.get("acr_always_min", nan), found.get("acr_always_max", nan)
+        if isnan(least) or isnan(most):
+            continue
+        measure = MEASURES["acr"]
+        fixed = (
+            "The ratio of average efforts compares only those who have a route to approval, and the groups differ in "
+            "how many do."
+        )
+        words = (
+            f"{fixed} Among those who would have one in either group it could be {value_text(measure, least)} to "
+            f"{value_text(measure, most)} ({c.group!r} against {c.against!r})."
+        )
+        return [Caveat("SELECTION", words, "measures", fixed)]
+    return []
 
 
 def _equations(about: dict[str, Any]) -> list[Caveat]:

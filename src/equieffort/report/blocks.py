@@ -48,17 +48,10 @@ class Folded:
 
 
 @dataclass(frozen=True)
-class Heading:
-    """A heading within a section."""
-
-    title: str
-
-
-@dataclass(frozen=True)
 class Chart:
     """A picture to be drawn, with its table."""
 
-    kind: Literal["line", "step", "bars", "graph", "forest"]
+    kind: Literal["line", "step", "bars", "graph", "forest", "curve"]
     name: str
     title: str
     described: str
@@ -95,7 +88,14 @@ class Tiles:
     tiles: Sequence[Tile]
 
 
-Block = Text | Items | Pairs | Source | Folded | Heading | Front | Tiles | Chart | Table
+@dataclass(frozen=True)
+class Beside:
+    """Lists with their headings, beside each other where there is room."""
+
+    lists: Sequence[tuple[str, Sequence[Cell]]]
+
+
+Block = Text | Items | Pairs | Source | Folded | Beside | Front | Tiles | Chart | Table
 
 
 @dataclass(frozen=True)

@@ -44,7 +44,7 @@ def model_card(audit: Audit, *, suppress_below: int | None = None) -> str:
     for block in told:
         lines += [_md(block.words), ""]
     lines += ["## Read with care", ""]
-    lines += [*(f"- {_md(words)}" for words, _ in front.careful(material, links=False)), ""]
+    lines += [*(f"- {_md(words)}" for words in front.careful(material, links=False)), ""]
     lines += ["## What was measured", ""]
     lines += [
         "For every refused person the cheapest allowed action that would turn the decision, and from these efforts the "

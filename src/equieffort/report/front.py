@@ -10,11 +10,11 @@ import numpy as np
 from equieffort.inference.planning import about
 from equieffort.planning import people_to_decide
 from equieffort.report import answer
-from equieffort.report.blocks import Block, Front, Heading, Items, Section, Text, Tile, Tiles
+from equieffort.report.blocks import Beside, Block, Front, Section, Text, Tile, Tiles
 from equieffort.report.material import Material
 from equieffort.report.measured import forest
 from equieffort.report.units import unit_of_effort
-from equieffort.report.words import HIDDEN, MISSING, Cell, Link, Name, Words, count, effort, kept, share
+from equieffort.report.words import HIDDEN, MISSING, Cell, Link, Name, Words, count, kept, ratio, share
 from equieffort.shown import caveats
 
 MOST_CAVEATS = 3
@@ -30,8 +30,7 @@ def verdict(material: Material) -> Section:
     said = [answer.finding_words(material, finding) for finding in audit.verdict.findings]
     blocks.append(Front(audit.verdict.outcome, headline(material), audit.verdict.basis, said, forest(material)))
     blocks += [Tiles(tiles(material))]
-    blocks += [Heading("Read with care"), Items(careful(material))]
-    blocks += [Heading("Where to look next"), Items(following(material))]
+    blocks += [Beside([("Read with care", careful(material)), ("Where to look next", following(material))])]
     blocks += [Text(unit_of_effort(material), "note"), Text(answer.terms(material), "note")]
     return Section("verdict", "Verdict", blocks)
 
@@ -66,7 +65,7 @@ def tiles(material: Material) -> list[Tile]:
         lines["Refused"].append((Name(label), f"{refused} of {people}" if seen.rate else refused))
         lines["With a route to approval"].append((Name(label), kept(share(stats.rho), seen.parts)))
         mine = material.table.effort[material.members(code) & material.table.has_action]
-        median = effort(float(np.median(mine))) if len(mine) else MISSING
+        median = ratio(float(np.median(mine))) if len(mine) else MISSING
         lines["Median effort"].append((Name(label), kept(median, seen.effort)))
     remarks = {
         "With a route to approval": "of those refused",
@@ -102,15 +101,15 @@ def _deciding(material: Material) -> list[Tile]:
 # -- what to be careful about, and where to go ------------------------------------------------------------------------
 
 
-def careful(material: Material, *, links: bool = True) -> list[tuple[Cell, Cell]]:
+def careful(material: Material, *, links: bool = True) -> list[Cell]:
     """The caveats that weigh most; what a surrogate is worth stands above already."""
     audit = material.audit
     found = [one for one in caveats(audit.verdict, audit.recourse, audit.about) if one.code != "SURROGATE"]
-    items: list[tuple[Cell, Cell]] = []
+    items: list[Cell] = []
     for one in found[:MOST_CAVEATS]:
         text = one.guarded if material.guard.is_on else one.text
         more: Words = (" ", Link("More", one.place), ".") if links else ()
-        items.append(((*material.told(text), *more), ""))
+        items.append((*material.told(text), *more))
     return items
 
 
@@ -124,7 +123,7 @@ PLACES = {
 }
 
 
-def following(material: Material) -> list[tuple[Cell, Cell]]:
+def following(material: Material) -> list[Cell]:
     """The parts that answer what a reader of this verdict asks next."""
     codes = material.audit.verdict.codes
     wanted = []
@@ -133,4 +132,4 @@ def following(material: Material) -> list[tuple[Cell, Cell]]:
     if "ACR_BEYOND" in codes:
         wanted.append("features")
     wanted += ["measures", "costs", "curve", "assumptions"]
-    return [((Link(PLACES[name], name),), "") for name in dict.fromkeys(wanted[:4])]
+    return [(Link(PLACES[name], name),) for name in dict.fromkeys(wanted[:4])]

@@ -114,6 +114,11 @@ class Material:
         """What stands in the way of each person without an action."""
         return self.table.reasons()
 
+    @cached_property
+    def effort_curve(self) -> pd.DataFrame:
+        """The share of each group's refused whom an effort turns."""
+        return self.audit.effort_curve()
+
     def members(self, code: int) -> Bools:
         """Who belongs to a group."""
         return np.asarray(self.table.groups.codes == code)

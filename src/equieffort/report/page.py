@@ -10,6 +10,7 @@ from markupsafe import Markup, escape
 
 from equieffort.report import answer, background, burdens, front, measured, sections
 from equieffort.report.blocks import Chart, Section
+from equieffort.report.curves import curve_chart
 from equieffort.report.forest import forest_chart
 from equieffort.report.layers import graph_chart
 from equieffort.report.material import Material
@@ -27,6 +28,7 @@ DRAWN: dict[str, Callable[..., Markup]] = {
     "bars": bar_chart,
     "graph": graph_chart,
     "forest": forest_chart,
+    "curve": curve_chart,
 }
 
 

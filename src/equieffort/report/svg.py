@@ -123,13 +123,13 @@ def frame(name: str, title: str, described: str, width: float, height: float, pa
 class Axes:
     """Where numbers go on the page."""
 
-    def __init__(self, x: tuple[float, float], y: tuple[float, float]) -> None:
-        self.x_ends, self.y_ends = x, y
+    def __init__(self, x: tuple[float, float], y: tuple[float, float], right: float = RIGHT) -> None:
+        self.x_ends, self.y_ends, self.end = x, y, WIDTH - right
 
     def x(self, value: float) -> float:
         """Across."""
         low, high = self.x_ends
-        return LEFT + (value - low) / (high - low) * (WIDTH - LEFT - RIGHT)
+        return LEFT + (value - low) / (high - low) * (self.end - LEFT)
 
     def y(self, value: float) -> float:
         """Down."""
@@ -141,14 +141,14 @@ class Axes:
         parts = []
         for value in ticks(*self.y_ends):
             at = self.y(value)
-            parts.append(_rule(LEFT, at, WIDTH - RIGHT, at, "#e2e2e2"))
+            parts.append(_rule(LEFT, at, self.end, at, "#e2e2e2"))
             parts.append(text(LEFT - 6, at + 4, _tick(value, y_share), anchor="end", size=12))
         for value in ticks(*self.x_ends):
             at = self.x(value)
             parts.append(_rule(at, TOP + PLOT, at, TOP + PLOT + 4, "#555"))
             parts.append(text(at, TOP + PLOT + 18, _tick(value, x_share), anchor="middle", size=12))
-        parts.append(_rule(LEFT, TOP + PLOT, WIDTH - RIGHT, TOP + PLOT, "#555"))
-        parts.append(text((LEFT + WIDTH - RIGHT) / 2, TOP + PLOT + 37, x_label, anchor="middle"))
+        parts.append(_rule(LEFT, TOP + PLOT, self.end, TOP + PLOT, "#555"))
+        parts.append(text((LEFT + self.end) / 2, TOP + PLOT + 37, x_label, anchor="middle"))
         turned = f' transform="rotate(-90 12 {coordinate(TOP + PLOT / 2)})"'
         parts.append(text(12, TOP + PLOT / 2, y_label, anchor="middle", more=turned))
         return parts
@@ -178,7 +178,8 @@ def _mark(x: float, y: float, style: int) -> Markup:
     return Markup('<path d="{}" fill="{}" stroke="{}" stroke-width="1.2"/>').format(shapes[kind], colour, colour)
 
 
-def _stroke(points: Sequence[tuple[float, float]], style: int, *, steps: bool = False) -> Markup:
+def stroke(points: Sequence[tuple[float, float]], style: int, *, steps: bool = False) -> Markup:
+    """A line or steps through points."""
     if len(points) < 2:
         return Markup("")
     (x, y), *rest = points
@@ -196,7 +197,7 @@ def _legend(
 ) -> tuple[list[Markup], float]:
     parts, at = [], top
     for line in lines:
-        parts.append(_stroke([(LEFT, at), (LEFT + 34, at)], line.style))
+        parts.append(stroke([(LEFT, at), (LEFT + 34, at)], line.style))
         if marks:
             parts.append(_mark(LEFT + 17, at, line.style))
         parts.append(text(LEFT + 42, at + 4.5, cut(line.label, WIDTH - LEFT - 50)))
@@ -250,7 +251,7 @@ def line_chart(
                 )
     for line in lines:
         for run in _runs(line):
-            parts.append(_stroke([(axes.x(line.x[k]), axes.y(line.y[k])) for k in run], line.style))
+            parts.append(stroke([(axes.x(line.x[k]), axes.y(line.y[k])) for k in run], line.style))
             parts += [_mark(axes.x(line.x[k]), axes.y(line.y[k]), line.style) for k in run]
     legend, bottom = _legend(lines, TOP + PLOT + 62, marks=True, note=equal_label, band=band_label)
     return frame(name, title, described, WIDTH, bottom, [*parts, *legend])
@@ -288,7 +289,7 @@ def step_chart(
         points = [(axes.x(x), axes.y(y)) for x, y in zip(line.x, line.y, strict=True)]
         if steps and points:
             points = [(points[0][0], axes.y(0.0)), *points, (axes.x(axes.x_ends[1]), points[-1][1])]
-        parts.append(_stroke(points, line.style, steps=steps))
+        parts.append(stroke(points, line.style, steps=steps))
         every = max(1, len(line.x) // 8)
         parts += [_mark(axes.x(line.x[k]), axes.y(line.y[k]), line.style) for k in range(0, len(line.x), every)]
     legend, bottom = _legend(lines, TOP + PLOT + 62, marks=True, note=equal_label)
