@@ -48,7 +48,7 @@ from equieffort.recourse import Progress, check_progress, check_solver, solve, s
 from equieffort.rules import parse_rule
 from equieffort.schema import Schema
 from equieffort.scm import StructuralCausalModel
-from equieffort.shown import caveats, judged_text, measure_lines, measure_table
+from equieffort.shown import caveats, judged_text, measure_lines, measure_table, system_measures
 from equieffort.solvers import Auto, Choice, Solver
 from equieffort.table import RecourseTable
 from equieffort.verdict import COLUMNS, Assessment, Verdict, decide
@@ -247,8 +247,7 @@ class Audit:
         return load(path)
 
     def __str__(self) -> str:
-        measures = self.measures
-        measures = measures[measures["level"] == "system"]
+        measures = system_measures(self.system, self.own_rows)
         table = (
             self.by_group[GROUPS]
             .drop_duplicates("group")
@@ -288,8 +287,7 @@ class Audit:
         )
 
     def _measures_html(self) -> str:
-        found = self.measures
-        head, *rows = measure_table(found[found["level"] == "system"], self.criteria, self.own)
+        head, *rows = measure_table(system_measures(self.system, self.own_rows), self.criteria, self.own)
         cells = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in rows)
         heads = "".join(f"<th>{escape(cell)}</th>" for cell in head)
         return (

@@ -19,7 +19,7 @@ from equieffort.judging import SHOWN_LEVEL
 from equieffort.measures import MEASURES, NOTES, Measure
 from equieffort.scm.diagnostics import POOR_R2
 from equieffort.table import RecourseTable
-from equieffort.verdict import Verdict
+from equieffort.verdict import COLUMNS, Assessment, Verdict
 
 BESIDE = ("restricted_effort", "needs_more")
 """Shown beside the judged measures, since everybody refused counts in them."""
@@ -94,6 +94,13 @@ def notes_text(note: str) -> str:
 def level_text(criteria: Criteria) -> str:
     """The level of the intervals, in per cent."""
     return f"{number(100 * (criteria.level or SHOWN_LEVEL))} %"
+
+
+def system_measures(system: Assessment, saved: Iterable[dict[str, Any]] = ()) -> pd.DataFrame:
+    """The measures of everybody, with the saved rows of somebody's own."""
+    rows = [row for row in saved if row["level"] == "system"]
+    found = system.measures
+    return pd.concat([found, pd.DataFrame(rows, columns=list(COLUMNS))], ignore_index=True) if rows else found
 
 
 # -- tables for a terminal and a notebook -----------------------------------------------------------------------------

@@ -22,6 +22,7 @@ from equieffort.shown import (
     level_text,
     notes_text,
     p_text,
+    system_measures,
     title_of,
     value_text,
     zone_ends,
@@ -143,10 +144,10 @@ def _without_unit(text: str) -> str:
 def rows_of(material: Material, *, judged: bool | None = None) -> list[Row]:
     """The measures at system level: of the judged comparisons, of the others, or of all."""
     compared = {(c.group, c.against): c for c in material.audit.system.comparisons}
-    frame = material.audit.measures
+    frame = system_measures(material.audit.system, material.audit.own_rows)
     found = [
         Row(material, row, compared[row["group"], row["against"]])
-        for row in frame[frame["level"] == "system"].to_dict("records")
+        for row in frame.to_dict("records")
         if (row["group"], row["against"]) in compared
     ]
     return [row for row in found if judged is None or (row.comparison.group in material.judged) == judged]
