@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from math import isinf, isnan, nan
+from itertools import pairwise
+from math import isinf, isnan, log, nan
 from typing import Any
 
 import pandas as pd
@@ -75,6 +76,29 @@ def zone_ends(criteria: Criteria, measure: Measure) -> tuple[float, float] | Non
     """The values that count as equal; None of what has no threshold."""
     zone = criteria.zone(measure)
     return None if zone is None else (measure.scale.back(zone.low), measure.scale.back(zone.high))
+
+
+LADDERS = (
+    (0.8, 0.9, 1.0, 1.1, 1.25),
+    (0.5, 0.67, 0.8, 1.0, 1.25, 1.5, 2.0, 3.0),
+    (0.25, 0.5, 1.0, 2.0, 4.0),
+    (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0),
+    tuple(10.0**k for k in range(-6, 7)),
+)
+"""Marks for ratios, from fine to coarse."""
+
+
+def ratio_marks(low: float, high: float, apart: float = 0.1) -> list[float]:
+    """Round ratios on a log axis, no two nearer than a share of its length.
+
+    >>> ratio_marks(0.7, 2.2), ratio_marks(0.1, 30)
+    ([0.8, 1.0, 1.25, 1.5, 2.0], [0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0])
+    """
+    for ladder in LADDERS:
+        inside = [mark for mark in ladder if low <= mark <= high]
+        if len(inside) > 1 and all(log(b / a) >= apart * log(high / low) for a, b in pairwise(inside)):
+            return inside
+    return [low, high]
 
 
 def p_text(p: float) -> str:

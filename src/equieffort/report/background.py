@@ -276,7 +276,7 @@ def reproduce(material: Material, command: str) -> Section:
 
 def reproduction(material: Material, command: str) -> list[tuple[str, Cell]]:
     """Names and values of what is needed to get the same numbers again."""
-    audit, about = material.audit, material.audit.about
+    about = material.audit.about
     facts = np.ascontiguousarray(material.facts)
     pairs: list[tuple[str, Cell]] = [("Command", (Phrase(command or about.get("command") or "not recorded"),))]
     pairs.append(("Audited with", versions(about)))

@@ -4,26 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from math import inf, isnan, log
 
 from markupsafe import Markup
 
 from equieffort.report.svg import LETTER, WIDTH, coordinate, cut, frame, lines_of, text, ticks, width_of
+from equieffort.shown import ratio_marks
 
 INK, SOFT, ZONE = "#1b1b1b", "#666", "#d9d9d9"
 ROW, AXIS, SMALL = 20.0, 30.0, 12.0
 LABEL, VALUES = 96.0, 150.0
 FARTHEST = 8.0
 """Ends of intervals further away than so many times the estimates and zones are drawn as arrows."""
-LADDERS = (
-    (0.8, 0.9, 1.0, 1.1, 1.25),
-    (0.5, 0.67, 0.8, 1.0, 1.25, 1.5, 2.0),
-    (0.25, 0.5, 1.0, 2.0, 4.0),
-    (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0),
-    tuple(10.0**k for k in range(-6, 7)),
-)
-"""Marks for ratios, from fine to coarse."""
 
 
 @dataclass(frozen=True)
@@ -72,12 +64,7 @@ class Scale:
         """Round numbers with room for their text."""
         if not self.is_ratio:
             return ticks(self.low, self.high, max(2, int((self.right - self.left) / 45)))
-        for ladder in LADDERS:
-            inside = [v for v in ladder if self.holds(v)]
-            room = [self.x(b) - self.x(a) for a, b in pairwise(inside)]
-            if len(inside) > 1 and min(room) >= 28:
-                return inside
-        return [self.low, self.high]
+        return ratio_marks(self.low, self.high, 28 / (self.right - self.left))
 
 
 def ends_of(panels: Sequence[Panel]) -> tuple[float, float]:
