@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from math import isinf, isnan, log, nan
+from math import inf, isinf, isnan, log, nan
 from typing import Any
 
 import pandas as pd
@@ -49,7 +49,7 @@ def value_text(measure: Measure | None, value: float) -> str:
     if isnan(value):
         return "-"
     if isinf(value):
-        return "unlimited" if value > 0 else "no limit"
+        return "unlimited" if value > 0 else "unlimited below"
     if abs(value) >= LARGEST:
         return f"above {LARGEST:,}" if value > 0 else f"below -{LARGEST:,}"
     if abs(value) >= 1000:
@@ -62,9 +62,13 @@ def interval_text(measure: Measure | None, low: float, high: float) -> str:
 
     >>> interval_text(MEASURES["rd"], -0.012, 0.198), interval_text(MEASURES["acr"], 0.5, float("inf"))
     ('-1.2 to 19.8 points', '0.50 to unlimited')
+    >>> interval_text(None, float("-inf"), 2.0), interval_text(None, float("-inf"), float("inf"))
+    ('up to 2', 'without limit')
     """
     if isnan(low) or isnan(high):
         return "-"
+    if low == -inf:
+        return "without limit" if high == inf else f"up to {value_text(measure, high)}"
     first, last = value_text(measure, low), value_text(measure, high)
     for unit in (" points", " %"):
         if first.endswith(unit) and last.endswith(unit):
@@ -80,12 +84,15 @@ def zone_ends(criteria: Criteria, measure: Measure) -> tuple[float, float] | Non
 
 LADDERS = (
     (0.8, 0.9, 1.0, 1.1, 1.25),
+    (0.67, 0.8, 1.0, 1.25, 1.5),
     (0.5, 0.67, 0.8, 1.0, 1.25, 1.5, 2.0, 3.0),
     (0.25, 0.5, 1.0, 2.0, 4.0),
     (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0),
     tuple(10.0**k for k in range(-6, 7)),
 )
 """Marks for ratios, from fine to coarse."""
+BARE = 0.35
+"""So much of either end of an axis may be without a mark."""
 
 
 def ratio_marks(low: float, high: float, apart: float = 0.1) -> list[float]:
@@ -96,7 +103,9 @@ def ratio_marks(low: float, high: float, apart: float = 0.1) -> list[float]:
     """
     for ladder in LADDERS:
         inside = [mark for mark in ladder if low <= mark <= high]
-        if len(inside) > 1 and all(log(b / a) >= apart * log(high / low) for a, b in pairwise(inside)):
+        if len(inside) < 2 or max(log(inside[0] / low), log(high / inside[-1])) > BARE * log(high / low):
+            continue
+        if all(log(b / a) >= apart * log(high / low) for a, b in pairwise(inside)):
             return inside
     return [low, high]
 
@@ -266,7 +275,7 @@ def _assumed(table: RecourseTable) -> list[Caveat]:
 
 
 def _small(verdict: Verdict) -> list[Caveat]:
-    sides = {}
+    sides: dict[str, int] = {}
     for finding in verdict.findings:
         c = finding.comparison
         sides |= {c.group: c.mine.n_unfavourable, c.against: c.theirs.n_unfavourable}

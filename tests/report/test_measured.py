@@ -133,6 +133,38 @@ def test_the_table_behind_it_holds_the_adjusted_p_values(audit):
     assert rows[MEASURES["acr"].title][5:7] == ["142", "124"]
 
 
+def several() -> ee.Audit:
+    """Four groups against a fifth, all judged; one of them far worse off."""
+    rng = np.random.default_rng(8)
+    X = pd.DataFrame({"group": np.array(list("abcde"))[np.arange(1500) % 5], "pay": rng.normal(20, 5, 1500).round(1)})
+    X["pay"] -= 6.0 * (X["group"] == "c")
+    schema = ee.Schema(
+        sensitive="group", protected=list("abcd"), reference="e", favourable=True,
+        features=unlimited({"pay": "actionable"}),
+    )  # fmt: skip
+    scm = ee.StructuralCausalModel([], nodes=["group", "pay"]).fit(X)
+    return ee.audit(ee.LinearScore({"pay": 1.0}, threshold=22.0), X, schema=schema, scm=scm)
+
+
+def test_many_groups_are_told_in_one_line_and_drawn_by_effect():
+    made = several()
+    outcomes = {f.comparison.group: f.outcome for f in made.verdict.findings}
+    assert outcomes["c"] == "unequal"
+    front = next(block for block in outline(made)[0].blocks if hasattr(block, "said"))
+    told = [plain(words) for words in front.said]
+    assert told[0] == "Unequal: c."
+    assert sorted(name for line in told[:-1] for name in line.split(": ")[1].rstrip(".").split(", ")) == list("abcd")
+    (chart,) = charts_of(outline(made)[0])
+    for panel in chart.given["panels"]:
+        assert sorted(point.label for point in panel.points) == list("abcd")
+        assert panel.points[0].label == "c"
+    # Each of them in words comes later.
+    text = Page(render(made)).text
+    start = text.index("The interval holds the true value")
+    assert all(finding.sentence in text[start:] for finding in made.verdict.findings)
+    assert [value for tile in tiles(Material.of(made, 0))[:1] for _, value in tile.lines][-1].endswith("of 300")
+
+
 # -- tables -----------------------------------------------------------------------------------------------------------
 
 
@@ -159,6 +191,8 @@ def test_certain_ranges_are_shown_where_they_differ(audit):
     row = cells(outline(some), "measures", "Every measure, ash")[1]
     found = some.measures.query("measure == 'rd' and group == 'ash' and level == 'system'").iloc[0]
     assert row[3] == f"{found['least'] * 100:.1f} to {found['most'] * 100:.1f} points"
+    acr = cells(outline(some), "measures", "Every measure, ash")[0]
+    assert acr[3] == acr[2] == "0.00 to unlimited", "nothing is known of somebody, so that the ratio can be anything"
 
 
 def test_notes_are_in_words(audit):
@@ -243,7 +277,8 @@ def test_the_first_page_counts_nobody_who_is_kept_back(audit):
         assert "The data" in text or "Efforts differ" in text
     lines = {tile.title: [value for _, value in tile.lines] for tile in tiles(Material.of(audit, 140))}
     assert lines["Refused"] == ["hidden", "<140", "<140"]
-    assert lines["People to decide it"] == ["hidden"]
+    assert "People to decide it" not in lines
+    assert "People to decide it" in [tile.title for tile in tiles(Material.of(audit, 0))]
 
 
 def test_caveats_under_suppression_have_no_counts():

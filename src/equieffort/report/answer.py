@@ -10,7 +10,6 @@ from equieffort.fidelity import Refusals, Surrogate
 from equieffort.frames import number
 from equieffort.giveaways import FIRST
 from equieffort.measures import MEASURES
-from equieffort.metrics import Comparison
 from equieffort.report.blocks import Text
 from equieffort.report.material import Material
 from equieffort.report.words import Cell, Name, Table, Words, count, kept, name_list, say, share
@@ -136,10 +135,13 @@ def finding_words(material: Material, finding: Finding) -> Words:
         words += say("People in {} against people in {}: ", Name(repr(c.group)), Name(repr(c.against)))
         if not (mine.rate and theirs.rate):
             words += ("the counts are too small to be shown. ",)
-    return (*words, " ".join(_reason(material, c, code) for code in finding.codes if code != "SURROGATE"))
+    return (*words, " ".join(_reason(material, finding, code) for code in finding.codes if code != "SURROGATE"))
 
 
-def _reason(material: Material, c: Comparison, code: str) -> str:
+def _reason(material: Material, finding: Finding, code: str) -> str:
+    c = finding.comparison
+    if code == "NOISE" and any(one.differs for one in finding.judged):
+        return "The groups differ; whether by more than the thresholds allow is not decided."
     if code != "ACR_BEYOND":
         return REASONS.get(code, code)
     low, high = material.audit.criteria.rule.ends(material.audit.criteria.tau)

@@ -96,7 +96,7 @@ def forest_chart(
     """Panels below each other; ratios share one range, so that they can be compared."""
     ratios = [panel for panel in panels if panel.is_ratio]
     labels = [q.label for panel in panels for q in panel.points]
-    left = min(max([width_of(label, SMALL) for label in labels], default=0.0) + 8, LABEL) if any(labels) else 4.0
+    left = min(max([width_of(label, SMALL) for label in labels], default=0.0) + 8, LABEL) if any(labels) else 12.0
     texts = [width_of(q.text, SMALL) for panel in panels for q in panel.points]
     right = WIDTH - min(max(texts, default=0.0) + 10, VALUES)
     parts: list[Markup] = []

@@ -12,9 +12,9 @@ from equieffort.planning import people_to_decide
 from equieffort.report import answer
 from equieffort.report.blocks import Beside, Block, Front, Section, Text, Tile, Tiles
 from equieffort.report.material import Material
-from equieffort.report.measured import forest
+from equieffort.report.measured import MOST_TOLD, forest
 from equieffort.report.units import unit_of_effort
-from equieffort.report.words import HIDDEN, MISSING, Cell, Link, Name, Words, count, kept, ratio, share
+from equieffort.report.words import MISSING, Cell, Link, Name, Words, count, kept, name_list, ratio, share
 from equieffort.shown import caveats
 
 MOST_CAVEATS = 3
@@ -27,12 +27,26 @@ def verdict(material: Material) -> Section:
     audit = material.audit
     blocks: list[Block] = [*answer.check_first(material)]
     blocks += [Text(words, "warning") for words in answer.stand_in(material)]
-    said = [answer.finding_words(material, finding) for finding in audit.verdict.findings]
-    blocks.append(Front(audit.verdict.outcome, headline(material), audit.verdict.basis, said, forest(material)))
+    blocks.append(
+        Front(audit.verdict.outcome, headline(material), audit.verdict.basis, sentences(material), forest(material))
+    )
     blocks += [Tiles(tiles(material))]
     blocks += [Beside([("Read with care", careful(material)), ("Where to look next", following(material))])]
     blocks += [Text(unit_of_effort(material), "note"), Text(answer.terms(material), "note")]
     return Section("verdict", "Verdict", blocks)
+
+
+def sentences(material: Material) -> list[Cell]:
+    """Each comparison in words; of many, which groups came out how."""
+    findings = material.audit.verdict.findings
+    if len(findings) <= MOST_TOLD:
+        return [answer.finding_words(material, finding) for finding in findings]
+    found: list[Cell] = []
+    for outcome in ("unequal", "inconclusive", "equal", "not concluded"):
+        groups = [f.comparison.group for f in findings if answer.outcome(f) == outcome]
+        if groups:
+            found.append((f"{outcome.capitalize()}: ", *name_list(groups), "."))
+    return [*found, ("Each of them in words is under ", Link("All measures", "measures"), ".")]
 
 
 _COUNTS = re.compile(r" \([\d,]+ against [\d,]+ refused people\)")
@@ -55,7 +69,8 @@ def _rate(material: Material, label: str) -> bool:
 
 def tiles(material: Material) -> list[Tile]:
     """Refused people, shares with a route and median efforts of the groups; and how many people would decide it."""
-    codes = material.drawn[:MOST_GROUPS]
+    drawn = material.drawn
+    codes = drawn if len(drawn) <= MOST_GROUPS else (*drawn[: MOST_GROUPS - 1], drawn[-1])
     lines: dict[str, list[tuple[Cell, str]]] = {"Refused": [], "With a route to approval": [], "Median effort": []}
     for code in codes:
         label = material.labels[code]
@@ -88,7 +103,7 @@ def _deciding(material: Material) -> list[Tile]:
     c = finding.comparison
     seen = [material.guard.seen(side) for side in (c.mine, c.theirs)]
     if not all(side.parts and side.effort for side in seen):
-        return [Tile("People to decide it", [("", HIDDEN)], "")]
+        return []
     judged = [one.measure for one in finding.judged]
     needed = people_to_decide(c, verdict.criteria, judged, len(verdict.findings))
     words = [("if as estimated", needed[0]), ("if truly equal", needed[1])]

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from math import isnan, nan
+from math import isclose, isnan, nan
 
 import numpy as np
 
 from equieffort.measures import Measure
 from equieffort.metrics import Comparison
-from equieffort.report.blocks import Block, Chart, Folded, Section, Text
+from equieffort.report.answer import finding_words
+from equieffort.report.blocks import Block, Chart, Folded, Items, Section, Text
 from equieffort.report.forest import Panel, Point
 from equieffort.report.material import Material
 from equieffort.report.words import HIDDEN, MISSING, Cell, Name, Phrase, Seen, Table, Words, kept, name_list, say
@@ -30,6 +31,8 @@ from equieffort.shown import (
 
 MOST_DRAWN = 8
 """Comparisons that the picture shows of each measure; the table has all of them."""
+MOST_TOLD = 2
+"""Comparisons that the first page tells in sentences."""
 BY_EFFORT = ("acr", "difference")
 """Measures made of average efforts alone: they tell nothing of how many have a route."""
 
@@ -99,7 +102,7 @@ class Row:
         least, most = self.value("least"), self.value("most")
         if isnan(least) or isnan(most):
             return kept(MISSING, self.is_told)
-        return kept("exact" if _same(least, most) else interval_text(self.measure, least, most), self.is_told)
+        return kept("exact" if isclose(least, most) else interval_text(self.measure, least, most), self.is_told)
 
     @property
     def people(self) -> tuple[str, str]:
@@ -126,15 +129,11 @@ class Row:
             return "not defined"
         ends = "no interval" if self.interval == MISSING else self.interval
         unit = " %" if self.estimate.endswith(" %") else ""
-        return f"{_without_unit(self.estimate)} ({_without_unit(ends)}){unit}"
+        return f"{_without_unit(self.estimate)} ({_without_unit(ends)}){unit}".replace("unlimited", "\N{INFINITY}")
 
 
 def _shown(text: str) -> str:
     return MISSING if text == "-" else text
-
-
-def _same(a: float, b: float) -> bool:
-    return a == b or abs(a - b) <= 1e-9 * max(abs(a), abs(b))
 
 
 def _without_unit(text: str) -> str:
@@ -158,7 +157,7 @@ def rows_of(material: Material, *, judged: bool | None = None) -> list[Row]:
 
 def forest(material: Material) -> Chart | None:
     """The judged measures with the zone that counts as equal, then what is shown beside them."""
-    rows = rows_of(material, judged=True)
+    rows = _sorted(material, rows_of(material, judged=True))
     names = front_measures(material.audit.criteria)
     shown = [row for name in names for row in rows if row.name == name]
     if not shown:
@@ -168,12 +167,23 @@ def forest(material: Material) -> Chart | None:
     level = level_text(material.audit.criteria)
     described = "; ".join(f"{row.comparison.group}, {row.title}: {row.drawn}" for row in shown)
     return Chart(
-        "forest", "measures", _title(material, shown), f"{described}.", _front_table(material, shown),
+        "forest", "measures", _title(shown), f"{described}.", _front_table(material, shown),
         {"panels": panels, "interval": level, "note": _direction(pairs, [row.measure for row in shown])},
     )  # fmt: skip
 
 
-def _title(material: Material, rows: list[Row]) -> str:
+def _sorted(material: Material, rows: list[Row]) -> list[Row]:
+    """The comparisons that most surely differ first, where that tells nothing that is kept back."""
+    if material.guard.is_on:
+        return rows
+    least: dict[str, float] = {}
+    for row in rows:
+        if row.is_judged and not isnan(p := row.value("p")):
+            least[row.comparison.group] = min(p, least.get(row.comparison.group, 1.0))
+    return sorted(rows, key=lambda row: least.get(row.comparison.group, 2.0))
+
+
+def _title(rows: list[Row]) -> str:
     c = rows[0].comparison
     one = len({row.comparison.group for row in rows}) == 1
     return f"{c.group} against {c.against}" if one else f"Each group against {c.against}"
@@ -251,8 +261,12 @@ def measures(material: Material, before: Iterable[Block] = ()) -> Section:
     blocks: list[Block] = [Text((*_beside(material), chance)), *before]
     if judged:
         blocks.append(_table(material, judged, "Every measure"))
+    findings = material.audit.verdict.findings
+    if len(findings) > MOST_TOLD:
+        blocks.append(Items([(finding_words(material, finding), "") for finding in findings]))
     if others:
-        title = f"{len({row.comparison.group for row in others})} more groups, which are not judged"
+        n = len({row.comparison.group for row in others})
+        title = "One more group, which is not judged" if n == 1 else f"{n} more groups, which are not judged"
         blocks.append(Folded(title, _table(material, others, "Every measure of groups that are not judged")))
     return Section("measures", "All measures", blocks)
 
