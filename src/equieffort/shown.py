@@ -87,7 +87,7 @@ LADDERS = (
     (0.67, 0.8, 1.0, 1.25, 1.5),
     (0.5, 0.67, 0.8, 1.0, 1.25, 1.5, 2.0, 3.0),
     (0.25, 0.5, 1.0, 2.0, 4.0),
-    (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0),
+    (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0),
     tuple(10.0**k for k in range(-6, 7)),
 )
 """Marks for ratios, from fine to coarse."""
@@ -101,13 +101,14 @@ def ratio_marks(low: float, high: float, apart: float = 0.1) -> list[float]:
     >>> ratio_marks(0.7, 2.2), ratio_marks(0.1, 30)
     ([0.8, 1.0, 1.25, 1.5, 2.0], [0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0])
     """
+    whole, found = log(high / low), [low, high]
     for ladder in LADDERS:
         inside = [mark for mark in ladder if low <= mark <= high]
-        if len(inside) < 2 or max(log(inside[0] / low), log(high / inside[-1])) > BARE * log(high / low):
+        if len(inside) < 2 or max(log(inside[0] / low), log(high / inside[-1])) > BARE * whole:
             continue
-        if all(log(b / a) >= apart * log(high / low) for a, b in pairwise(inside)):
-            return inside
-    return [low, high]
+        if len(inside) > len(found) and all(log(b / a) >= apart * whole for a, b in pairwise(inside)):
+            found = inside
+    return found
 
 
 def p_text(p: float) -> str:

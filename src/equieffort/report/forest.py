@@ -145,7 +145,7 @@ def _panel(panel: Panel, scale: Scale, at: float) -> tuple[list[Markup], float]:
 
 def _mark_text(value: float, panel: Panel) -> str:
     """Ratios as they are, shares and their differences in hundredths."""
-    return f"{value:g}" if panel.is_ratio else f"{round(value * 100, 6):g}"
+    return f"{value:.10g}" if panel.is_ratio else f"{round(value * 100, 6):g}"
 
 
 def _row(point: Point, scale: Scale, y: float, is_judged: bool) -> list[Markup]:
