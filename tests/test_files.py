@@ -522,7 +522,7 @@ def test_flipped_bits_are_refused_or_harmless(saved, tmp_path):
     assert set(found) <= {"refused", "harmless"}
 
 
-@pytest.mark.parametrize("version", [0, 2, 99, "1", None, [1]])
+@pytest.mark.parametrize("version", [0, 1, 3, 99, "2", None, [2]])
 def test_another_version(saved, tmp_path, version):
     error = refused(changed(saved, version=version), tmp_path)
     assert f"version {version}" in str(error)
@@ -570,7 +570,7 @@ def test_a_member_of_another_kind_or_shape(saved, tmp_path, name, change):
 
 FIELDS = [
     "schema", "columns", "rest", "order", "groups", "index", "index_name", "reasons", "ceilings", "criteria",
-    "neighbourhood", "warnings", "about",
+    "own_measures", "neighbourhood", "warnings", "about",
 ]  # fmt: skip
 
 
@@ -587,7 +587,11 @@ def test_a_missing_field(saved, tmp_path, field):
     "fields",
     [
         {"columns": [{"name": "income"}]},
-        {"criteria": {"tau": 0.5, "epsilon": 0.05, "rule": "two-sided", "min_people": 1, "certified": True}},
+        {"criteria": ee.Criteria().to_dict() | {"tau": 0.5}},
+        {"criteria": ee.Criteria().to_dict() | {"level": 95}},
+        {"criteria": ee.Criteria().to_dict() | {"judged": ["needs_more"]}},
+        {"criteria": ee.Criteria().to_dict() | {"adjust": "other"}},
+        {"own_measures": [{"measure": "mine", "estimate": 1.0}]},
         {"neighbourhood": {"kind": "nearest", "quantile": 7, "distance": None}},
         {"warnings": [["NO_SUCH_CODE", "what", "fix"]]},
         {"groups": {"labels": ["ash", "birch"], "protected": [0]}},

@@ -17,7 +17,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from equieffort import __version__
-from equieffort.arguments import check_flag, check_instance, check_mapping, is_number, items_in, names_in
+from equieffort.arguments import check_flag, check_instance, check_mapping, is_number, items_in, names_in, refused
 from equieffort.budget import default_budget
 from equieffort.classifiers import known_features
 from equieffort.cost import Cost
@@ -29,22 +29,29 @@ from equieffort.explain import Explanation, assumed_text, explain, recorded
 from equieffort.fidelity import Surrogate
 from equieffort.frames import Bools, Missing, aligned, join_sensitive, read_frame
 from equieffort.giveaways import FIRST, copies, first_text, warn_giveaways
+from equieffort.individuals import individuals
 from equieffort.judging import SHOWN_LEVEL, with_readings
 from equieffort.measures import MEASURES, Measure, Sample
 from equieffort.metrics import (
     PAPER_QUANTILES,
-    acr_curve,
+    Bands,
+    Centres,
+    Curve,
+    Jackknife,
     by_group,
     comparisons,
+    curve,
+    default_centres,
     effort_curve,
     effort_differences,
     group_samples,
-    neighbourhood_sweep,
+    is_bands,
     unsettled,
 )
-from equieffort.neighbours import Everyone, Nearest, NearestK, Neighbourhood, Unsaved
+from equieffort.neighbours import Everyone, Nearest, NearestK, Neighbourhood, Unsaved, check_quantile
 from equieffort.problem import RecourseProblem
 from equieffort.recourse import Progress, check_progress, check_solver, solve, solve_further
+from equieffort.resampling import Resampled, Resampling, resample
 from equieffort.rules import parse_rule
 from equieffort.schema import Schema
 from equieffort.scm import StructuralCausalModel
@@ -76,9 +83,13 @@ class Audit:
     its reason; and what to do about people who are not solved to the end, if that is not a call in Python."""
     own: tuple[Measure, ...] = ()
     """Measures of the caller's own."""
+    made_from: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    """What `audit` was called with; empty in an audit that was read from a file."""
     own_rows: tuple[dict[str, Any], ...] = field(default=(), repr=False)
     """What such measures read when the audit was saved."""
     _distances: dict[Distance, BoundDistance] = field(default_factory=dict, repr=False)
+    # Not handed on by dataclasses.replace: another table has other curves.
+    _curves: dict[Any, Curve] = field(default_factory=dict, repr=False, init=False)
 
     # -- three levels -----------------------------------------------------------------------------------------------
 
@@ -111,12 +122,42 @@ class Audit:
         `equieffort.measures.NOTES`.
         """
         parts = [self.system.measures]
-        parts += [self.subgroup(rule).measures.assign(about=name) for name, rule in self._subgroups().items()]
+        parts += [self.subgroup(rule).measures.assign(about=name) for name, rule in self.declared.items()]
         parts += [pd.DataFrame(list(self.own_rows), columns=list(COLUMNS))] if self.own_rows else []
         return pd.concat(parts, ignore_index=True)
 
-    def _subgroups(self) -> dict[str, str]:
+    @property
+    def declared(self) -> dict[str, str]:
+        """Names and rules of the subgroups that were declared."""
         return dict(self.about.get("subgroups", {}))
+
+    @property
+    def shown_measures(self) -> tuple[Measure, ...]:
+        """The measures that are read: all there are, and the caller's own."""
+        record = "recorded" in self.about
+        return (*(m for m in MEASURES.values() if m.name != "impact_ratio_recorded" or record), *self.own)
+
+    def members(self, rule: str) -> Bools:
+        """Who is in a subgroup."""
+        return parse_rule(rule).evaluate(_columns(self.recourse.data))
+
+    @cached_property
+    def resampled(self) -> Resampled | None:
+        """What replicates say, if `resample` made any."""
+        found = self.about.get("resampled")
+        return Resampled.from_dict(found) if found else None
+
+    def resample(self, how: Resampling, *, progress: Progress | None = None) -> Audit:
+        """The same audit, judged under another source of chance.
+
+        `Equations()` learns the structural equations again from people drawn again; `Procedure(X_train, y_train)` also
+        trains the model again; `Bootstrap()` draws people again by brute force, where the closed forms are in doubt.
+        `measures` then has their rows beside those of people.
+        """
+        check_instance("how", how, Resampling, "ee.Equations(), ee.Procedure(X_train, y_train) or ee.Bootstrap()")
+        check_progress(progress)
+        found = resample(self, how, progress)
+        return replace(self, about=self.about | {"resampled": found.to_dict()})
 
     def subgroup(self, which: str | Any) -> Assessment:
         """Algorithm 1 for a subgroup: a rule such as ``"age < 25 and purpose = 'car'"``, or a boolean mask.
@@ -128,7 +169,7 @@ class Audit:
             columns = _columns(self.recourse.data)
             for sentence in rule.unmatched(columns):
                 warn("RULE_UNMATCHED", sentence, fix="Check the spelling; quotes and case count.")
-            return self._assess("subgroup", f"People with {rule}", rule.evaluate(columns))
+            return self._assess("subgroup", f"People with {rule}", rule.evaluate(columns), rule=which)
         data = self.recourse.data
         mask = np.asarray(aligned(which, data.index, "the mask", "mask.loc[audit.recourse.index]", derived=True))
         if mask.dtype != bool or mask.shape != (len(self.recourse),):
@@ -162,6 +203,23 @@ class Audit:
             "individual", f"{many(int(members.sum()), 'person', 'people')} nearest to {self._name(row)}", members, row
         )
 
+    def individuals(
+        self, quantile: float = 0.2, *, group: str | None = None, distance: Distance | None = None
+    ) -> pd.DataFrame:
+        """Every refused person of the groups compared, or of one group, against those like them: one row each.
+
+        Whoever is called unequal has an interval wholly beyond the thresholds, and `p_adjusted` (Benjamini-Hochberg)
+        allows for all `n_looked_at` who were looked at. At least five people a side, else `note` says TOO_FEW.
+        """
+        check_quantile(quantile)
+        labels = self.recourse.groups.labels
+        if group is not None and group not in labels:
+            raise ParameterError(
+                "PARAMETER", f"group is {group!r}, which is none.", fix=f"Choose from {', '.join(map(repr, labels))}."
+            )
+        bound = self.distance(distance if distance is not None else self._distance_of(self.neighbourhood))
+        return individuals(self.recourse, bound, quantile, self.criteria, group)
+
     def neighbours(self, row: int, neighbourhood: Neighbourhood) -> Bools:
         """Who is in the neighbourhood of the person at a position."""
         _check_neighbourhood(neighbourhood)
@@ -177,18 +235,55 @@ class Audit:
         *,
         distance: Distance | None = None,
         include_favourable: bool = False,
+        centres: Centres | None = None,
+        bands: Bands = Jackknife(),  # noqa: B008 (frozen)
     ) -> pd.DataFrame:
-        """ACR, efforts, sizes and own-group share against the quantile, averaged over unfavourable centres.
+        """ACR, efforts, RD, sizes and own-group share against the quantile, averaged over unfavourable centres.
 
-        One row a group, opponent and quantile, with mean, 95 % band, median and the count of undefined individuals.
+        One row a group, opponent and quantile. `acr` is the ratio of mean efforts over centres (of its own group over
+        the other), `acr_mean_of_ratios` the paper's mean of each centre's ratio; centres without a ratio are counted in
+        `n_undefined`. `*_low` and `*_high` are 95 % confidence limits at that quantile, `*_low_all` and `*_high_all`
+        those that hold at all quantiles at once. Chance is over people, approved ones included, with the model and the
+        equations as they are; `nu` says on about how many people `acr` rests, `note` why there is no band, and
+        UNCERTIFIED where somebody of the two groups is not solved to the end.
+
+        Parameters
+        ----------
+        centres
+            `Centres()` is everybody, `Centres(each=1000)` a random sample by group; the bands hold what drawing adds.
+            By default everybody up to 2e8 pairs of people, and a sample above. The people around them are always all.
+        bands
+            `Jackknife(...)`; `PaperBands()` for those of the paper's figures; None for none, which is faster.
         """
+        chosen = distance if distance is not None else self._distance_of(self.neighbourhood)
+        return self.curve_of(quantiles, chosen, include_favourable, centres, bands).frame()
+
+    def curve_of(
+        self,
+        quantiles: Sequence[float],
+        distance: Distance,
+        include_favourable: bool = False,
+        centres: Centres | None = None,
+        bands: Bands = Jackknife(),  # noqa: B008 (frozen)
+    ) -> Curve:
+        """What `curve` is read from, with the sums around each centre. Kept, so that it is computed once."""
         quantiles = items_in("quantiles", quantiles, "a list of shares")
         if not quantiles:
             raise ParameterError("NEIGHBOURS_QUANTILE", "quantiles is empty.", fix="Give at least one share.")
         check_flag("include_favourable", include_favourable)
-        bound = self.distance(distance if distance is not None else self._distance_of(self.neighbourhood))
-        centres = np.arange(len(self.recourse)) if include_favourable else None
-        return acr_curve(self.recourse, neighbourhood_sweep(self.recourse, bound, quantiles, centres))
+        check_instance("centres", centres, Centres, "Centres() or Centres(each=1000)", optional=True)
+        if not is_bands(bands):
+            raise refused("bands", bands, "Jackknife(), PaperBands() or None")
+        bound = self.distance(distance)
+        # By its text, since anything may be among the quantiles; what is wrong with it is said below.
+        key = (repr(quantiles), distance, include_favourable, centres, bands)
+        if (kept := self._curves.get(key)) is None:
+            n, codes = len(self.recourse), self.recourse.groups.codes
+            people = np.arange(n) if include_favourable else np.flatnonzero(self.recourse.is_unfavourable)
+            drawn = centres if centres is not None else default_centres(people, codes[people], n)
+            kept = curve(self.recourse, bound, quantiles, drawn.draw(people, codes[people]), bands)
+            self._curves[key] = kept
+        return kept
 
     def effort_curve(self, *, difference: bool = False) -> pd.DataFrame:
         """The share of each group's refused people whom an effort of at most e turns, with its band.
@@ -312,13 +407,17 @@ class Audit:
         return neighbourhood.distance if isinstance(neighbourhood, Nearest | NearestK) else Manhattan()
 
     def _assess(
-        self, level: Any, about: str, members: npt.NDArray[np.bool_] | None, row: int | None = None
+        self, level: Any, about: str, members: npt.NDArray[np.bool_] | None, row: int | None = None, rule: str = ""
     ) -> Assessment:
         groups, individual = self.recourse.groups, row is not None
-        record, samples = recorded(self.recourse, self.about), self._samples(members)
+        samples = self._samples(members)
         compared = comparisons(groups, samples, int(groups.codes[row]) if row is not None else None, guarded=individual)
-        chosen = [one for one in MEASURES.values() if one.name != "impact_ratio_recorded" or record is not None]
-        found = tuple(with_readings(c, self.criteria, (*chosen, *self.own)) for c in compared)
+        again = self.resampled
+        if again is not None and not individual:
+            compared = tuple(
+                replace(c, spreads=again.of(rule, c.group, c.against), chance=again.chance) for c in compared
+            )
+        found = tuple(with_readings(c, self.criteria, self.shown_measures) for c in compared)
         stand_in = self.about.get("surrogate")
         surrogate = Surrogate.from_dict(stand_in) if stand_in else None
         left = unsettled(self.recourse, members)
@@ -326,7 +425,7 @@ class Audit:
         verdict = decide(
             found, self.criteria, individual=individual, surrogate=surrogate, unsettled=people,
             provable=self.about.get("certifies", True), further=self.about.get("further", ""),
-            outliers=self.about.get("outliers", ()),
+            outliers=self.about.get("outliers", ()), chance="people" if again is None or individual else again.chance,
         )  # fmt: skip
         return Assessment(
             level, about, by_group(groups, samples, found, self.criteria.level or SHOWN_LEVEL), found, verdict
@@ -556,5 +655,10 @@ def audit(
         tuple(sorted((*fitted.warnings_, *kept), key=lambda w: w.code not in FIRST)),
         about,
         own,
+        {
+            "classifier": classifier, "X": X, "schema": schema, "scm": problem.scm, "cost": cost, "solver": solver,
+            "sensitive_features": sensitive_features, "model_features": model_features, "reference": reference,
+            "missing": missing, "margin": margin, "measures": own, "subgroups": subgroups,
+        },
         _distances=distances,
-    )
+    )  # fmt: skip

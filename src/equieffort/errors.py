@@ -116,6 +116,11 @@ CODES: dict[str, str] = {
     "OUTPUT": "Work whose result cannot be written is lost, so this is looked at before any work is done.",
     "RUN_CHANGED": "Results must belong to one state of the data.",
     "RUN_WRITE": "What was computed could not be kept.",
+    # monitoring
+    "MONITOR_STATE": "Evidence holds only if it goes on from exactly where it stood.",
+    "MONITOR_CHANGED": "Evidence adds up only while one and the same thing is measured.",
+    "MONITOR_BATCH": "People who are counted twice are not evidence twice.",
+    "MONITOR_BUDGET": "Effort is measured in shares of the budget, so that people without recourse can count.",
     # spec, inputs
     "SPEC_FILE": "The spec says what is audited and by which rules; nothing runs without it.",
     "SPEC_YAML": "Text that programs read in different ways could change the audit without anybody noticing.",
@@ -190,6 +195,10 @@ class RuleError(EquieffortError):
 
 class AuditFileError(EquieffortError):
     """A saved audit cannot be read."""
+
+
+class MonitorError(EquieffortError):
+    """A monitor's state cannot be used, or what is given does not belong to it."""
 
 
 class ParameterError(EquieffortError):

@@ -13,7 +13,7 @@ from math import isnan
 from typing import Literal
 
 from equieffort.criteria import Criteria
-from equieffort.measures import MEASURES, Measure, Reading, read
+from equieffort.measures import MEASURES, Measure, Reading, read, read_spread
 from equieffort.metrics import Comparison, exact_discrepancy
 
 Outcome = Literal["equal", "unequal", "inconclusive"]
@@ -45,8 +45,16 @@ def with_readings(
     """The comparison with every measure read; what is not to be certified is taken as found."""
     pair = comparison.pair if criteria.certified else comparison.pair.as_found
     level = criteria.level if criteria.level is not None else SHOWN_LEVEL
-    found = (read(measure, pair, level, criteria.zone(measure)) for measure in measures)
-    return replace(comparison, readings=tuple(found))
+    found, again = [], []
+    for measure in measures:
+        zone = criteria.zone(measure)
+        reading = read(measure, pair, level, zone)
+        spread = comparison.spreads.get(measure.name)
+        if spread is not None:
+            again.append(read_spread(measure, reading, spread, level, zone, comparison.chance))
+        if spread is None or comparison.chance != "people":
+            found.append(reading)
+    return replace(comparison, readings=(*found, *again))
 
 
 def judge_family(
@@ -98,11 +106,21 @@ def _with_gaps_closed(
     closed = _by_tests([[c.reading(name) for name in criteria.judged] for c in found], criteria, min_people)
     return [
         [
-            replace(here, state="uncertified") if here.state == "open" and there.state in ("beyond", "within") else here
+            replace(here, state="uncertified")
+            if (here.state == "open" and there.state in ("beyond", "within")) or _may_act(c, here, min_people)
+            else here
             for here, there in zip(mine, others, strict=True)
         ]
-        for mine, others in zip(states, closed, strict=True)
+        for c, mine, others in zip(compared, states, closed, strict=True)
     ]
+
+
+def _may_act(comparison: Comparison, judged: Judged, min_people: int) -> bool:
+    """Whether only people of whom nothing is known are missing for a measure of those who have a route."""
+    if judged.state not in ("undefined", "few") or MEASURES[judged.measure].basis != "acting":
+        return False
+    both = comparison.mine, comparison.theirs
+    return any(s.n_unknown for s in both) and all(s.n_acting + s.n_unknown >= min_people for s in both)
 
 
 def _by_estimate(comparison: Comparison, criteria: Criteria, min_people: int) -> list[Judged]:

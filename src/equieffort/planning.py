@@ -33,7 +33,7 @@ def people_to_decide(
             alike = (Shares(one.refused, middle) for one in shares)
             equal.append(gap_inside(next(alike), next(alike), criteria.epsilon, **inside))
         else:
-            worth, ratio, share = _worth(comparison, name)
+            worth, ratio, share = worth_of(comparison, name)
             if isnan(worth) or not 0 < ratio < inf or criteria.tau <= 1:
                 continue
             beyond.append(people_beyond(ratio, criteria.tau, worth, share=share, **asked))
@@ -64,7 +64,7 @@ def _pooled(comparison: Comparison) -> float:
     return (mine.n_acting + theirs.n_acting) / (mine.n_unfavourable + theirs.n_unfavourable)
 
 
-def _worth(comparison: Comparison, name: str) -> tuple[float, float, float]:
+def worth_of(comparison: Comparison, name: str) -> tuple[float, float, float]:
     """n times the squared standard error of the log ratio, the ratio, and the share of people the smaller side rests
     on."""
     measure, pair = MEASURES[name], comparison.pair.as_found

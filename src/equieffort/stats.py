@@ -125,8 +125,16 @@ class Sums:
     most: float = -np.inf
 
     @classmethod
-    def of(cls, values: Floats) -> Sums:
-        """Add up finite values."""
+    def of(cls, values: Floats, rounded: bool = False) -> Sums:
+        """Add up finite values; `rounded` sums are quicker, and depend on how people are split."""
+        if rounded:
+            return cls(
+                len(values),
+                ExactSum.of(float(values.sum())),
+                ExactSum.of(float(values @ values)),
+                float(values.min(initial=np.inf)),
+                float(values.max(initial=-np.inf)),
+            )
         return cls(
             len(values),
             exact_sum(values),
@@ -204,6 +212,7 @@ class EffortStats:
         bound: Floats,
         ceiling: Floats | None = None,
         budget: float | None = None,
+        rounded: bool = False,
     ) -> EffortStats:
         """Add up a set of people; `ceiling` is the most that an action can cost, without limit by default."""
         acting = (status == Status.OPTIMAL) | (status == Status.FEASIBLE)
@@ -211,11 +220,11 @@ class EffortStats:
         costs = cost[acting]
         bounds = certain_bounds(costs, bound[acting])
         stuck = int(np.sum(status == Status.INFEASIBLE))
-        sums = Sums.of(costs)
+        sums = Sums.of(costs, rounded)
         settled = np.array_equal(costs, bounds)
         capped, capped_bounds = Sums(), Sums()
         if budget is not None:
-            capped = Sums.of(np.minimum(costs, budget)).with_more(stuck + int(unknown.sum()), budget)
+            capped = Sums.of(np.minimum(costs, budget), rounded).with_more(stuck + int(unknown.sum()), budget)
             capped_bounds = (
                 capped
                 if settled and not unknown.any()

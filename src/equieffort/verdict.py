@@ -126,8 +126,9 @@ def judge(comparison: Comparison, criteria: Criteria, *, min_people: int | None 
 def _findings(compared: Sequence[Comparison], criteria: Criteria, min_people: int) -> list[Finding]:
     found = []
     for c, (outcome, codes, judged) in zip(compared, judge_family(compared, criteria, min_people), strict=True):
-        adjusted = {one.measure: one.reading for one in judged}
-        c = replace(c, readings=tuple(adjusted.get(reading.measure, reading) for reading in c.readings))
+        adjusted = {(one.measure, one.reading.chance): one.reading for one in judged}
+        readings = (adjusted.get((reading.measure, reading.chance), reading) for reading in c.readings)
+        c = replace(c, readings=tuple(readings))
         words = sentence(c, criteria, outcome, codes, judged, min_people, len(compared))
         found.append(Finding(c, outcome, codes, words, judged))
     return found

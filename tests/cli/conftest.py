@@ -27,8 +27,8 @@ criteria: {tau: 1.25, epsilon: 0.05, min_people: 5}
 """
 
 
-def loans(n: int = 160, gap: float = 6.0) -> pd.DataFrame:
-    """Decisions by a plain line, in which one group starts behind by `gap`."""
+def loans(n: int = 160, gap: float = 22.0) -> pd.DataFrame:
+    """Decisions by a plain line, in which one group starts behind by `gap`: by default so far that no chance explains it."""
     rng = np.random.default_rng(5)
     sex = np.array(["female", "male"])[np.arange(n) % 2]
     income = rng.integers(10, 60, n) - gap * (sex == "female")
@@ -58,7 +58,7 @@ def audited(tmp_path_factory) -> Path:
     """A folder in which `equieffort audit` ran: made.audit and its companions, and the same with other decisions."""
     folder = tmp_path_factory.mktemp("audited")
     (folder / "loans.yaml").write_text(SPEC, encoding="utf-8")
-    for name, gap in (("later", 8.0), ("made", 6.0)):
+    for name, gap in (("later", 18.0), ("made", 22.0)):
         loans(gap=gap).to_csv(folder / "loans.csv", index=False)
         done = CliRunner().invoke(app, ["audit", str(folder / "loans.yaml"), "-o", str(folder / name), "--quiet"])
         assert done.exit_code in (0, 1), done.output

@@ -28,13 +28,13 @@ def made(audited, tmp_path, monkeypatch):
 def lacking(amount: float, path: str, names: list[str] | None = None) -> None:
     """An audit in which everybody of the group lacks about this many times what the reference lacks."""
     X = pd.DataFrame(
-        {"s": list("ab") * 40, "x": 10 - np.tile([amount, 1.0], 40) * np.repeat(np.linspace(0.9, 1.1, 40), 2)},
+        {"s": list("ab") * 60, "x": 10 - np.tile([amount, 1.0], 60) * np.repeat(np.linspace(0.9, 1.1, 60), 2)},
         index=names,
     )
     schema = ee.Schema(sensitive="s", protected="a", favourable=True, features=unlimited({"x": "actionable"}))
     scm = ee.StructuralCausalModel([], nodes=["s", "x"]).fit(X)
     reference = pd.DataFrame({"x": [0.0, 10.0]})
-    with pytest.warns(ee.errors.EquieffortWarning, match="All 80 people"):
+    with pytest.warns(ee.errors.EquieffortWarning, match="All 120 people"):
         made = ee.audit(ee.LinearScore({"x": 1.0}, threshold=10.0), X, schema=schema, scm=scm, reference=reference)
     made.save(path)
 
@@ -55,6 +55,39 @@ def test_check_with_other_criteria(made, call):
     assert told["verdict"]["outcome"] == "equal"
     assert told["criteria"]["tau"] == 100
     assert call("check", "made.audit", "--min-people", "5000").exit_code == 4
+
+
+def test_check_at_another_level(made, call):
+    """What the criteria decide in Python they decide at the command line."""
+    for given, level in (("0.9", 0.9), ("none", None), ("None", None), ("0.999", 0.999)):
+        told = json.loads(call("check", "made.audit", "--level", given, "--format", "json").stdout)
+        assert told["criteria"]["level"] == level
+        expected = replace(made, criteria=replace(made.criteria, level=level)).verdict
+        assert told["verdict"]["text"] == str(expected)
+    assert "Point estimate, chance not considered" in call("check", "made.audit", "--level", "none").stdout
+    assert "90 % level" in call("check", "made.audit", "--level", "0.9").stdout
+
+
+def test_check_of_other_measures(made, call):
+    done = call("check", "made.audit", "--judged", "burden", "--judged", "rd", "--format", "json")
+    told = json.loads(done.stdout)
+    assert told["criteria"]["judged"] == ["burden", "rd"]
+    expected = replace(made, criteria=replace(made.criteria, judged=("burden", "rd"))).verdict
+    assert told["verdict"]["text"] == str(expected)
+    assert set(told["verdict"]["codes"]) <= {"BURDEN_BEYOND", "RD_BEYOND"}
+    assert set(told["verdict"]["findings"][0]["judged"]) == {"burden", "rd"}
+    # Hardly anything is asked of the ratio alone, which is close to one.
+    alone = json.loads(call("check", "made.audit", "--judged", "acr", "--format", "json").stdout)
+    assert "RD_BEYOND" not in alone["verdict"]["codes"]
+
+
+@pytest.mark.parametrize("name", ["needs_more", "difference", "acr_always_min", "phi", ""])
+def test_check_refuses_what_cannot_be_judged_by_name(made, call, name):
+    done = call("check", "made.audit", "--judged", name)
+    assert done.exit_code == 2
+    assert "Code: CRITERIA_INVALID" in done.stderr
+    assert repr(name) in done.stderr
+    assert "restricted_effort" in done.stderr  # what can be
 
 
 def test_check_with_the_papers_rule(tmp_path, monkeypatch, call):
@@ -87,7 +120,16 @@ def test_check_for_build_servers(made, call, tmp_path):
 
 @pytest.mark.parametrize(
     ("options", "code"),
-    [(["--tau", "0.5"], "CRITERIA_INVALID"), (["--epsilon", "2"], "CRITERIA_INVALID"), (["-o", "no/x"], "OUTPUT")],
+    [
+        (["--tau", "0.5"], "CRITERIA_INVALID"),
+        (["--epsilon", "2"], "CRITERIA_INVALID"),
+        (["--level", "95"], "CRITERIA_INVALID"),
+        (["--level", "0.5"], "CRITERIA_INVALID"),
+        (["--level", "nan"], "CRITERIA_INVALID"),
+        (["--level", "high"], "CRITERIA_INVALID"),
+        (["--judged", "acr", "--judged", "acr"], "CRITERIA_INVALID"),
+        (["-o", "no/x"], "OUTPUT"),
+    ],
 )
 def test_check_refuses_what_makes_no_sense(made, call, options, code):
     done = call("check", "made.audit", *options)
@@ -197,7 +239,7 @@ def test_other_files_are_told_from_audit_files(made, call, tmp_path, command, na
 def test_diff_of_different_people_says_so(tmp_path, monkeypatch, call):
     monkeypatch.chdir(tmp_path)
     for name in ("p", "q"):
-        lacking(1.5, f"{name}.audit", names=[f"{name}{k}" for k in range(80)])
+        lacking(1.5, f"{name}.audit", names=[f"{name}{k}" for k in range(120)])
     assert "NOBODY IS IN BOTH AUDITS" in call("diff", "p.audit", "q.audit").stderr
     assert "NOBODY" not in call("diff", "p.audit", "p.audit").stderr
 
@@ -208,7 +250,7 @@ def test_diff_of_different_people_says_so(tmp_path, monkeypatch, call):
 def test_diff_of_an_audit_with_itself(made, call):
     done = call("diff", "made.audit", "made.audit")
     assert done.exit_code == 0, done.output
-    assert "within noise" in done.stdout
+    assert done.stdout.count("after, unchanged; ") == 2
     assert "nobody changed" in done.stdout
 
 

@@ -1,4 +1,4 @@
-"""The bootstrap against one that draws whole people with pandas."""
+"""The draws behind the question of distance against drawing whole people with pandas."""
 
 from __future__ import annotations
 
@@ -9,37 +9,36 @@ from tests.comparison.worlds import made, people
 
 import equieffort as ee
 from equieffort.comparison import compare_audits
+from equieffort.comparison.draws import bootstrap, strata
 
 
-def direct_bootstrap(one: ee.Audit, two: ee.Audit, draws: int) -> np.ndarray:
-    """Changes of (ACR, RD) over draws of whole people, each group by itself, by pandas alone."""
+def direct_draws(one: ee.Audit, two: ee.Audit, draws: int) -> np.ndarray:
+    """(draw, group, before or after, refused / acting / effort) over draws of whole people, by pandas alone."""
     rng = np.random.default_rng(99)
     left, right = one.recourse.frame(), two.recourse.frame()
-    changes = []
+    found = []
     for _ in range(draws):
-        values = []
-        picks = {g: rng.choice(left.index[left.group == g], int((left.group == g).sum())) for g in ("ash", "birch")}
-        for frame in (left, right):
-            phi, rho = {}, {}
-            for g, labels in picks.items():
-                part = frame.loc[labels]
-                part = part[part.status != "not_needed"]
-                phi[g], rho[g] = part.cost.mean(), part.cost.notna().mean()
-            values.append((phi["ash"] / phi["birch"], rho["birch"] - rho["ash"]))
-        changes.append(np.subtract(values[1], values[0]))
-    return np.array(changes)
+        sums = []
+        for group in ("ash", "birch"):
+            labels = rng.choice(left.index[left.group == group], int((left.group == group).sum()))
+            parts = [frame.loc[labels].query("status != 'not_needed'") for frame in (left, right)]
+            sums.append([[len(part), part.cost.notna().sum(), part.cost.sum()] for part in parts])
+        found.append(sums)
+    return np.array(found)
 
 
-def test_the_interval_is_that_of_drawing_whole_people():
+def test_the_draws_are_those_of_drawing_whole_people():
     one, two = made(), made(weights={"income": 1.1, "savings": 0.2}, threshold=6.5)
-    found = compare_audits(one, two, draws=4000).noise.set_index("measure")
-    direct = direct_bootstrap(one, two, 600)
-    for k, name in enumerate(("acr", "rd")):
-        low, high = np.nanquantile(direct[:, k], [0.025, 0.975])
-        width = high - low
-        assert found.loc[name, "low"] == pytest.approx(low, abs=0.2 * width)
-        assert found.loc[name, "high"] == pytest.approx(high, abs=0.2 * width)
-        assert found.loc[name, "low"] <= found.loc[name, "change"] <= found.loc[name, "high"]
+    pairs = np.column_stack([np.arange(80), np.arange(80)])
+    direct = direct_draws(one, two, 600)
+    rng = np.random.default_rng(1)
+    for k, group in enumerate(("ash", "birch")):
+        drawn = bootstrap(rng, 4000, *strata(one.recourse, two.recourse, pairs, group))
+        mine, theirs = drawn.reshape(-1, 6), direct[:, k].reshape(-1, 6)
+        spread = theirs.std(axis=0)
+        assert mine.mean(axis=0) == pytest.approx(theirs.mean(axis=0), abs=0.2 * spread.max())
+        assert mine.std(axis=0) == pytest.approx(spread, rel=0.15)
+        assert np.corrcoef(mine.T) == pytest.approx(np.corrcoef(theirs.T), abs=0.15)
 
 
 def test_pairing_makes_the_interval_narrow():
@@ -51,8 +50,9 @@ def test_pairing_makes_the_interval_narrow():
     assert width["same"] < 0.5 * width["apart"]
 
 
-def test_the_same_question_gets_the_same_answer():
+def test_the_same_question_gets_the_same_answer_and_intervals_need_no_seed():
     one, two = made(), made(threshold=7.0)
     pd.testing.assert_frame_equal(compare_audits(one, two).noise, compare_audits(one, two).noise)
-    other = compare_audits(one, two, random_state=1).noise
-    assert not other[["low", "high"]].equals(compare_audits(one, two).noise[["low", "high"]])
+    other = compare_audits(one, two, random_state=1, draws=10).noise
+    columns = ["change", "low", "high", "df", "beyond_noise"]
+    pd.testing.assert_frame_equal(other[columns], compare_audits(one, two).noise[columns])

@@ -116,7 +116,8 @@ def test_a_ratio_without_limit_is_the_farthest_there_is():
 def test_a_ratio_of_zero_is_as_far_on_the_other_side():
     found = compare_audits(needing(ash=0.5), costing(needing(ash=0.5), ash=0.0))
     acr = row(found, "acr")
-    assert (acr["after"], acr["distance"], acr["beyond_noise"]) == (0.0, "farther", True)
+    assert (acr["after"], acr["change"], acr["distance"], acr["beyond_noise"]) == (0.0, 0.0, "farther", False)
+    assert "one of the groups needs no effort at all, so that there is no interval" in str(found)
     assert "farther from equality, to the disadvantage of 'birch'" in str(found)
     still = compare_audits(costing(needing(), ash=0.0), costing(needing(seed=4), ash=0.0))
     assert row(still, "acr")["distance"] == "within noise"

@@ -23,7 +23,7 @@ def what_happened(before: str, after: str, cost: float, cost_after: float) -> st
         return "newly possible"
     if abs(cost - cost_after) <= 1e-6 * max(cost, cost_after):
         return "unchanged"
-    return "dearer" if cost_after > cost else "cheaper"
+    return "more effort" if cost_after > cost else "less effort"
 
 
 def test_what_happened_to_each_person():
@@ -34,7 +34,7 @@ def test_what_happened_to_each_person():
         label: what_happened(left.status[label], right.status[label], left.cost[label], right.cost[label])
         for label in left.index
     }
-    assert set(expected.values()) >= {"dearer", "cheaper", "newly infeasible", "unchanged", "newly refused"}
+    assert set(expected.values()) >= {"more effort", "less effort", "newly infeasible", "unchanged", "newly refused"}
     changed = {label: change for label, change in expected.items() if change != "unchanged"}
     assert found.people["change"].to_dict() == changed
     assert found.people.index.name == "person"

@@ -136,13 +136,15 @@ def test_numbers_are_those_of_the_audit(audit, page):
 
 
 def test_curve_table_is_the_curve(audit):
-    rows = cells(outline(audit), "curve", "Mean ratio")
+    rows = cells(outline(audit), "curve", "Ratio of mean efforts")
     curve = audit.curve()
     assert len(rows) == len(curve)
     for row, record in zip(rows, curve.to_dict("records"), strict=True):
         assert row[:2] == [record["group"], record["against"]]
         assert row[3] == ("–" if np.isnan(record["acr"]) else f"{round(record['acr'], 3):g}")
         assert int(row[6]) == record["n_undefined"]
+        limits = f"{round(record['acr_low'], 3):g} to {round(record['acr_high'], 3):g}"
+        assert row[4] == ("–" if np.isnan(record["acr_low"]) else limits)
 
 
 def test_individuals_are_those_of_the_audit(audit):
@@ -557,7 +559,12 @@ def test_limits_that_people_start_outside_are_named(audit):
 
 
 def test_names_of_measures_are_explained(page):
-    for words in ("ratio of efforts (ACR)", "gap (RD)", "95% band of each mean", "moves away from 1 towards the left"):
+    for words in (
+        "ratio of efforts (ACR)",
+        "gap (RD)",
+        "95% interval at each point",
+        "moves away from 1 towards the left",
+    ):
         assert words in page.text
     assert "is not considered" not in page.text
 

@@ -13,6 +13,8 @@ import jsonschema
 import pytest
 
 import equieffort as ee
+from equieffort.inference import Holm, Unadjusted
+from equieffort.measures import JUDGED, MEASURES
 from equieffort.models import SURROGATES
 from equieffort.spec import SpecError, json_schema, parse_spec
 from equieffort.spec.keys import SPEC
@@ -192,6 +194,16 @@ VALID: dict[str, list[tuple[Any, Any, Any]]] = {
     ],
     "criteria.min_people": [(3, "criteria", ee.Criteria(min_people=3))],
     "criteria.certified": [(False, "criteria", ee.Criteria(certified=False))],
+    "criteria.level": [(0.9, "criteria", ee.Criteria(level=0.9)), (None, "criteria", ee.Criteria(level=None))],
+    "criteria.judged": [
+        (["burden", "rd"], "criteria", ee.Criteria(judged=("burden", "rd"))),
+        *([[name], "criteria", ee.Criteria(judged=(name,))] for name in JUDGED),
+    ],
+    "criteria.budget": [(2.5, "criteria", ee.Criteria(budget=2.5))],
+    "criteria.adjust": [
+        ("holm", "criteria", ee.Criteria(adjust=Holm())),
+        ("none", "criteria", ee.Criteria(adjust=Unadjusted())),
+    ],
     "surrogate": [({}, "min_agreement", 0.9)],
     "surrogate.min_agreement": [(0.75, "min_agreement", 0.75)],
     "surrogate.min_refusal_recall": [(0.25, "min_refusal_recall", 0.25)],
@@ -299,6 +311,35 @@ def test_wrong_values_are_refused_with_their_place(path, value):
     assert error.fix.endswith((".", '."', "`."))
 
 
+@pytest.mark.parametrize(
+    ("line", "wrong", "says"),
+    [
+        ("{level: 95}", "95", "criteria.level"),
+        ("{level: 1}", "1}", "criteria.level"),
+        ("{level: 0.5}", "0.5", "criteria.level"),
+        ("{level: none}", "none", "criteria.level"),
+        ("{budget: 0}", "0}", "criteria.budget"),
+        ("{adjust: bonferroni}", "bonferroni", "criteria.adjust is 'bonferroni'"),
+        ("{judged: acr}", "acr", "criteria.judged"),
+        ("{judged: []}", "[]", "criteria.judged"),
+        ("{judged: [acr, rd, acr]}", "acr]", "criteria.judged, item 3 is the text 'acr' again"),
+        ("{judged: [acr, brden]}", "brden", "Did you mean 'burden'?"),
+        *(
+            (f"{{judged: [rd, {name}]}}", name, f"criteria.judged, item 2 is {name!r}")
+            for name in MEASURES
+            if name not in JUDGED
+        ),
+    ],
+)
+def test_criteria_that_make_no_sense_are_refused_at_their_place(line, wrong, says):
+    text = f"{{{json.dumps(BASE)[1:-1]},\n criteria: {line}}}"
+    with pytest.raises(SpecError) as caught:
+        parse_spec(text)
+    assert caught.value.code == "SPEC_VALUE"
+    assert says in caught.value.what
+    assert caught.value.what.startswith(f"line 2, column {text.splitlines()[1].rindex(wrong) + 1}: ")
+
+
 SECTIONS = ["", *(path for path, row in ROWS.items() if isinstance(row.key.kind, Section)), "features.income"]
 
 
@@ -373,4 +414,6 @@ def test_the_schema_agrees_with_the_reader():
     for path in SECTIONS:
         assert not validator.is_valid(changed(f"{path}.nonesuch".lstrip("."), 1))
     assert not validator.is_valid(BASE | {"model": {"file": "a", "train": "ridge"}})
+    for judged in ([], ["acr", "acr"], ["needs_more"]):
+        assert not validator.is_valid(BASE | {"criteria": {"judged": judged}})
     assert SPEC.schema()["required"] == ["data", "model", "outcome", "sensitive", "graph", "features"]

@@ -13,7 +13,9 @@ from equieffort.cli.audit import audit
 from equieffort.cli.common import SETTINGS, guarded
 from equieffort.cli.demo import demo
 from equieffort.cli.init import init, schema
+from equieffort.cli.monitor import monitor
 from equieffort.cli.paper import paper
+from equieffort.cli.power import power
 from equieffort.cli.reading import check, diff, explain, report
 from equieffort.cli.streams import run
 
@@ -43,7 +45,7 @@ def equieffort(
     SETTINGS["debug"] = debug
 
 
-for command in (init, audit, check, report, explain, diff, demo, schema, paper):
+for command in (init, audit, check, report, explain, diff, monitor, power, demo, schema, paper):
     app.command()(guarded(command))
 
 

@@ -110,8 +110,11 @@ def _adult(model: Trees) -> tuple[str, Audit]:
 def _curve(made: Audit) -> str:
     from equieffort.exports import text_table
 
-    shown = ["group", "against", "quantile", "acr", "acr_low", "acr_high", "acr_median", "n_undefined"]
-    return f"ACR around each person, averaged over the group (95 % band of the mean)\n{text_table(made.curve()[shown])}"
+    shown = ["group", "against", "quantile", "acr", "acr_low", "acr_high", "nu", "n_undefined"]
+    return (
+        "ACR among the people nearest to each refused person: ratio of means, 95 % confidence limits over people,\n"
+        f"and about how many people it rests on (nu)\n{text_table(made.curve()[shown])}"
+    )
 
 
 def _examples(made: Audit) -> str:

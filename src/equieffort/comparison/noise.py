@@ -1,11 +1,13 @@
 """Is a change beyond noise, and does it lead away from equality?
 
-A change of ACR or RD is beyond noise when the 95 % interval of a paired bootstrap does not hold 0.
+A change of ACR (as a factor) or of RD (as a difference) is beyond noise when its 95 % interval, in which people in both
+audits are paired, does not hold "no change" (`comparison.paired`).
 
 Whether it is for the worse is asked of the distance from equality, |log ACR| and |RD|: a ratio that rises from 0.6 to
-0.9 has come closer. A distance is never negative, so that its own draws would seem to have grown from equality by
-chance alone; it counts as grown when more than 97.5 % of the draws lie, on the side where the estimate lies now,
-farther out than the earlier audit does on either side.
+0.9 has come closer. A distance is never negative, so that no interval of it can judge: from equality it seems to have
+grown by chance alone. For this question people are drawn again, those in both audits together; the distance counts as
+grown when more than 97.5 % of the draws lie, on the side where the estimate lies now, farther out than the earlier
+audit does on either side.
 """
 
 from __future__ import annotations
@@ -18,13 +20,16 @@ import pandas as pd
 
 from equieffort._audit import Audit
 from equieffort.comparison.draws import bootstrap, strata
+from equieffort.comparison.paired import Change, change, difference_values, log_ratio_values
 from equieffort.comparison.people import Pairs
 from equieffort.comparison.words import undefined_words
+from equieffort.errors import many
 from equieffort.frames import Floats
 from equieffort.metrics import Comparison
+from equieffort.table import RecourseTable
 
 MOST_UNDEFINED = 0.05
-"""With more draws than this in which a ratio is undefined no interval is given."""
+"""With more draws than this in which a ratio is undefined nothing is said of its distance from equality."""
 SURE = 0.975
 """In more than this share of the draws something must hold to be beyond noise."""
 DUST = 1e-12
@@ -42,50 +47,79 @@ def noise(a: Audit, b: Audit, pairs: Pairs, draws: int, seed: int) -> pd.DataFra
     rows = []
     for old in a.system.comparisons:
         new = after[old.group, old.against]
-        mine, theirs = drawn[old.group], drawn[old.against]
-        with np.errstate(all="ignore"):
-            phi, phi_other = mine[:, :, 2] / mine[:, :, 1], theirs[:, :, 2] / theirs[:, :, 1]
-            rd = theirs[:, :, 1] / theirs[:, :, 0] - mine[:, :, 1] / mine[:, :, 0]
-            acr = np.where(phi_other > 0, phi / phi_other, np.nan)
-        logs = [float(_log_ratio(c.mine.phi, c.theirs.phi)) for c in (old, new)]
         who = {"group": old.group, "against": old.against, "role": old.role}
-        measured = {
-            "acr": _change(old.acr, new.acr, acr) | _distance(logs[0], logs[1], _log_ratio(phi, phi_other)),
-            "rd": _change(old.rd, new.rd, rd) | _distance(old.rd, new.rd, rd),
-        }
-        for name, found in measured.items():
+        changes = _changes(first, second, old, new, pairs)
+        distances = _distances(old, new, drawn[old.group], drawn[old.against])
+        open_ones = sum(_unsettled(table, old) for table in (first, second))
+        for name in ("acr", "rd"):
             why = undefined_words(_why_undefined(old, name), _why_undefined(new, name))
-            rows.append(who | {"measure": name} | found | {"undefined": why})
+            told = _told(name, getattr(old, name), getattr(new, name), changes[name], open_ones)
+            rows.append(who | {"measure": name} | told | distances[name] | {"undefined": why})
     return pd.DataFrame(rows)
+
+
+def _changes(
+    first: RecourseTable, second: RecourseTable, old: Comparison, new: Comparison, pairs: Pairs
+) -> dict[str, Change]:
+    """The change of log ACR and of RD from one audit to the other."""
+    compared = (old.group, old.against)
+    here, there = (np.isin(_labels(table), compared) for table in (first, second))
+    people = int(here.sum() + there.sum() - here[pairs[:, 0]].sum())
+    with np.errstate(all="ignore"):
+        logs = float(np.log(new.acr) - np.log(old.acr))
+    estimates = {"acr": (logs, log_ratio_values), "rd": (new.rd - old.rd, difference_values)}
+    return {
+        name: change(estimate, values(first, *compared), values(second, *compared), pairs, people)
+        for name, (estimate, values) in estimates.items()
+    }
+
+
+def _distances(old: Comparison, new: Comparison, mine: Floats, theirs: Floats) -> dict[str, dict[str, Any]]:
+    """Of both measures: whether it moved away from equality; the draws are (draw, before or after, sums)."""
+    with np.errstate(all="ignore"):
+        phi, phi_other = mine[:, :, 2] / mine[:, :, 1], theirs[:, :, 2] / theirs[:, :, 1]
+        rd = theirs[:, :, 1] / theirs[:, :, 0] - mine[:, :, 1] / mine[:, :, 0]
+    logs = [float(_log_ratio(c.mine.phi, c.theirs.phi)) for c in (old, new)]
+    return {
+        "acr": _distance(logs[0], logs[1], _log_ratio(phi, phi_other)),
+        "rd": _distance(old.rd, new.rd, rd),
+    }
+
+
+def _labels(table: RecourseTable) -> npt.NDArray[np.object_]:
+    return np.array(table.groups.labels, dtype=object)[table.groups.codes]
+
+
+def _unsettled(table: RecourseTable, compared: Comparison) -> int:
+    return int((table.is_unsettled & np.isin(_labels(table), (compared.group, compared.against))).sum())
+
+
+def _told(name: str, before: float, after: float, found: Change, open_ones: int) -> dict[str, Any]:
+    """How much a measure changed: ACR by a factor, RD by a difference."""
+    ends = (found.estimate, *found.limits)
+    now, low, high = (float(np.exp(end)) for end in ends) if name == "acr" else ends
+    none = 1.0 if name == "acr" else 0.0
+    notes = [found.note] if found.note else []
+    if open_ones:
+        notes.append(
+            f"{many(open_ones, 'person is', 'people are')} not solved to the end, which the interval leaves out"
+        )
+    return {
+        "before": before,
+        "after": after,
+        "change": now,
+        "low": low,
+        "high": high,
+        "df": found.df,
+        "beyond_noise": bool(low > none or high < none),
+        "note": "; ".join(notes),
+    }
 
 
 def _log_ratio(phi: Any, phi_other: Any) -> Any:
     """log ACR: 0 at equality, the same distance to both sides; infinite where only one of the groups needs effort."""
     with np.errstate(all="ignore"):
         return np.log(phi) - np.log(phi_other)
-
-
-def _change(before: float, after: float, drawn: Floats) -> dict[str, Any]:
-    """How much a measure changed, and whether that is beyond noise; `drawn` has a row a draw: before and after."""
-    change, changes = after - before, drawn[:, 1] - drawn[:, 0]
-    low, high = _interval(changes) if np.isfinite(change) else (np.nan, np.nan)
-    return {
-        "before": before,
-        "after": after,
-        "change": change,
-        "low": low,
-        "high": high,
-        "beyond_noise": bool(low > 0 or high < 0),
-        "undefined_draws": int(np.isnan(changes).sum()),
-    }
-
-
-def _interval(change: Floats) -> tuple[float, float]:
-    defined = change[~np.isnan(change)]
-    if len(defined) < (1 - MOST_UNDEFINED) * len(change):
-        return np.nan, np.nan
-    low, high = np.quantile(defined, [0.025, 0.975])
-    return (0.0 if abs(low) < DUST else float(low)), (0.0 if abs(high) < DUST else float(high))
 
 
 def _distance(before: float, after: float, drawn: Floats) -> dict[str, Any]:
@@ -95,6 +129,7 @@ def _distance(before: float, after: float, drawn: Floats) -> dict[str, Any]:
     """
     defined = drawn[~np.isnan(drawn).any(axis=1)]
     answer = {"distance": "undefined", "turned": False, "turned_beyond_noise": False}
+    answer["undefined_draws"] = len(drawn) - len(defined)
     if np.isnan([before, after]).any() or len(defined) < (1 - MOST_UNDEFINED) * len(drawn):
         return answer
     with np.errstate(invalid="ignore"):

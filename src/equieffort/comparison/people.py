@@ -16,8 +16,8 @@ CHANGES = (
     "newly refused",
     "newly infeasible",
     "newly possible",
-    "dearer",
-    "cheaper",
+    "more effort",
+    "less effort",
     "unknown",
     "unchanged",
 )
@@ -109,8 +109,8 @@ def _changes(
         "newly refused": free & has,
         "newly possible": stuck & has,
         "unknown": unclear,
-        "dearer": had & has & (cost_after > cost + give),
-        "cheaper": had & has & (cost_after < cost - give),
+        "more effort": had & has & (cost_after > cost + give),
+        "less effort": had & has & (cost_after < cost - give),
     }
     return np.select(list(conditions.values()), list(conditions), default="unchanged").astype(object)
 

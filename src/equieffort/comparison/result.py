@@ -28,9 +28,11 @@ class AuditComparison:
     noise: pd.DataFrame
     """A row a comparison and measure.
 
-    `before`, `after`, `change`, its 95 % interval (`low`, `high`) and whether it lies `beyond_noise`; `distance` from
-    equality ("farther", "closer", "within noise", "undefined"); whether the disadvantage `turned` from one group to
-    the other, and whether it did so beyond noise; why a measure is `undefined` (empty if it is not).
+    `before`, `after`; `change`, the factor by which ACR or the difference by which RD changed, its 95 % confidence
+    interval (`low`, `high`) with its degrees of freedom `df`, about the number of people it rests on, whether it lies
+    `beyond_noise`, and a `note`; `distance` from equality ("farther", "closer", "within noise", "undefined"), of how
+    many draws nothing could be said of it; whether the disadvantage `turned` from one group to the other, and whether
+    it did so beyond noise; why a measure is `undefined` (empty if it is not).
     """
     matched: int
     only_before: int

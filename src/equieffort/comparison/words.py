@@ -6,6 +6,9 @@ from typing import Any
 
 import numpy as np
 
+FEW = 30
+"""With fewer people to carry a change than this, their number is said."""
+
 
 def noise_words(row: dict[str, Any]) -> str:
     """A row of `AuditComparison.noise` for a reader."""
@@ -14,12 +17,28 @@ def noise_words(row: dict[str, Any]) -> str:
     moved = _distance_words(row)
     if row["undefined"]:
         return f"{who}: {row['undefined']}.{f' It is {moved}.' if moved else ''}{_turned_words(row)}"
-    facts = f"{who}: {row['before']:.4g} before, {row['after']:.4g} after, changed by {row['change']:+.4g}"
+    facts = f"{who}: {_value(row, 'before')} before, {_value(row, 'after')} after, {_change_words(row)}"
     if np.isnan(row["low"]):
-        return f"{facts}; too few people for an interval."
+        return f"{facts}; {row['note'] or 'no interval'}{f', {moved}' if moved else ''}.{_turned_words(row)}"
     judged = "beyond noise" if row["beyond_noise"] else "within noise"
-    told = f"{facts} (95 % interval {row['low']:+.4g} to {row['high']:+.4g}), {judged}"
-    return f"{told}{f', {moved}' if moved else ''}.{_turned_words(row)}"
+    few = f"; it rests on about {max(row['df'], 1):.0f} people" if row["df"] < FEW else ""
+    note = f"; {row['note']}" if row["note"] else ""
+    return f"{facts}, {judged}{f', {moved}' if moved else ''}{few}{note}.{_turned_words(row)}"
+
+
+def _value(row: dict[str, Any], when: str) -> str:
+    return f"{row[when]:.3g}" if row["measure"] == "acr" else f"{100 * row[when]:.1f} points"
+
+
+def _change_words(row: dict[str, Any]) -> str:
+    known = not np.isnan(row["low"])
+    if not known and row["change"] == (1.0 if row["measure"] == "acr" else 0.0):
+        return "unchanged"
+    if row["measure"] == "acr":
+        limits = f" (95 % interval {row['low']:.3g} to {row['high']:.3g})" if known else ""
+        return f"{row['change']:.3g} times as large{limits}"
+    limits = f" (95 % interval {100 * row['low']:+.1f} to {100 * row['high']:+.1f})" if known else ""
+    return f"changed by {100 * row['change']:+.1f} points{limits}"
 
 
 def undefined_words(before: str, after: str) -> str:

@@ -111,6 +111,20 @@ SURROGATE = record(
     {"kind": is_text, "agreement": is_share, "by_group": a_map(is_share), "required": is_share},
     {"refusals": may(REFUSALS), "refusals_by_group": a_map(REFUSALS), "min_refusal_recall": is_share},
 )
+CHANCES = ("people", "equations", "procedure")
+
+
+def is_spread(value: Any) -> bool:
+    """Rule, group, against and measure; how far its replicates spread, how many defined it and how many did not."""
+    return (
+        isinstance(value, list)
+        and len(value) == 7
+        and all(map(is_text, value[:4]))
+        and is_real(value[4])
+        and all(is_whole(count) and count >= 0 for count in value[5:])
+    )
+
+
 ABOUT: dict[str, Shape] = {
     "version": is_text,
     "versions": a_map(is_text),
@@ -136,6 +150,7 @@ ABOUT: dict[str, Shape] = {
     "command": is_text,
     "further": is_text,
     "surrogate": SURROGATE,
+    "resampled": record({"chance": CHANCES.__contains__, "replicates": is_whole, "spreads": a_list(is_spread)}),
     "recorded": record(
         {"differs": a_list(is_whole), "unknown": a_list(is_whole), "by_group": a_map(a_map(is_whole))},
     ),

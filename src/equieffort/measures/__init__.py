@@ -15,6 +15,7 @@ from equieffort.measures.needs_more import NeedsMore
 from equieffort.measures.rd import RecourseDiscrepancy
 from equieffort.measures.restricted_effort import RestrictedEffort
 from equieffort.measures.sample import Sample, sample
+from equieffort.measures.spread import Chance, Spread, read_spread
 
 MEASURES: dict[str, Measure] = {
     measure.name: measure
@@ -45,6 +46,7 @@ __all__ = [
     "AlwaysMost",
     "AverageCostRatio",
     "Burden",
+    "Chance",
     "EffortDifference",
     "ImpactRatio",
     "Measure",
@@ -56,6 +58,8 @@ __all__ = [
     "RecourseDiscrepancy",
     "RestrictedEffort",
     "Sample",
+    "Spread",
     "read",
+    "read_spread",
     "sample",
 ]

@@ -156,14 +156,20 @@ def read(measure: Measure, pair: Pair, level: float, zone: Zone | None = None) -
         notes += [] if notes and law is None else [why]
     if law is None:
         return replace(blank, note=" ".join(notes))
+    reading = replace(blank, note=" ".join(notes))
+    if few:
+        back = measure.scale.back
+        return replace(reading, least=back(law.least), most=back(law.most))
+    return read_law(measure, reading, law, level, zone)
+
+
+def read_law(measure: Measure, reading: Reading, law: Law, level: float, zone: Zone | None) -> Reading:
+    """The reading with the interval, the certain range and the tests of a law."""
     back, neutral = measure.scale.back, measure.scale.to(measure.neutral)
-    low, high = (nan, nan) if few else law.limits(level)
-    tested = zone is not None and not few
+    low, high = law.limits(level)
     return replace(
-        blank,
-        low=back(low), high=back(high), least=back(law.least), most=back(law.most),
-        p=nan if few else law.p(neutral),
-        p_beyond=law.p_beyond(zone, neutral) if zone is not None and tested else nan,
-        p_within=law.p_within(zone) if zone is not None and tested else nan,
-        note=" ".join(notes),
+        reading,
+        low=back(low), high=back(high), least=back(law.least), most=back(law.most), p=law.p(neutral),
+        p_beyond=nan if zone is None else law.p_beyond(zone, neutral),
+        p_within=nan if zone is None else law.p_within(zone),
     )  # fmt: skip

@@ -40,10 +40,10 @@ class Sample:
     @classmethod
     def of(
         cls, status: npt.NDArray[np.int8], effort: Floats, bound: Floats, ceiling: Floats | None = None,
-        budget: float | None = None, recorded: tuple[int, int] | None = None,
+        budget: float | None = None, recorded: tuple[int, int] | None = None, rounded: bool = False,
     ) -> Sample:  # fmt: skip
         """Some people: status, effort (NaN without an action), the least it can be, the most if it is unknown."""
-        stats = EffortStats.of(status, effort, bound, ceiling, budget)
+        stats = EffortStats.of(status, effort, bound, ceiling, budget, rounded)
         refused, acting = status != Status.NOT_NEEDED, ~np.isnan(effort)
         found = np.where(acting, effort, np.inf)
         least = np.full(len(status), np.inf)

@@ -1,6 +1,8 @@
 """Pure functions of the recourse table and its statistics."""
 
-from equieffort.metrics.curve import PAPER_QUANTILES, acr_curve, individual_ratios, neighbourhood_sweep
+from equieffort.metrics.bands import Bands, Jackknife, PaperBands, is_bands
+from equieffort.metrics.centres import Centres, default_centres
+from equieffort.metrics.curve import PAPER_QUANTILES, Curve, curve, individual_ratios, neighbourhood_sweep
 from equieffort.metrics.effort import (
     Comparison,
     average_cost_ratio,
@@ -16,17 +18,24 @@ from equieffort.metrics.unsettled import unsettled
 
 __all__ = [
     "PAPER_QUANTILES",
+    "Bands",
+    "Centres",
     "Comparison",
-    "acr_curve",
+    "Curve",
+    "Jackknife",
+    "PaperBands",
     "average_cost_ratio",
     "by_group",
     "comparisons",
     "effort_curve",
     "effort_differences",
+    "curve",
+    "default_centres",
     "exact_discrepancy",
     "group_samples",
     "group_stats",
     "individual_ratios",
+    "is_bands",
     "neighbourhood_sweep",
     "recourse_discrepancy",
     "unsettled",

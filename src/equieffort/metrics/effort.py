@@ -6,7 +6,8 @@ off. Both count only people who were decided unfavourably. What cannot be comput
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from fractions import Fraction
 from math import isnan
 
@@ -17,7 +18,7 @@ from equieffort.frames import Bools
 from equieffort.groups import Groups
 from equieffort.inference.means import mean_limits
 from equieffort.inference.shares import wilson
-from equieffort.measures import Pair, Reading, Sample, sample
+from equieffort.measures import Chance, Pair, Reading, Sample, Spread, sample
 from equieffort.solvers import Status
 from equieffort.stats import EffortStats
 from equieffort.table import RecourseTable
@@ -65,7 +66,10 @@ class Comparison:
     """What the group is: protected, reference or other."""
     pair: Pair
     readings: tuple[Reading, ...] = ()
-    """One a measure, with its interval and its tests."""
+    """One a measure, with its interval and its tests; those of another source of chance come last."""
+    spreads: Mapping[str, Spread] = field(default_factory=dict)
+    """By measure how far replicates spread, where another source of chance than people was asked for."""
+    chance: Chance = "people"
 
     @property
     def mine(self) -> EffortStats:
@@ -78,8 +82,8 @@ class Comparison:
         return self.pair.theirs.stats
 
     def reading(self, measure: str) -> Reading:
-        """What was read of a measure."""
-        return next(found for found in self.readings if found.measure == measure)
+        """What was read of a measure, under the source of chance that is judged."""
+        return next(found for found in reversed(self.readings) if found.measure == measure)
 
     @property
     def acr(self) -> float:

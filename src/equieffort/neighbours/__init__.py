@@ -1,6 +1,19 @@
 """Neighbourhoods: who is like a person, and what their efforts add up to."""
 
-from equieffort.neighbours.neighbourhoods import Everyone, Nearest, NearestK, Neighbourhood, Unsaved
-from equieffort.neighbours.sweep import Sweep, sweep
+from equieffort.neighbours.neighbourhoods import Everyone, Nearest, NearestK, Neighbourhood, Unsaved, check_quantile
+from equieffort.neighbours.sweep import Around, Sweep, Sweeper, check_people, sweep, sweeper
 
-__all__ = ["Everyone", "Nearest", "NearestK", "Neighbourhood", "Sweep", "Unsaved", "sweep"]
+__all__ = [
+    "Around",
+    "Everyone",
+    "Nearest",
+    "NearestK",
+    "Neighbourhood",
+    "Sweep",
+    "Sweeper",
+    "Unsaved",
+    "check_people",
+    "check_quantile",
+    "sweep",
+    "sweeper",
+]

@@ -53,7 +53,7 @@ def _bucket(distance: float, scale: float) -> int:
 @njit()
 def _one(
     distance: Any, quantiles: Any, group: Any, digits: Any, slot: Any, ends: Any, order: Any, size: Any, acting: Any,
-    sums: Any,
+    sums: Any, thresholds: Any,
 ) -> None:  # fmt: skip
     """One centre: thresholds by bucket, then counts and digit sums up to each threshold, which rise.
 
@@ -87,6 +87,7 @@ def _one(
             acting[0, :] = 0
             sums[0, :, :] = 0
         threshold = _quantile(distance, order, ends, slot, quantiles[q])
+        thresholds[q] = threshold
         edge = _bucket(threshold, scale)
         inside = ends[edge - 1] if edge > 0 else 0
         # Whole buckets below the edge are inside for this quantile and all that follow.
@@ -100,6 +101,16 @@ def _one(
         for p in range(done, ends[edge]):
             if distance[order[p]] <= threshold:
                 _add(order[p], group, digits, width, size[q], acting[q], sums[q])
+
+
+@njit()
+def _first(distance: Any, thresholds: Any, place: Any, first: Any) -> None:
+    """The first neighbourhood that holds each person; their number for those in none."""
+    for i in range(distance.shape[0]):
+        q = 0
+        while q < thresholds.shape[0] and not distance[i] <= thresholds[q]:
+            q += 1
+        first[place[i]] = q
 
 
 @njit(inline="always")
@@ -141,9 +152,12 @@ def _order_statistic(distance: Any, order: Any, ends: Any, rank: int, slot: Any)
 @njit(parallel=True)
 def sweep_mixed(
     values: Any, scales: Any, is_category: Any, power: int, centres: Any, quantiles: Any, group: Any, digits: Any,
-    lowest: int, size: Any, acting: Any, cost: Any,
+    lowest: int, size: Any, acting: Any, cost: Any, place: Any, first: Any,
 ) -> None:  # fmt: skip
-    """All centres with the mixed distance; `cost` is the sum of costs by centre, quantile and group."""
+    """All centres with the mixed distance; `cost` is the sum of costs by centre, quantile and group.
+
+    `first`, unless it has no rows, gets the first neighbourhood that holds each person, who stands at `place` in it.
+    """
     people, groups, width = values.shape[1], size.shape[2], digits.shape[1] - 1
     blocks = 64
     for block in numba.prange(blocks):
@@ -152,16 +166,20 @@ def sweep_mixed(
         ends = np.empty(BUCKETS + 1, dtype=np.int64)
         order = np.empty(people, dtype=np.int64)
         sums = np.empty((quantiles.shape[0], groups, width), dtype=np.int64)
+        thresholds = np.empty(quantiles.shape[0])
         for c in range(block * len(centres) // blocks, (block + 1) * len(centres) // blocks):
             _distances(values, scales, is_category, power, centres[c], distance)
-            _one(distance, quantiles, group, digits, slot, ends, order, size[c], acting[c], sums)
+            _one(distance, quantiles, group, digits, slot, ends, order, size[c], acting[c], sums, thresholds)
+            if first.shape[0]:
+                _first(distance, thresholds, place, first[c])
             _round(sums, lowest, cost[c])
 
 
 @njit(parallel=True)
 def sweep_given(
-    distances: Any, quantiles: Any, group: Any, digits: Any, lowest: int, size: Any, acting: Any, cost: Any
-) -> None:
+    distances: Any, quantiles: Any, group: Any, digits: Any, lowest: int, size: Any, acting: Any, cost: Any,
+    place: Any, first: Any,
+) -> None:  # fmt: skip
     """The same for distances computed elsewhere, a row a centre."""
     centres, people = distances.shape
     groups, width = size.shape[2], digits.shape[1] - 1
@@ -171,8 +189,11 @@ def sweep_given(
         ends = np.empty(BUCKETS + 1, dtype=np.int64)
         order = np.empty(people, dtype=np.int64)
         sums = np.empty((quantiles.shape[0], groups, width), dtype=np.int64)
+        thresholds = np.empty(quantiles.shape[0])
         for c in range(block * centres // blocks, (block + 1) * centres // blocks):
-            _one(distances[c], quantiles, group, digits, slot, ends, order, size[c], acting[c], sums)
+            _one(distances[c], quantiles, group, digits, slot, ends, order, size[c], acting[c], sums, thresholds)
+            if first.shape[0]:
+                _first(distances[c], thresholds, place, first[c])
             _round(sums, lowest, cost[c])
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +12,7 @@ import numpy.typing as npt
 from equieffort.distances import BoundDistance, MixedDistance
 from equieffort.errors import ParameterError
 from equieffort.frames import Floats
+from equieffort.neighbours.entries import Entries, each_person, kinds
 from equieffort.neighbours.kernels import sweep_given, sweep_mixed
 from equieffort.neighbours.neighbourhoods import check_quantile
 from equieffort.stats import limbs
@@ -20,12 +21,14 @@ BLOCK_BYTES = 64 * 2**20
 PAIRS = 2**23
 """Centres times people in one compiled call, between which Ctrl-C is heard."""
 
+Positions = npt.NDArray[np.intp]
+
 
 @dataclass(frozen=True, eq=False)
 class Sweep:
     """By centre, quantile and group: unfavourably decided neighbours, those with an action, and their summed cost."""
 
-    centres: npt.NDArray[np.intp]
+    centres: Positions
     quantiles: Floats
     size: npt.NDArray[np.int64]
     acting: npt.NDArray[np.int64]
@@ -43,10 +46,95 @@ class Sweep:
         with np.errstate(invalid="ignore", divide="ignore"):
             return np.where(self.size > 0, self.acting / self.size, np.nan)
 
+    def at(self, quantiles: Any) -> Sweep:
+        """The same centres at some of the quantiles, given by position."""
+        return Sweep(
+            self.centres, self.quantiles[quantiles], self.size[:, quantiles], self.acting[:, quantiles],
+            self.cost[:, quantiles],
+        )  # fmt: skip
+
+
+class Around(NamedTuple):
+    """What is around some centres, by centre, rising quantile and group."""
+
+    size: npt.NDArray[np.int64]
+    acting: npt.NDArray[np.int64]
+    cost: Floats
+    first: npt.NDArray[Any]
+    """By centre and entry the first neighbourhood that holds it; without rows unless asked for."""
+
+
+class Sweeper(Protocol):
+    """Knows the people, the distance and the quantiles, which rise, and is asked about centres."""
+
+    @property
+    def entries(self) -> Entries:
+        """How the people are arranged."""
+
+    def around(self, centres: Positions, *, first: bool) -> Around:
+        """Sums around the given people."""
+
+
+@dataclass(frozen=True, eq=False)
+class Plain:
+    """Any distance and any costs: each centre's distances in double precision, sorted as far as needed."""
+
+    distance: BoundDistance
+    quantiles: Floats
+    group: npt.NDArray[np.int64]
+    cost: Floats
+    entries: Entries
+
+    @classmethod
+    def of(
+        cls, distance: BoundDistance, quantiles: Floats, group: npt.NDArray[np.int64], cost: Floats, groups: int
+    ) -> Plain:
+        """Arrange the people."""
+        values = distance.values if isinstance(distance, MixedDistance) else np.empty((len(group), 0))
+        return cls(distance, quantiles, group, cost, each_person(kinds(group, cost, groups), groups, values, cost))
+
+    def around(self, centres: Positions, *, first: bool) -> Around:
+        """Sums around the given people."""
+        has = ~np.isnan(self.cost)
+        limbs_of, lowest = limbs(np.where(has, self.cost, 0.0))
+        digits = np.concatenate([limbs_of, has[:, None].astype(np.int64)], axis=1)
+        found = empty_around(len(centres), len(self.quantiles), self.entries, first=first)
+        is_mixed = isinstance(self.distance, MixedDistance)
+        columns = np.ascontiguousarray(self.distance.values.T) if isinstance(self.distance, MixedDistance) else None
+        block = max(64, PAIRS // len(self.group)) if is_mixed else max(1, BLOCK_BYTES // (8 * len(self.group)))
+        # Compiled code cannot be interrupted, so that it gets the centres in parts.
+        for part in _parts(len(centres), block):
+            into = (found.size[part], found.acting[part], found.cost[part], self.entries.of, found.first[part])
+            if isinstance(self.distance, MixedDistance):
+                of = self.distance
+                sweep_mixed(
+                    columns, of.scales, of.is_category, of.power, centres[part], self.quantiles, self.group, digits,
+                    lowest, *into,
+                )  # fmt: skip
+            else:
+                rows = np.concatenate([self.distance.to_all(slice(int(c), int(c) + 1)) for c in centres[part]])
+                sweep_given(rows, self.quantiles, self.group, digits, lowest, *into)
+        return found
+
+
+def empty_around(centres: int, quantiles: int, entries: Entries, *, first: bool) -> Around:
+    """Room for what is around some centres."""
+    shape = (centres, quantiles, entries.groups)
+    narrow = np.uint8 if quantiles < 255 else np.uint16
+    slots = np.empty((centres if first else 0, len(entries)), dtype=narrow)
+    return Around(np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=np.int64), np.zeros(shape), slots)
+
+
+def sweeper(
+    distance: BoundDistance, quantiles: Floats, group: npt.NDArray[np.int64], cost: Floats, groups: int
+) -> Sweeper:
+    """The quickest that is exact for this distance, these costs and quantiles, which rise."""
+    return Plain.of(distance, quantiles, group, cost, groups)
+
 
 def sweep(
     distance: BoundDistance,
-    centres: npt.NDArray[np.intp],
+    centres: Positions,
     quantiles: Sequence[float],
     group: npt.NDArray[np.int64],
     cost: Floats,
@@ -65,37 +153,23 @@ def sweep(
     """
     for quantile in quantiles:
         check_quantile(quantile)
-    _check_indices(distance, centres, group, cost, groups)
-    rising = np.argsort(quantiles, kind="stable")
-    wanted = np.asarray(quantiles, dtype=np.float64)[rising]
-    has = ~np.isnan(cost)
-    parts, lowest = limbs(np.where(has, cost, 0.0))
-    digits = np.concatenate([parts, has[:, None].astype(np.int64)], axis=1)
-    shape = (len(centres), len(wanted), groups)
-    size, acting, total = np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=np.int64), np.zeros(shape)
-    if isinstance(distance, MixedDistance):
-        columns = np.ascontiguousarray(distance.values.T)
-        # Compiled code cannot be interrupted, so that it gets the centres in parts.
-        block = max(64, PAIRS // len(group))
-        for begin in range(0, len(centres), block):
-            part = slice(begin, min(begin + block, len(centres)))
-            sweep_mixed(
-                columns, distance.scales, distance.is_category, distance.power, centres[part], wanted, group, digits,
-                lowest, size[part], acting[part], total[part],
-            )  # fmt: skip
-    else:
-        block = max(1, BLOCK_BYTES // (8 * len(group)))
-        for begin in range(0, len(centres), block):
-            part = slice(begin, min(begin + block, len(centres)))
-            rows = np.concatenate([distance.to_all(slice(int(c), int(c) + 1)) for c in centres[part]])
-            sweep_given(rows, wanted, group, digits, lowest, size[part], acting[part], total[part])
-    back = np.argsort(rising, kind="stable")
-    return Sweep(centres, np.asarray(quantiles, dtype=np.float64), size[:, back], acting[:, back], total[:, back])
+    check_people(distance, centres, group, cost, groups)
+    wanted, back = np.unique(np.asarray(quantiles, dtype=np.float64), return_inverse=True)
+    engine = sweeper(distance, wanted, group, cost, groups)
+    different, copy = np.unique(engine.entries.row_of[centres], return_index=True, return_inverse=True)[1:]
+    found = engine.around(np.asarray(centres, dtype=np.intp)[different], first=False)
+    whole = Sweep(centres, wanted, found.size[copy], found.acting[copy], found.cost[copy])
+    return whole.at(back)
 
 
-def _check_indices(
-    distance: BoundDistance, centres: npt.NDArray[np.intp], group: Any, cost: Floats, groups: int
-) -> None:
+def _parts(n: int, block: int) -> Iterator[slice]:
+    for begin in range(0, n, block):
+        yield slice(begin, min(begin + block, n))
+
+
+def check_people(
+    distance: BoundDistance, centres: Positions, group: Any, cost: Floats, groups: int
+) -> None:  # fmt: skip
     """Refuse what compiled loops would read or write beyond its end, or could not add up."""
     n = len(distance.values) if isinstance(distance, MixedDistance) else len(group)
     found = {

@@ -17,7 +17,7 @@ import pandas as pd
 
 from equieffort.datasets import paper_synthetic_truth
 from equieffort.errors import EquieffortWarning
-from equieffort.metrics import PAPER_QUANTILES
+from equieffort.metrics import PAPER_QUANTILES, PaperBands
 from equieffort.paper.presets import Preset, World, box, german, synthetic
 
 GROUPS = {"0": "protected group ($S=s_0$)", "1": "unprotected group ($S=s_1$)"}
@@ -58,7 +58,7 @@ def compute(preset: Preset, size: Size, progress: Progress, figure: str | None =
 
 
 def _german_points(world: World) -> Iterator[tuple[Key, Point]]:
-    yield from _curve_points(world.audit.curve(PAPER_QUANTILES), "german-credit")
+    yield from _curve_points(world.audit.curve(PAPER_QUANTILES, bands=PaperBands()), "german-credit")
     for x in (float(ALPHAS[0]), float(ALPHAS[-1])):
         yield ("fig-CF-score", "German credit dataset", x), (world.cfr, np.nan, np.nan)
     for key, value in _box_points(world, "German", 3):
@@ -69,7 +69,7 @@ def _curve_points(curve: pd.DataFrame, data: str) -> Iterator[tuple[Key, Point]]
     for row in curve.to_dict("records"):
         group, x = row["group"], float(row["quantile"])
         drawn = {
-            (f"fig-ratio-cost-{data}", GROUPS[group]): "acr",
+            (f"fig-ratio-cost-{data}", GROUPS[group]): "acr_mean_of_ratios",
             (f"fig-ratio-size-{data}", GROUPS[group]): "own_share",
             (f"fig-costs-{data}-s_{group}", "average cost for $I^+$"): "phi_own",
             (f"fig-costs-{data}-s_{group}", "average cost for $I^-$"): "phi_other",
@@ -124,7 +124,7 @@ def _draw(preset: Preset, alpha: int, n: int, seed: int, sweep: bool) -> list[tu
 
 
 def _said(world: World, alpha: int, *, sweep: bool) -> Iterator[tuple[Key, float]]:
-    curve = world.audit.curve(PAPER_QUANTILES)
+    curve = world.audit.curve(PAPER_QUANTILES, bands=PaperBands())
     if alpha == FIGURE_ALPHA:
         for key, (value, _, _) in _curve_points(curve, "synthetic"):
             yield key, value
@@ -132,7 +132,7 @@ def _said(world: World, alpha: int, *, sweep: bool) -> Iterator[tuple[Key, float
             yield key, value
     if sweep:
         for row in curve[curve["group"] == "0"].to_dict("records"):
-            for figure, name in (("cost", "acr"), ("size", "own_share")):
+            for figure, name in (("cost", "acr_mean_of_ratios"), ("size", "own_share")):
                 key = (f"fig-ratio-{figure}-synthetic-alpha", f"$\\alpha={alpha}$", float(row["quantile"]))
                 yield key, row[name]
     yield ("fig-CF-score", "synthetic data", float(alpha)), world.cfr

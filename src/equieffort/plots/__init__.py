@@ -7,14 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from equieffort.metrics import PAPER_QUANTILES
 from equieffort.plots.effort import draw_effort_curve
-from equieffort.plots.figures import COLOURS, STYLES, new_figure
+from equieffort.plots.figures import COLOURS, NO_WIDTH, STYLES, new_figure
 from equieffort.plots.forest import draw_measures
 
 if TYPE_CHECKING:
     from equieffort._audit import Audit
-
-NO_WIDTH = "\u200b"
-"""A space that takes no room."""
 
 
 class AuditPlots:
@@ -24,7 +21,7 @@ class AuditPlots:
         self.audit = audit
 
     def acr(self, quantiles: Sequence[float] = PAPER_QUANTILES) -> Any:
-        """ACR against the quantile with its 95 % band; the numbers are `audit.curve(quantiles)`."""
+        """ACR against the quantile with its 95 % confidence limits; the numbers are `audit.curve(quantiles)`."""
         figure, axes = new_figure()
         curve = self.audit.curve(quantiles)
         for k, ((group, against), part) in enumerate(curve.groupby(["group", "against"], sort=False)):

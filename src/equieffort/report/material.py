@@ -15,7 +15,7 @@ from equieffort.distances import Distance, Manhattan
 from equieffort.errors import EquieffortError, EquieffortWarning, collecting
 from equieffort.explain import Recorded, recorded
 from equieffort.frames import Bools, Floats
-from equieffort.metrics import PAPER_QUANTILES, acr_curve, group_stats, individual_ratios, neighbourhood_sweep
+from equieffort.metrics import PAPER_QUANTILES, group_stats, individual_ratios
 from equieffort.neighbours import Nearest, NearestK, Sweep, Unsaved
 from equieffort.report.words import Guard, Name, Phrase, Words, is_turned
 from equieffort.stats import EffortStats
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 DEFAULT_QUANTILE = 0.2
 MOST_DRAWN = 4
 """Groups, and comparisons, that one picture shows at most; the table behind it has all of them."""
-MOST_PAIRS = 2_000_000_000
-"""Pairs of people compared at most; above that every so-many-th refused person is a centre."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +37,8 @@ class Near:
     curve: pd.DataFrame
     sweep: Sweep
     """At the one quantile that individuals are judged at."""
-    every: int
+    drawn: bool
+    """Whether only a sample of the refused people are centres."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,16 +159,19 @@ class Material:
         if isinstance(self.audit.neighbourhood, Unsaved):
             return self.audit.neighbourhood.refusal()
         detail = self.table.detail
-        centres = np.flatnonzero(self.table.is_unfavourable)
-        every = 1 + len(centres) * len(self.table) // MOST_PAIRS
         try:
             with self._quiet():
                 # Bound anew, so that a loaded audit warns about the same things as a live one.
-                bound = self.distance.bind(detail.data, detail.encoding, detail.schema)
-            found = neighbourhood_sweep(self.table, bound, (*PAPER_QUANTILES, self.quantile), centres[::every])
+                self.distance.bind(detail.data, detail.encoding, detail.schema)
+            with _Quiet([]):
+                # The audit keeps it, so that page and model card read the same sums.
+                asked = tuple(dict.fromkeys((*PAPER_QUANTILES, self.quantile)))
+                found = self.audit.curve_of(asked, self.distance)
         except EquieffortError as error:
             return error
-        return Near(acr_curve(self.table, _part(found, slice(None, -1))), _part(found, slice(-1, None)), every)
+        drawn = len(found.sweep.centres) < int(self.table.is_unfavourable.sum())
+        shown, here = slice(len(PAPER_QUANTILES)), [asked.index(self.quantile)]
+        return Near(found.frame(shown), found.sweep.at(here), drawn)
 
     def ratios(self, a: int, b: int) -> tuple[Floats, Floats]:
         """Centres of group a (positions), and their individual ACR against group b."""
@@ -245,9 +247,3 @@ class _Quiet:
         self.collector.__exit__(None, None, None)
         self.caught.__exit__(None, None, None)
         self.into += self.kept
-
-
-def _part(found: Sweep, which: slice) -> Sweep:
-    return Sweep(
-        found.centres, found.quantiles[which], found.size[:, which], found.acting[:, which], found.cost[:, which]
-    )

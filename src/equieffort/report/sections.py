@@ -203,8 +203,11 @@ def _individuals(material: Material) -> list[Block]:
         f"{part(material.quantile)} of all people most like them. Where one of the groups is missing there, no ratio "
         "is defined."
     )
-    if material.near.every > 1:
-        text += f" Computed for one in {count(material.near.every)} refused people, because there are so many."
+    if material.near.drawn:
+        text += (
+            f" Computed for {count(len(material.near.sweep.centres))} of the refused people, drawn at random by group, "
+            "because there are so many."
+        )
     if not lines:
         return [Text(text), table]
     text += _not_drawn(material)
@@ -267,8 +270,8 @@ def curve(material: Material) -> Section:
                 ]
             )  # fmt: skip
     table = Table(
-        "Mean ratio over the refused people of a group, with the 95% band of the mean",
-        ("group", "against", "neighbours", "mean ratio", "band", "people", "not defined"),
+        "Ratio of mean efforts around the refused people of a group, with its 95% confidence interval",
+        ("group", "against", "neighbours", "ratio", "95% interval", "people", "not defined"),
         rows,
         frozenset({1}),
     )
@@ -284,8 +287,8 @@ def curve(material: Material) -> Section:
     chart = Chart(
         "line", "acr", "Ratio of efforts against the share of people counted as neighbours", _ends(drawn), table,
         {
-            "lines": drawn, "x_label": "share of all people counted as neighbours", "y_label": "mean ratio of efforts",
-            "equal": (least, most), "equal_label": "counts as equal", "band_label": "95% band of each mean",
+            "lines": drawn, "x_label": "share of all people counted as neighbours", "y_label": "ratio of mean efforts",
+            "equal": (least, most), "equal_label": "counts as equal", "band_label": "95% interval at each point",
         },
     )  # fmt: skip
     return Section("curve", title, [intro, chart])

@@ -211,7 +211,7 @@ CRITERIA = Section(
             0.95,
         ),
         "judged": Key(
-            ListOf(Text(JUDGED), "a list of measures", least=1),
+            ListOf(Text(JUDGED), f"a list of measures ({', '.join(JUDGED)})", least=1, distinct=True),
             "The measures that the verdict rests on.",
             ["acr", "rd"],
         ),

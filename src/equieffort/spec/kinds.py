@@ -214,6 +214,8 @@ class ListOf(Kind):
     named: str
     length: int | None = None
     least: int = 0
+    distinct: bool = False
+    """Whether each item may be given once only."""
 
     @property
     def words(self) -> str:
@@ -230,12 +232,19 @@ class ListOf(Kind):
             self.refuse(node, where)
         if len(node.items) < self.least or (self.length is not None and len(node.items) != self.length):
             self.refuse(node, where)
-        return [self.item.read(item, f"{where}, item {k}") for k, item in enumerate(node.items, 1)]
+        found = [self.item.read(item, f"{where}, item {k}") for k, item in enumerate(node.items, 1)]
+        for k, item in enumerate(node.items):
+            if self.distinct and found[k] in found[:k]:
+                raise item.at.error(
+                    "SPEC_VALUE", f"{where}, item {k + 1} is {item} again.", "Give each of them once."
+                )  # fmt: skip
+        return found
 
     def schema(self) -> dict[str, Any]:
         """An array."""
         least, most = (self.least, None) if self.length is None else (self.length, self.length)
         schema: dict[str, Any] = {"type": "array", "items": self.item.schema()}
+        schema |= {"uniqueItems": True} if self.distinct else {}
         return schema | ({"minItems": least} if least else {}) | ({"maxItems": most} if most is not None else {})
 
 

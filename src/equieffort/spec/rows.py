@@ -53,6 +53,8 @@ class Row:
             return ""
         if isinstance(default, bool):
             return f"`{str(default).lower()}`"
+        if isinstance(default, list):
+            return f"`[{', '.join(map(str, default))}]`"
         return f'`"{default}"`' if isinstance(default, str) else f"`{default:.10g}`"
 
 

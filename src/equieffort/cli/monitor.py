@@ -1,0 +1,143 @@
+"""`equieffort monitor`: count a batch of decisions, and say whether there is an alarm."""
+
+from __future__ import annotations
+
+import json
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from equieffort.cli.common import EQUAL, UNEQUAL, aside, check_writable
+from equieffort.cli.progress import reporter
+from equieffort.errors import ParameterError
+
+if TYPE_CHECKING:
+    from equieffort.monitor import MonitorState
+
+
+class Measure(StrEnum):
+    """What can be watched."""
+
+    restricted_effort = "restricted_effort"
+    burden = "burden"
+
+
+def monitor(
+    state: Annotated[Path, typer.Argument(help="The file that keeps the evidence; the first batch creates it.")],
+    spec: Annotated[Path | None, typer.Option("--spec", help="The spec; its data are the reference.")] = None,
+    batch: Annotated[Path | None, typer.Option("--batch", help="The new decisions, a table as in the spec.")] = None,
+    date: Annotated[str | None, typer.Option("--date", help="Day of the batch, such as 2026-11-17; today.")] = None,
+    unordered: Annotated[
+        bool, typer.Option("--unordered", help="The rows are not in order of arrival: the batch is one block.")
+    ] = False,
+    tau: Annotated[float | None, typer.Option(help="First batch: largest ratio without alarm; the spec's.")] = None,
+    level: Annotated[float | None, typer.Option(help="First batch: 0.95 means 5 % false alarms at most.")] = None,
+    budget: Annotated[float | None, typer.Option(help="First batch: the effort at which everybody is capped.")] = None,
+    measures: Annotated[
+        list[Measure] | None, typer.Option("--measure", help="First batch: what to watch; both by default.")
+    ] = None,
+    plot: Annotated[Path | None, typer.Option("--plot", help="Draw the evidence over time into this file.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the state as JSON.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
+    unsafe_load_pickle: Annotated[
+        bool, typer.Option("--unsafe-load-pickle", help="Load a pickled model: it can run any program on your machine.")
+    ] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show a traceback when something goes wrong.")] = False,
+) -> None:
+    """Count a batch of decisions and say whether efforts are unequal beyond tau; valid at every look.
+
+    Without --batch it only shows the state. Ends with 1 if there is an alarm, from this batch or an earlier one, and
+    with 0 if there is none.
+    """
+    from equieffort.monitor import Monitor
+
+    _check_paths(state, spec, batch, plot)
+    if batch is None:
+        fixes = {"--tau": tau, "--level": level, "--budget": budget, "--measure": measures, "--date": date}
+        if given := [name for name, value in fixes.items() if value is not None]:
+            raise ParameterError("PARAMETER", f"{given[0]} is about a batch.", fix="Give --batch, or leave it out.")
+        now = Monitor.look(state)
+    else:
+        assert spec is not None
+        now = _count(
+            state, spec, batch, date, ordered=not unordered, tau=tau, level=level, budget=budget,
+            measures=measures, quiet=quiet or as_json, unsafe_load_pickle=unsafe_load_pickle,
+        )  # fmt: skip
+    if plot is not None:
+        with aside(plot) as partial:
+            now.plot.evidence().savefig(partial, format=plot.suffix.lstrip(".").lower() or "png", dpi=150)
+    _tell(now, as_json=as_json, quiet=quiet)
+    raise typer.Exit(EQUAL if now.alarm is None else UNEQUAL)
+
+
+def _check_paths(state: Path, spec: Path | None, batch: Path | None, plot: Path | None) -> None:
+    if (spec is None) != (batch is None):
+        absent = "--spec" if spec is None else "--batch"
+        raise ParameterError("PARAMETER", f"{absent} is missing.", fix="Give --spec and --batch, or neither to look.")
+    if batch is not None:
+        check_writable(state)
+    if plot is not None:
+        kinds = (".png", ".svg", ".pdf")
+        if plot.suffix.lower() not in kinds:
+            raise ParameterError(
+                "OUTPUT", f"{plot.name!r} is no picture by its name.", fix=f"End it in one of {', '.join(kinds)}."
+            )
+        check_writable(plot)
+    inputs = [path.resolve() for path in (spec, batch) if path is not None]
+    for path in (state, plot):
+        if path is not None and path.resolve() in inputs:
+            raise ParameterError("OUTPUT", f"{str(path)!r} would overwrite an input.", fix="Give another name.")
+
+
+def _count(
+    state: Path,
+    spec: Path,
+    batch: Path,
+    date: str | None,
+    *,
+    ordered: bool,
+    tau: float | None,
+    level: float | None,
+    budget: float | None,
+    measures: list[Measure] | None,
+    quiet: bool,
+    unsafe_load_pickle: bool,
+) -> MonitorState:
+    from dataclasses import replace
+
+    from equieffort.monitor import Monitor
+    from equieffort.monitor.specs import monitor_of, read_batch
+    from equieffort.runs import check_filled, prepare
+    from equieffort.spec import read_spec
+    from equieffort.spec.words import spec_words
+
+    check_filled(spec)
+    told = read_spec(spec)
+    # What is damaged is found before any work.
+    if state.exists():
+        Monitor.look(state)
+    people = read_batch(told, batch)
+    with reporter(quiet=quiet) as progress:
+        ready = prepare(told, progress=progress, unsafe_load_pickle=unsafe_load_pickle)
+        asked = None if measures is None else [one.value for one in measures]
+        watching = monitor_of(ready, state, tau=tau, level=level, budget=budget, measures=asked)
+        with spec_words():
+            now = watching.update(people, date=date, name=batch.name, ordered=ordered, progress=progress)
+    if ready.surrogate is None:
+        return now
+    note = (
+        f"This concerns the surrogate model only, which agrees with {100 * ready.surrogate.agreement:.3g} % of the "
+        "recorded decisions."
+    )
+    return replace(now, notes=(note,))
+
+
+def _tell(now: MonitorState, *, as_json: bool, quiet: bool) -> None:
+    from equieffort.exports import plain
+
+    if as_json:
+        typer.echo(json.dumps(plain(now.to_dict()), indent=2, ensure_ascii=False))
+    elif not quiet:
+        typer.echo(str(now))

@@ -1,0 +1,69 @@
+"""`equieffort power`: how many people an audit needs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from equieffort.cli.common import check_writable
+from equieffort.cli.reading import open_audit
+
+
+def power(
+    file: Annotated[Path | None, typer.Argument(help="A saved audit, whose spreads are used.")] = None,
+    acr: Annotated[float | None, typer.Option(help="A true ratio of efforts to plan for.")] = None,
+    rd: Annotated[float | None, typer.Option(help="A true gap in possible recourse to plan for, such as 0.1.")] = None,
+    people: Annotated[int | None, typer.Option(help="A number of people: what would they show?")] = None,
+    tau: Annotated[float | None, typer.Option(help="Largest ratio of efforts that counts as equal.")] = None,
+    epsilon: Annotated[float | None, typer.Option(help="Difference in possible recourse that counts.")] = None,
+    level: Annotated[float | None, typer.Option(help="How sure the verdict must be.")] = None,
+    chance: Annotated[float, typer.Option("--power", help="The chance to decide that is asked for.")] = 0.8,
+    group: Annotated[str | None, typer.Option(help="The group of the audit to plan for.")] = None,
+    share: Annotated[float | None, typer.Option(help="Without an audit: the group's share of all people.")] = None,
+    refused: Annotated[float | None, typer.Option(help="Without an audit: the share refused, in both groups.")] = None,
+    recourse: Annotated[
+        float | None, typer.Option(help="Without an audit: the share of the refused with a route to approval.")
+    ] = None,
+    variation: Annotated[
+        float | None, typer.Option(help="Without an audit: standard deviation over mean of their efforts.")
+    ] = None,
+    plot: Annotated[Path | None, typer.Option(help="Draw it too, as PNG, SVG or PDF (needs the extra plot).")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """How many people would decide it: from a saved audit, or from what you expect."""
+    import json
+    from dataclasses import replace
+
+    import equieffort as ee
+    from equieffort.errors import ParameterError
+    from equieffort.exports import plain, records
+
+    if plot is not None:
+        check_writable(plot)
+    told = {"share": share, "refused": refused, "recourse": recourse, "variation": variation}
+    told = {name: value for name, value in told.items() if value is not None}
+    if file is not None and told:
+        raise ParameterError(
+            "PARAMETER",
+            f"--{next(iter(told))} says what to expect, but there is an audit that shows it.",
+            fix="Leave out either the audit or what is expected.",
+        )
+    for name in ("refused", "recourse", "variation"):
+        if name in told:
+            told[f"{name}_against"] = told[name]
+    given: Any = open_audit(file) if file is not None else ee.Assumed(**told)
+    criteria = given.criteria if file is not None else ee.Criteria()
+    changed = {"tau": tau, "epsilon": epsilon, "level": level}
+    criteria = replace(criteria, **{name: value for name, value in changed.items() if value is not None})
+    found = ee.power(given, acr=acr, rd=rd, people=people, criteria=criteria, power=chance, group=group)
+    if plot is not None:
+        from equieffort.plots.power import draw_power
+
+        draw_power(found).savefig(plot, dpi=150)
+    if as_json:
+        both = {"needed": records(found.table), "detectable": records(found.detectable), "basis": found.basis}
+        typer.echo(json.dumps(plain(both), indent=2, ensure_ascii=False))
+    else:
+        typer.echo(str(found))

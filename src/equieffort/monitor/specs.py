@@ -1,0 +1,70 @@
+"""A monitor from a spec: its data are the reference, its model decides, and batches are read as its data are."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from equieffort.inputs import read_table
+from equieffort.monitor.monitor import Monitor
+from equieffort.runs import Prepared, file_hash
+from equieffort.spec import Spec
+from equieffort.spec.nodes import Items, Node, Scalar, Table, read_nodes
+from equieffort.spec.words import spec_words
+
+UNUSED = ("title", "report", "subgroups", "neighbourhood")
+"""Keys that a monitor does not use, and that may change."""
+FILES = {"data": "path", "model": "file"}
+"""Keys that name files: these may move, for what is in them is compared."""
+
+
+def monitor_of(
+    prepared: Prepared,
+    state: Path,
+    *,
+    tau: float | None = None,
+    level: float | None = None,
+    budget: float | None = None,
+    measures: Sequence[str] | None = None,
+) -> Monitor:
+    """The monitor that a spec describes; tau is the spec's by default, if the state does not exist yet."""
+    spec = prepared.spec
+    file = spec.model.file
+    with spec_words():
+        return Monitor(
+            prepared.classifier, prepared.people, schema=spec.schema, scm=prepared.scm, cost=spec.cost,
+            solver=spec.solver, model_features=spec.model.features or None, missing=spec.data.missing,
+            tau=spec.criteria.tau if tau is None and not state.exists() else tau,
+            level=level, budget=budget, measures=measures, state=state,
+            model=None if file is None else file_hash(file), spec=content(spec),
+        )  # fmt: skip
+
+
+def read_batch(spec: Spec, path: Path) -> pd.DataFrame:
+    """The people of a batch, read as the spec says of its data; recorded decisions are not used."""
+    with spec_words():
+        table = read_table(replace(spec.data, path=path))
+    return table if spec.label not in table.columns else table.drop(columns=[spec.label])
+
+
+def content(spec: Spec) -> str:
+    """What a spec says, whatever its layout and comments."""
+    said = _plain(read_nodes(spec.text))
+    kept = {key: value for key, value in said.items() if key not in UNUSED}
+    for section, key in FILES.items():
+        if isinstance(kept.get(section), dict):
+            kept[section] = {name: value for name, value in kept[section].items() if name != key}
+    return json.dumps(kept, sort_keys=True, default=repr)
+
+
+def _plain(node: Node) -> Any:
+    if isinstance(node, Table):
+        return {str(key): _plain(value) for key, value in node.values.items()}
+    if isinstance(node, Items):
+        return [_plain(item) for item in node.items]
+    return node.value if isinstance(node, Scalar) else repr(node)

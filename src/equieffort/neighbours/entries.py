@@ -1,0 +1,84 @@
+"""People in the order in which compiled loops see them: by kind, so that the loops ask nobody what they are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from equieffort.frames import Floats
+
+SCATTER = np.uint64(0x9E3779B97F4A7C15)
+"""An odd number: multiplying by it scatters rows, so that neighbours in the table seldom fall into the same bucket."""
+
+
+@dataclass(frozen=True, eq=False)
+class Entries:
+    """One entry a person, or one for all people of a kind who have equal rows.
+
+    Kind 0 are the people who were not refused; then, group by group, the refused without an action; then, group by
+    group, those with one.
+    """
+
+    of: npt.NDArray[np.intp]
+    """The entry of each person."""
+    row_of: npt.NDArray[np.intp]
+    """People with equal rows have the same number here, whatever their kind."""
+    someone: npt.NDArray[np.intp]
+    """A person of each entry."""
+    weight: npt.NDArray[np.int64]
+    """How many people an entry stands for."""
+    begin: npt.NDArray[np.int64]
+    """Where each kind begins; one more at the end."""
+
+    @property
+    def groups(self) -> int:
+        """How many groups there are."""
+        return (len(self.begin) - 2) // 2
+
+    def __len__(self) -> int:
+        return len(self.weight)
+
+    def refused(self, group: int) -> slice:
+        """The entries of a group's refused people without an action."""
+        return slice(int(self.begin[1 + group]), int(self.begin[2 + group]))
+
+    def acting(self, group: int) -> slice:
+        """The entries of a group's refused people with an action."""
+        return self.refused(group + self.groups)
+
+
+def kinds(group: Any, cost: Floats, groups: int) -> npt.NDArray[np.int64]:
+    """The kind of each person, given the group of the refused (-1 for the others) and the cost of their action."""
+    return np.where(group < 0, 0, 1 + group + np.where(np.isnan(cost), 0, groups)).astype(np.int64)
+
+
+def each_person(kind: npt.NDArray[np.int64], groups: int, values: Floats, cost: Floats) -> Entries:
+    """One entry a person. The order of the people does not show: it is by kind, values and cost."""
+    order = np.lexsort((cost, *values.T[::-1], kind))
+    of = np.empty(len(kind), dtype=np.intp)
+    of[order] = np.arange(len(kind))
+    begin = np.searchsorted(kind[order], np.arange(2 * groups + 2)).astype(np.int64)
+    return Entries(of, of, order, np.ones(len(kind), dtype=np.int64), begin)
+
+
+def equal_rows_together(values: Floats, kind: npt.NDArray[np.int64], groups: int) -> Entries:
+    """One entry for all people of a kind with equal rows. The order of the people does not show in the entries."""
+    people, columns = values.shape
+    order = np.lexsort(values.T[::-1]) if columns else np.arange(people)
+    ranked = values[order]
+    new = np.r_[False, (ranked[1:] != ranked[:-1]).any(axis=1)] if people else np.empty(0, dtype=bool)
+    row_of = np.empty(people, dtype=np.intp)
+    row_of[order] = np.cumsum(new)
+    scattered = (row_of.astype(np.uint64) * SCATTER) >> np.uint64(24)
+    # 40 bits of the scattered number, so that the kind fits above them; rows that coincide there are told apart below.
+    key = (kind.astype(np.uint64) << np.uint64(40)) | scattered
+    order = np.lexsort((row_of, key))
+    new = np.r_[True, (np.diff(key[order]) != 0) | (np.diff(row_of[order]) != 0)] if people else np.empty(0, dtype=bool)
+    of = np.empty(people, dtype=np.intp)
+    of[order] = np.cumsum(new) - 1
+    someone = order[np.flatnonzero(new)]
+    begin = np.searchsorted(kind[someone], np.arange(2 * groups + 2)).astype(np.int64)
+    return Entries(of, row_of, someone, np.bincount(of, minlength=len(someone)).astype(np.int64), begin)

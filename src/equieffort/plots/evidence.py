@@ -1,0 +1,99 @@
+"""Pictures of a monitor: the evidence and the ratio after each batch."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from equieffort.plots.figures import COLOURS, NO_WIDTH, new_figure
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+MOST_TICKS = 8
+TITLES = {"restricted_effort": "Refused people's effort", "burden": "Burden on everybody"}
+RATIOS = (0.2, 0.25, 0.33, 0.5, 0.67, 0.8, 0.9, 1.0, 1.1, 1.25, 1.5, 2.0, 3.0, 4.0, 5.0)
+"""Ratios that get a tick."""
+STYLES = ("-", "--", ":", "-.")
+
+
+class MonitorPlots:
+    """Draws one monitor's state."""
+
+    def __init__(self, state: Any) -> None:
+        self.state = state
+
+    def evidence(self) -> Any:
+        """Evidence over time above, the ratio with its confidence sequence below; a column a measure.
+
+        The numbers are `state.history`.
+        """
+        fixed, history = self.state.fixed, self.state.history
+        measures = fixed.measures
+        figure, axes = new_figure((4.6 * len(measures), 5.6))
+        axes.remove()
+        grid = figure.subplots(2, len(measures), squeeze=False, sharex=True)
+        for column, measure in enumerate(measures):
+            upper, lower = grid[0, column], grid[1, column]
+            upper.set_title(TITLES[measure], loc="left", fontsize="medium")
+            for k, group in enumerate(fixed.groups):
+                part = history[(history["measure"] == measure) & (history["group"] == group)]
+                look = {"color": COLOURS[k % len(COLOURS)], "linestyle": STYLES[k % len(STYLES)], "markersize": 3}
+                name = f"{NO_WIDTH}{group} against {fixed.reference}"
+                _draw_evidence(upper, part, look, name)
+                _draw_ratio(lower, part, look)
+            self._finish(upper, lower, history)
+            if column == 0:
+                upper.set_ylabel("evidence (log scale)")
+                lower.set_ylabel(f"ratio, {100 * fixed.level:.3g} % confidence sequence")
+        for text in grid[0, 0].legend(frameon=False, loc="best", fontsize="small").get_texts():
+            # A dollar sign in a name is no formula.
+            text.set_parse_math(False)
+            text.set_text(text.get_text().removeprefix(NO_WIDTH))
+        return figure
+
+    def _finish(self, upper: Any, lower: Any, history: pd.DataFrame) -> None:
+        """Alarm line, equal zone, and the days below."""
+        fixed = self.state.fixed
+        upper.axhline(np.log10(fixed.alarm_at), color="0.2", lw=0.9, label=f"alarm at {fixed.alarm_at:.4g}")
+        low, high = upper.get_ylim()
+        upper.set_ylim(min(low, -0.5), max(high, np.log10(fixed.alarm_at) + 0.4))
+        upper.yaxis.get_major_locator().set_params(integer=True)
+        upper.yaxis.set_major_formatter(lambda value, _: f"{10**value:,.10g}" if -3 <= value <= 4 else f"1e{value:.0f}")
+        if fixed.tau > 1:
+            lower.axhspan(-np.log2(fixed.tau), np.log2(fixed.tau), color="0.5", alpha=0.15, lw=0)
+        lower.axhline(0, color="0.4", lw=0.8)
+        low, high = lower.get_ylim()
+        ticks = [ratio for ratio in RATIOS if low <= np.log2(ratio) <= high]
+        lower.set_yticks(np.log2(ticks), [f"{ratio:g}" for ratio in ticks])
+        lower.set_ylim(low, high)
+        days = history.drop_duplicates("batch")
+        shown = np.unique(np.linspace(0, len(days) - 1, min(len(days), MOST_TICKS)).round().astype(int))
+        lower.set_xticks(days["batch"].iloc[shown], days["date"].iloc[shown], rotation=30, ha="right")
+        for axes in (upper, lower):
+            axes.spines[["top", "right"]].set_visible(False)
+
+
+def _draw_evidence(axes: Any, part: pd.DataFrame, look: dict[str, Any], name: str) -> None:
+    height = part["log_e"] / np.log(10)
+    axes.plot(part["batch"], height, marker="o", label=name, **look)
+    raised = part["peak"] >= np.log(part["alarm_at"])
+    if raised.any():
+        first = part[raised].iloc[0]
+        axes.plot(first["batch"], first["peak"] / np.log(10), "o", ms=9, mfc="none", mec="0.1", zorder=5)
+        axes.annotate(
+            f"alarm {first['date']}", (first["batch"], first["peak"] / np.log(10)), xytext=(-8, 8),
+            textcoords="offset points", ha="right", fontsize="small",
+        )  # fmt: skip
+
+
+def _draw_ratio(axes: Any, part: pd.DataFrame, look: dict[str, Any]) -> None:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        estimate, low, high = (np.log2(part[name].to_numpy(dtype=float)) for name in ("estimate", "low", "high"))
+    ends = np.log2(5)
+    axes.plot(part["batch"], np.where(np.isfinite(estimate), estimate, np.nan), marker="o", **look)
+    # Where nothing is excluded the band goes to the end of the grid of ratios.
+    axes.fill_between(
+        part["batch"], np.clip(low, -ends, ends), np.clip(high, -ends, ends), color=look["color"], alpha=0.15, lw=0
+    )

@@ -1,0 +1,272 @@
+"""Chance beyond who was audited: people drawn again by brute force, equations or the model learned again.
+
+Each replicate gives every measure of every comparison once more; what is kept of them is how far they spread on the
+measure's own scale. An interval is the estimate, give or take Student's quantile times that spread.
+"""
+
+from __future__ import annotations
+
+import warnings
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from math import nan
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from equieffort.arguments import check_number
+from equieffort.errors import DataError, EquieffortError, ParameterError, collecting
+from equieffort.frames import Bools, read_frame
+from equieffort.measures import MEASURES, Chance, Measure, Pair, Sample, Spread
+from equieffort.solvers import Status
+
+if TYPE_CHECKING:
+    from equieffort._audit import Audit
+
+Key = tuple[str, str, str, str]
+"""Subgroup's rule (empty: everybody), group, against, measure."""
+
+
+@dataclass(frozen=True)
+class Resampled:
+    """What replicates of an audit say."""
+
+    chance: Chance
+    replicates: int
+    spreads: Mapping[Key, Spread] = field(default_factory=dict)
+
+    def of(self, rule: str, group: str, against: str) -> dict[str, Spread]:
+        """By measure, of one comparison."""
+        return {key[3]: spread for key, spread in self.spreads.items() if key[:3] == (rule, group, against)}
+
+    def to_dict(self) -> dict[str, Any]:
+        """A form that JSON can hold."""
+        rows = [[*key, s.sd, s.defined, s.undefined] for key, s in self.spreads.items()]
+        return {"chance": self.chance, "replicates": self.replicates, "spreads": rows}
+
+    @classmethod
+    def from_dict(cls, saved: dict[str, Any]) -> Resampled:
+        """From the saved form."""
+        spreads = {(r[0], r[1], r[2], r[3]): Spread(float(r[4]), r[5], r[6]) for r in saved["spreads"]}
+        return cls(saved["chance"], saved["replicates"], spreads)
+
+
+class Resampling(ABC):
+    """A source of chance, as a value."""
+
+    chance: Chance
+    replicates: int
+    random_state: int
+
+    @abstractmethod
+    def replicate(self, audit: Audit) -> Iterator[Mapping[Key, float]]:
+        """One mapping a replicate: measures on their scales."""
+
+
+def resample(audit: Audit, how: Resampling, progress: Callable[..., Any] | None = None) -> Resampled:
+    """Repeat the audit under a source of chance."""
+    values: dict[Key, list[float]] = {}
+    done = 0
+    for found in how.replicate(audit):
+        for key, value in found.items():
+            # A comparison that an earlier replicate lacked was undefined there.
+            values.setdefault(key, [nan] * done).append(value)
+        done += 1
+        for kept in values.values():
+            kept += [nan] * (done - len(kept))
+        if progress is not None:
+            progress("resampling", done, how.replicates)
+    return Resampled(how.chance, done, {key: Spread.of(kept) for key, kept in values.items()})
+
+
+def _check(replicates: Any, random_state: Any) -> None:
+    check_number("replicates", replicates, "a whole number, 10 or more", lambda n: n >= 10, whole=True)
+    check_number("random_state", random_state, "a whole number, 0 or more", lambda seed: seed >= 0, whole=True)
+
+
+@dataclass(frozen=True)
+class Bootstrap(Resampling):
+    """People drawn again from the audited ones, nothing solved or learned again: the brute alternative to the closed
+    forms."""
+
+    replicates: int = 2000
+    random_state: int = 0
+    chance = "people"
+
+    def __post_init__(self) -> None:
+        _check(self.replicates, self.random_state)
+
+    def replicate(self, audit: Audit) -> Iterator[Mapping[Key, float]]:
+        """Only the refused are drawn one by one; of the approved their number is."""
+        rng = np.random.default_rng(self.random_state)
+        table, groups = audit.recourse, audit.recourse.groups
+        measures = audit.shown_measures
+        parts: dict[str, Bools] = {"": np.ones(len(table), dtype=bool)}
+        parts |= {rule: audit.members(rule) for rule in audit.declared.values()}
+        for _ in range(self.replicates):
+            times = np.bincount(rng.integers(0, len(table), len(table)), minlength=len(table))
+            found: dict[Key, float] = {}
+            for rule, members in parts.items():
+                samples = {
+                    label: _drawn(table, np.where(members & (groups.codes == code), times, 0), audit.budget)
+                    for code, label in enumerate(groups.labels)
+                }
+                found |= _estimates(rule, audit, samples, measures)
+            yield found
+
+
+def _drawn(table: Any, times: Any, budget: float | None) -> Sample:
+    rows = np.repeat(np.arange(len(table)), times * table.is_unfavourable)
+    status = np.concatenate(
+        [table.status[rows], np.full(int(times.sum()) - len(rows), Status.NOT_NEEDED, dtype=np.int8)]
+    )
+    more = np.full(len(status) - len(rows), np.nan)
+    effort = np.concatenate([table.effort[rows], more])
+    return Sample.of(status, effort, np.where(np.isnan(effort), np.inf, effort), budget=budget, rounded=True)
+
+
+def _estimates(
+    rule: str, audit: Audit, samples: Mapping[str, Sample], measures: tuple[Measure, ...]
+) -> dict[Key, float]:
+    groups, found = audit.recourse.groups, {}
+    against = groups.labels[groups.reference]
+    for code in groups.compared:
+        label = groups.labels[code]
+        pair = Pair(samples[label], samples[against])
+        for measure in measures:
+            found[rule, label, against, measure.name] = measure.scale.to(measure.estimate(pair))
+    return found
+
+
+@dataclass(frozen=True)
+class Equations(Resampling):
+    """People drawn again and the structural equations learned again from the people drawn; the model stays."""
+
+    replicates: int = 100
+    random_state: int = 0
+    chance = "equations"
+
+    def __post_init__(self) -> None:
+        _check(self.replicates, self.random_state)
+
+    def replicate(self, audit: Audit) -> Iterator[Mapping[Key, float]]:
+        """One audit a replicate."""
+        made = _made(audit, "ee.Equations()")
+        yield from _audits(audit, self, lambda rng: made["classifier"])
+
+
+@dataclass(frozen=True, eq=False)
+class Procedure(Resampling):
+    """People drawn again, the equations learned again, and the model trained again on training data drawn again.
+
+    Parameters
+    ----------
+    X_train, y_train
+        What the model was trained on. Where these are the audited people themselves, the same people are drawn.
+    """
+
+    X_train: Any
+    y_train: Any
+    replicates: int = 100
+    random_state: int = 0
+    chance = "procedure"
+
+    def __post_init__(self) -> None:
+        _check(self.replicates, self.random_state)
+        rows = [len(given) if hasattr(given, "__len__") else -1 for given in (self.X_train, self.y_train)]
+        if rows[0] != rows[1] or rows[0] < 1:
+            raise DataError(
+                "DATA_LENGTH",
+                f"X_train has {rows[0]} rows and y_train {rows[1]}.",
+                fix="Give the table the model was trained on, and one label a row.",
+            )
+
+    def replicate(self, audit: Audit) -> Iterator[Mapping[Key, float]]:
+        """One training and one audit a replicate."""
+        from sklearn.base import clone
+
+        made = _made(audit, "ee.Procedure(X_train, y_train)")
+        frame, labels = read_frame(self.X_train), pd.Series(np.asarray(self.y_train))
+        try:
+            blank = clone(made["classifier"])
+        except TypeError as error:
+            raise ParameterError(
+                "PARAMETER",
+                f"{type(made['classifier']).__name__} cannot be trained again: it is no scikit-learn estimator.",
+                fix="Audit an estimator with fit(X, y), or resample with ee.Equations().",
+            ) from error
+
+        def train(rng: np.random.Generator) -> Any:
+            rows = rng.integers(0, len(frame), len(frame))
+            return clone(blank).fit(frame.iloc[rows].reset_index(drop=True), labels.iloc[rows].to_numpy())
+
+        yield from _audits(audit, self, train)
+
+
+def _made(audit: Audit, how: str) -> dict[str, Any]:
+    if not audit.made_from:
+        raise ParameterError(
+            "AUDIT_FILE",
+            "This audit was read from a file, which holds neither the model nor what its equations were learned from.",
+            fix=f"Run ee.audit(...) with the model and the data, and call .resample({how}) on what it returns.",
+        )
+    return dict(audit.made_from)
+
+
+def _audits(
+    audit: Audit, how: Resampling, classifier: Callable[[np.random.Generator], Any]
+) -> Iterator[Mapping[Key, float]]:
+    """The audit with people and equations drawn again; one that fails knows nothing."""
+    from equieffort._audit import audit as run
+    from equieffort.scm import StructuralCausalModel
+
+    made = _made(audit, type(how).__name__)
+    people, scm, sensitive = (
+        read_frame(made.pop("X"), names=made["model_features"]),
+        made.pop("scm"),
+        made.pop("sensitive_features"),
+    )
+    reference = scm.reference_ if made["reference"] is None else made["reference"]
+    made |= {"reference": reference, "criteria": replace(audit.criteria, budget=audit.budget)}
+    made.pop("classifier")
+    same = len(scm.reference_) == len(people) and scm.reference_.index.equals(people.index)
+    for k in range(how.replicates):
+        rng = np.random.default_rng([how.random_state, k])
+        rows = rng.integers(0, len(people), len(people))
+        others = rows if same else rng.integers(0, len(scm.reference_), len(scm.reference_))
+        try:
+            with collecting(), warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                again = StructuralCausalModel(
+                    scm.graph, mechanisms=scm.mechanisms, default=scm.default, categorical=scm.categorical
+                ).fit(scm.reference_.iloc[others].reset_index(drop=True))
+                one = run(
+                    classifier(rng), people.iloc[rows].reset_index(drop=True), scm=again,
+                    sensitive_features=_rows(sensitive, rows), **made,
+                )  # fmt: skip
+                yield _readings(one)
+        except EquieffortError:
+            yield {}
+
+
+def _rows(sensitive: Any, rows: Any) -> Any:
+    if sensitive is None:
+        return None
+    if hasattr(sensitive, "iloc"):
+        return sensitive.iloc[rows].reset_index(drop=True)
+    return np.asarray(sensitive)[rows]
+
+
+def _readings(audit: Audit) -> dict[Key, float]:
+    """Every measure of an audit on its scale."""
+    known = {**MEASURES, **{measure.name: measure for measure in audit.own}}
+    found = {}
+    for rule in ("", *audit.declared.values()):
+        part = audit.system if not rule else audit.subgroup(rule)
+        for c in part.comparisons:
+            for reading in c.readings:
+                scale = known[reading.measure].scale
+                found[rule, c.group, c.against, reading.measure] = scale.to(reading.estimate)
+    return found
