@@ -55,7 +55,7 @@ from equieffort.resampling import Resampled, Resampling, resample
 from equieffort.rules import parse_rule
 from equieffort.schema import Schema
 from equieffort.scm import StructuralCausalModel
-from equieffort.shown import caveats, judged_text, measure_lines, measure_table
+from equieffort.shown import caveats, judged_text, measure_lines, measure_table, system_measures
 from equieffort.solvers import Auto, Choice, Solver
 from equieffort.table import RecourseTable
 from equieffort.verdict import COLUMNS, Assessment, Verdict, decide
@@ -342,8 +342,7 @@ class Audit:
         return load(path)
 
     def __str__(self) -> str:
-        measures = self.measures
-        measures = measures[measures["level"] == "system"]
+        measures = system_measures(self.system, self.own_rows)
         table = (
             self.by_group[GROUPS]
             .drop_duplicates("group")
@@ -383,8 +382,7 @@ class Audit:
         )
 
     def _measures_html(self) -> str:
-        found = self.measures
-        head, *rows = measure_table(found[found["level"] == "system"], self.criteria, self.own)
+        head, *rows = measure_table(system_measures(self.system, self.own_rows), self.criteria, self.own)
         cells = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in rows)
         heads = "".join(f"<th>{escape(cell)}</th>" for cell in head)
         return (
@@ -412,7 +410,7 @@ class Audit:
         self, level: Any, about: str, members: npt.NDArray[np.bool_] | None, row: int | None = None, rule: str = ""
     ) -> Assessment:
         groups, individual = self.recourse.groups, row is not None
-        record, samples = recorded(self.recourse, self.about), self._samples(members)
+        samples = self._samples(members)
         compared = comparisons(groups, samples, int(groups.codes[row]) if row is not None else None, guarded=individual)
         again = self.resampled
         if again is not None and not individual:

@@ -1,7 +1,8 @@
 """An audit for other programs: JSON, CSVs of recourse and of the measures, SARIF and JUnit for build servers.
 
 Every export reads the audit and adds nothing to it. What is not defined is null in JSON and empty in CSV; what has no
-limit is null in JSON and inf in CSV. Cells that a spreadsheet would take for a formula get a leading apostrophe; numbers stay numbers.
+limit is null in JSON and inf in CSV. Cells that a spreadsheet would take for a formula get a leading apostrophe;
+numbers stay numbers.
 
 Nothing is kept back here: `report.suppress_below` is about the HTML page and the model card, which are made to be
 shared. Whoever shares an export shares the numbers of small groups too.

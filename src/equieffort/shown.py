@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from math import isinf, isnan
+from itertools import pairwise
+from math import inf, isinf, isnan, log, nan
 from typing import Any
 
 import pandas as pd
@@ -19,7 +20,7 @@ from equieffort.judging import SHOWN_LEVEL
 from equieffort.measures import MEASURES, NOTES, Measure
 from equieffort.scm.diagnostics import POOR_R2
 from equieffort.table import RecourseTable
-from equieffort.verdict import Verdict
+from equieffort.verdict import COLUMNS, Assessment, Verdict
 
 BESIDE = ("restricted_effort", "needs_more")
 """Shown beside the judged measures, since everybody refused counts in them."""
@@ -48,7 +49,7 @@ def value_text(measure: Measure | None, value: float) -> str:
     if isnan(value):
         return "-"
     if isinf(value):
-        return "unlimited" if value > 0 else "no limit"
+        return "unlimited" if value > 0 else "unlimited below"
     if abs(value) >= LARGEST:
         return f"above {LARGEST:,}" if value > 0 else f"below -{LARGEST:,}"
     if abs(value) >= 1000:
@@ -61,9 +62,13 @@ def interval_text(measure: Measure | None, low: float, high: float) -> str:
 
     >>> interval_text(MEASURES["rd"], -0.012, 0.198), interval_text(MEASURES["acr"], 0.5, float("inf"))
     ('-1.2 to 19.8 points', '0.50 to unlimited')
+    >>> interval_text(None, float("-inf"), 2.0), interval_text(None, float("-inf"), float("inf"))
+    ('up to 2', 'without limit')
     """
     if isnan(low) or isnan(high):
         return "-"
+    if low == -inf:
+        return "without limit" if high == inf else f"up to {value_text(measure, high)}"
     first, last = value_text(measure, low), value_text(measure, high)
     for unit in (" points", " %"):
         if first.endswith(unit) and last.endswith(unit):
@@ -75,6 +80,35 @@ def zone_ends(criteria: Criteria, measure: Measure) -> tuple[float, float] | Non
     """The values that count as equal; None of what has no threshold."""
     zone = criteria.zone(measure)
     return None if zone is None else (measure.scale.back(zone.low), measure.scale.back(zone.high))
+
+
+LADDERS = (
+    (0.8, 0.9, 1.0, 1.1, 1.25),
+    (0.67, 0.8, 1.0, 1.25, 1.5),
+    (0.5, 0.67, 0.8, 1.0, 1.25, 1.5, 2.0, 3.0),
+    (0.25, 0.5, 1.0, 2.0, 4.0),
+    (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0),
+    tuple(10.0**k for k in range(-6, 7)),
+)
+"""Marks for ratios, from fine to coarse."""
+BARE = 0.35
+"""So much of either end of an axis may be without a mark."""
+
+
+def ratio_marks(low: float, high: float, apart: float = 0.1) -> list[float]:
+    """Round ratios on a log axis, no two nearer than a share of its length.
+
+    >>> ratio_marks(0.7, 2.2), ratio_marks(0.1, 30)
+    ([0.8, 1.0, 1.25, 1.5, 2.0], [0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0])
+    """
+    whole, found = log(high / low), [low, high]
+    for ladder in LADDERS:
+        inside = [mark for mark in ladder if low <= mark <= high]
+        if len(inside) < 2 or max(log(inside[0] / low), log(high / inside[-1])) > BARE * whole:
+            continue
+        if len(inside) > len(found) and all(log(b / a) >= apart * whole for a, b in pairwise(inside)):
+            found = inside
+    return found
 
 
 def p_text(p: float) -> str:
@@ -94,6 +128,13 @@ def notes_text(note: str) -> str:
 def level_text(criteria: Criteria) -> str:
     """The level of the intervals, in per cent."""
     return f"{number(100 * (criteria.level or SHOWN_LEVEL))} %"
+
+
+def system_measures(system: Assessment, saved: Iterable[dict[str, Any]] = ()) -> pd.DataFrame:
+    """The measures of everybody, with the saved rows of somebody's own."""
+    rows = [row for row in saved if row["level"] == "system"]
+    found = system.measures
+    return pd.concat([found, pd.DataFrame(rows, columns=list(COLUMNS))], ignore_index=True) if rows else found
 
 
 # -- tables for a terminal and a notebook -----------------------------------------------------------------------------
@@ -184,13 +225,14 @@ def caveats(verdict: Verdict, table: RecourseTable, about: dict[str, Any]) -> li
         found.append(Caveat("POINT_ESTIMATE", words, "measures"))
     if verdict.surrogate is not None:
         words = (
-            f"Not the deciding system but a surrogate model was audited; it agrees with {verdict.surrogate.agreement:.1%} "
-            "of the decisions it has not seen."
+            f"Not the deciding system but a surrogate model was audited; it agrees with "
+            f"{verdict.surrogate.agreement:.1%} of the decisions it has not seen."
         )
         found.append(Caveat("SURROGATE", words, "people"))
     found += _unsettled(verdict, table)
     found += _assumed(table)
     found += _small(verdict)
+    found += _selected(verdict)
     found += _equations(about)
     if any("SKEWED" in one.reading.note.split() for finding in verdict.findings for one in finding.judged):
         found.append(Caveat("SKEWED", NOTES["SKEWED"], "costs"))
@@ -234,7 +276,7 @@ def _assumed(table: RecourseTable) -> list[Caveat]:
 
 
 def _small(verdict: Verdict) -> list[Caveat]:
-    sides = {}
+    sides: dict[str, int] = {}
     for finding in verdict.findings:
         c = finding.comparison
         sides |= {c.group: c.mine.n_unfavourable, c.against: c.theirs.n_unfavourable}
@@ -246,6 +288,29 @@ def _small(verdict: Verdict) -> list[Caveat]:
     return [
         Caveat("SMALL_GROUPS", f"Few refused people: {named}. {ending}", "people", f"Few refused people. {ending}"),
     ]
+
+
+def _selected(verdict: Verdict) -> list[Caveat]:
+    """Average efforts of those with a route say little where one group keeps only its cheapest."""
+    for finding in verdict.findings:
+        c = finding.comparison
+        if "acr" not in verdict.criteria.judged or not abs(c.rd) >= verdict.criteria.epsilon:
+            continue
+        found = {reading.measure: reading.estimate for reading in c.readings}
+        least, most = found.get("acr_always_min", nan), found.get("acr_always_max", nan)
+        if isnan(least) or isnan(most):
+            continue
+        measure = MEASURES["acr"]
+        fixed = (
+            "The ratio of average efforts compares only those who have a route to approval, and the groups differ in "
+            "how many do."
+        )
+        words = (
+            f"{fixed} Among those who would have one in either group it could be {value_text(measure, least)} to "
+            f"{value_text(measure, most)} ({c.group!r} against {c.against!r})."
+        )
+        return [Caveat("SELECTION", words, "measures", fixed)]
+    return []
 
 
 def _equations(about: dict[str, Any]) -> list[Caveat]:

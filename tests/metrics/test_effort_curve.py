@@ -48,7 +48,7 @@ def test_the_band_is_that_of_kolmogorovs_test(audit):
         wide = rows[(rows["low"] > 0) & (rows["high"] < 1)]
         half = (wide["high"] - wide["low"]).to_numpy() / 2
         assert np.ptp(half) < 1e-12
-        # Values at (i - 1/2) / n shifted up are rejected at 5 % just when they are shifted further than the band is wide.
+        # Values at (i - 1/2) / n are rejected at 5 % once they are shifted further than the band is wide.
         middle = (np.arange(n) + 0.5) / n
         for more, rejected in ((1e-6, True), (-1e-6, False)):
             shifted = middle + half[0] - 0.5 / n + more

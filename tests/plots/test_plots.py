@@ -105,3 +105,79 @@ def test_the_grey_band_is_what_the_rule_calls_equal(audit, rule, ends):
     axes = judged.plot.acr(QUANTILES).axes[0]
     (band,) = (patch for patch in axes.patches if "tau" in patch.get_label())
     assert (band.get_y(), band.get_y() + band.get_height()) == ends
+
+
+# -- measures ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_row_of_the_forest_is_the_measure(audit):
+    every = dataclasses.replace(audit, criteria=ee.Criteria(judged=("acr", "rd", "burden"), tau=1.5))
+    figure = every.plot.measures()
+    names = ["acr", "rd", "burden", "restricted_effort", "needs_more"]
+    assert len(figure.axes) == len(names)
+    frame = every.measures.query("group == 'ash'").set_index("measure")
+    for name, axes in zip(names, figure.axes, strict=True):
+        found = {line.get_gid(): line.get_xdata() for line in axes.lines if line.get_gid()}
+        row = frame.loc[name]
+        assert found["estimate ash"].tolist() == [row["estimate"]]
+        assert list(found["interval ash"]) == [row["low"], row["high"]]
+        bands = [patch for patch in axes.patches if patch.get_label() == "counts as equal"]
+        assert len(bands) == (name in every.criteria.judged)
+        assert ("(not judged)" in axes.get_title(loc="left")) == (name not in every.criteria.judged)
+        assert axes.get_xscale() == ("linear" if name in ("rd", "needs_more") else "log")
+    (band,) = (patch for patch in figure.axes[0].patches if patch.get_label() == "counts as equal")
+    assert (band.get_x(), band.get_x() + band.get_width()) == pytest.approx((1 / 1.5, 1.5))
+    # Only what is judged is drawn.
+    assert [text.get_text() for text in figure.axes[0].get_yticklabels()] == ["ash"]
+
+
+@pytest.mark.parametrize("name", ["_hidden", "$x^$"])
+def test_measures_of_few_or_nobody_are_drawn_as_far_as_they_go(name):
+    made = world({"a": name, "b": "birch"})
+    none = dataclasses.replace(made, criteria=ee.Criteria(level=None, min_people=1))
+    table = made.recourse
+    nobody = dataclasses.replace(table, status=np.zeros_like(table.status))
+    for one in (made, none, dataclasses.replace(made, recourse=nobody)):
+        figure = one.plot.measures()
+        assert [text.get_text() for text in figure.axes[0].get_yticklabels()] == [name]
+        figure.savefig(io.BytesIO())
+
+
+# -- effort curves ----------------------------------------------------------------------------------------------------
+
+
+def test_steps_and_bands_are_the_effort_curve(audit):
+    axes = audit.plot.effort_curve().axes[0]
+    curve = audit.effort_curve()
+    lines = {line.get_gid(): line for line in axes.lines}
+    assert set(lines) == {"curve ash", "curve birch", "curve cedar"}
+    for group, part in curve.groupby("group"):
+        line = lines[f"curve {group}"]
+        assert line.get_drawstyle() == "steps-post"
+        assert np.array_equal(line.get_xydata()[:-1], part[["effort", "share"]].to_numpy())
+        assert line.get_ydata()[-1] == part["share"].iloc[-1]
+    heights = [band.get_paths()[0].vertices[:, 1] for band in axes.collections]
+    expected = [(part["low"].min(), part["high"].max()) for _, part in curve.groupby("group", sort=False)]
+    assert [(h.min(), h.max()) for h in heights] == expected
+    assert [text.get_text().strip() for text in axes.texts] == list(audit.recourse.groups.labels)
+    assert len({line.get_linestyle() for line in axes.lines}) == 3
+
+
+def test_differences_of_effort_curves(audit):
+    axes = audit.plot.effort_curve(difference=True).axes[0]
+    found = audit.effort_curve(difference=True)
+    lines = {line.get_gid(): line for line in axes.lines if str(line.get_gid()).startswith("curve")}
+    for group, part in found.groupby("group"):
+        assert np.array_equal(lines[f"curve {group}"].get_ydata()[:-1], part["difference"].to_numpy())
+    assert [text.get_text().strip() for text in axes.texts] == ["ash minus birch", "cedar minus birch"]
+
+
+def test_effort_curves_of_nobody_and_of_odd_names():
+    made = world({"a": "$x^$", "b": "birch"})
+    made.plot.effort_curve().savefig(io.BytesIO())
+    table = made.recourse
+    nobody = dataclasses.replace(made, recourse=dataclasses.replace(table, status=np.zeros_like(table.status)))
+    for difference in (False, True):
+        figure = nobody.plot.effort_curve(difference=difference)
+        assert [line for line in figure.axes[0].lines if str(line.get_gid()).startswith("curve")] == []
+        figure.savefig(io.BytesIO())

@@ -92,8 +92,8 @@ def test_recorded_decisions_are_shown_beside_those_of_the_stand_in(audit):
         parts = (recorded, refused, recorded & refused, recorded & ~refused, refused & ~recorded)
         assert row[1:] == [str(int((mine & part).sum())) for part in parts]
     share = max(recorded.mean(), 1 - recorded.mean())
-    word = "unfavourable" if recorded.mean() >= 0.5 else "favourable"
-    said = f"To call every decision {word} would repeat {share:.1%}."
+    word = "Refusing" if recorded.mean() >= 0.5 else "Approving"
+    said = f"{word} everybody would agree with {share:.1%} of the decisions."
     assert said in Page(render(made)).text
     assert said in plain(model_card(made))
     hidden = {row[0]: row[1:] for row in cells(outline(made, 30), "people", "Recorded decisions")}
@@ -103,8 +103,10 @@ def test_recorded_decisions_are_shown_beside_those_of_the_stand_in(audit):
 
 
 def test_kept_back_findings_say_on_which_side_they_lie(audit):
-    acr = audit.verdict.findings[0].comparison.acr
-    assert acr > 1.25
-    for made in (render(audit, suppress_below=5), model_card(audit, suppress_below=5)):
-        assert "the ratio of efforts lies above 1.25." in made
+    decided = replace(audit, criteria=ee.Criteria(tau=1.05))
+    acr = decided.by_group.iloc[0]
+    assert acr["acr_low"] > 1.05
+    for made in (Page(render(decided, suppress_below=5)).text, plain(model_card(decided, suppress_below=5))):
+        assert "the ratio of average efforts lies above 1.05." in made
+        assert f"(95 % interval {acr['acr_low']:.2f} to {acr['acr_high']:.2f})" in made
         assert "beyond the threshold." not in made

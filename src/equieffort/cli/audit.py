@@ -99,13 +99,13 @@ def text(made: Audit) -> str:
     from equieffort.exports import text_table
     from equieffort.fidelity import refusal_lines
     from equieffort.giveaways import first_text
-    from equieffort.shown import measure_lines
+    from equieffort.shown import measure_lines, system_measures
 
-    schema, measures = made.recourse.detail.schema, made.measures
+    schema = made.recourse.detail.schema
     parts = [
         first_text(made.warnings),
         str(made.verdict),
-        measure_lines(measures[measures["level"] == "system"], made.criteria, made.own),
+        measure_lines(system_measures(made.system, made.own_rows), made.criteria, made.own),
         assumed_text(schema.assumed, schema.zero_one),
         text_table(made.by_group[GROUPS].drop_duplicates("group")),
     ]

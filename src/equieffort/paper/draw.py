@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from equieffort.paper.catalogue import Figure
-from equieffort.plots import COLOURS, new_figure
+from equieffort.plots.figures import COLOURS, new_figure
 
 OURS, THEIRS = "ours", "published"
 

@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from equieffort.errors import ParameterError
 from equieffort.metrics import PAPER_QUANTILES
+from equieffort.plots.effort import draw_effort_curve
+from equieffort.plots.figures import COLOURS, NO_WIDTH, STYLES, new_figure
+from equieffort.plots.forest import draw_measures
 
 if TYPE_CHECKING:
     from equieffort._audit import Audit
-
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
-"""Okabe and Ito's palette, which colour-blind readers can tell apart."""
-NO_WIDTH = "\u200b"
-"""A space that takes no room."""
 
 
 class AuditPlots:
@@ -28,7 +25,7 @@ class AuditPlots:
         figure, axes = new_figure()
         curve = self.audit.curve(quantiles)
         for k, ((group, against), part) in enumerate(curve.groupby(["group", "against"], sort=False)):
-            colour, style = COLOURS[k % len(COLOURS)], ("-", "--", ":", "-.")[k % 4]
+            colour, style = COLOURS[k % len(COLOURS)], STYLES[k % len(STYLES)]
             # matplotlib leaves names with an underscore in front out of the legend; the space has no width.
             name = f"{group} against {against}"
             name = f"{NO_WIDTH}{name}" if name.startswith("_") else name
@@ -46,17 +43,10 @@ class AuditPlots:
             text.set_text(text.get_text().removeprefix(NO_WIDTH))
         return figure
 
+    def measures(self) -> Any:
+        """The judged measures over the zone that counts as equal, then two more; the numbers are `audit.measures`."""
+        return draw_measures(self.audit)
 
-def new_figure(size: tuple[float, float] = (6.4, 4.0), columns: int = 1) -> tuple[Any, Any]:
-    """An empty figure and its axes, side by side; matplotlib is imported here alone."""
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise ParameterError(
-            "OPTIONAL_DEPENDENCY", "Plots need matplotlib.", fix="Run pip install 'equieffort[plot]'."
-        ) from error
-    figure = Figure(figsize=size, layout="constrained")
-    axes = figure.subplots(1, columns)
-    for one in axes if columns > 1 else (axes,):
-        one.spines[["top", "right"]].set_visible(False)
-    return figure, axes
+    def effort_curve(self, *, difference: bool = False) -> Any:
+        """The share of each group's refused whom an effort turns; the numbers are `audit.effort_curve(...)`."""
+        return draw_effort_curve(self.audit, difference=difference)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from equieffort.plots import COLOURS, NO_WIDTH, new_figure
+from equieffort.plots.figures import COLOURS, NO_WIDTH, new_figure
 
 if TYPE_CHECKING:
     import pandas as pd

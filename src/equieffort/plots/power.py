@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from equieffort.plots import new_figure
+from equieffort.plots.figures import new_figure
 
 if TYPE_CHECKING:
     from equieffort._power import Power

@@ -9,43 +9,14 @@ from equieffort.explain import assumed_spans
 from equieffort.fidelity import Refusals, Surrogate
 from equieffort.frames import number
 from equieffort.giveaways import FIRST
-from equieffort.metrics import Comparison
-from equieffort.report.blocks import Block, Outcome, Section, Text
+from equieffort.measures import MEASURES
+from equieffort.report.blocks import Text
 from equieffort.report.material import Material
-from equieffort.report.units import unit_of_effort
-from equieffort.report.words import (
-    Cell,
-    Name,
-    Table,
-    Words,
-    count,
-    effort,
-    interval,
-    kept,
-    name_list,
-    points,
-    ratio,
-    say,
-    share,
-    times,
-)
+from equieffort.report.words import Cell, Name, Table, Words, count, kept, name_list, say, share
+from equieffort.shown import interval_text, zone_ends
 from equieffort.solvers import Status
 from equieffort.verdict import REASONS, Finding
-
-HEAD = ("group", "against", "ratio of efforts", "gap in possible recourse")
-BETWEEN = ("the ratio certainly lies in", "the gap certainly lies in")
-
-
-def verdict(material: Material) -> Section:
-    """The answer in a sentence, with its numbers and what they mean."""
-    audit = material.audit
-    blocks: list[Block] = [*check_first(material), *(Text(words, "warning") for words in stand_in(material))]
-    blocks.append(Outcome(audit.verdict.outcome, material.told(audit.verdict.headline)))
-    blocks += [Text(finding_words(material, finding), "lead") for finding in audit.verdict.findings]
-    blocks += unsettled(material) + assumed(material)
-    blocks += [Text(unit_of_effort(material)), Text(terms(material), "note"), measures(material)]
-    blocks += fidelity(material)
-    return Section("verdict", "Verdict", blocks)
+from equieffort.verdict_words import measure_words
 
 
 def check_first(material: Material) -> list[Text]:
@@ -66,7 +37,7 @@ def stand_in(material: Material) -> list[Words]:
     if material.guard.is_on:
         words = _stand_in_kept_back(material, found)
     about = chance(material) if found.refusals is None or material.guard.is_on else ""
-    return [(*words, *((" ", about) if about else ()), " Everything below is about this stand-in.")]
+    return [(*words, *((" ", about) if about else ()), " Everything below is about this surrogate model.")]
 
 
 def _stand_in_kept_back(material: Material, found: Surrogate) -> Words:
@@ -143,8 +114,8 @@ def chance(material: Material) -> str:
     favourable = known.n_favourable / known.n
     if material.guard.hides(known.n_favourable, known.n - known.n_favourable):
         return ""
-    which = "favourable" if favourable >= 0.5 else "unfavourable"
-    return f"To call every decision {which} would repeat {share(max(favourable, 1 - favourable))}."
+    which = "Approving" if favourable >= 0.5 else "Refusing"
+    return f"{which} everybody would agree with {share(max(favourable, 1 - favourable))} of the decisions."
 
 
 def finding_words(material: Material, finding: Finding) -> Words:
@@ -153,35 +124,29 @@ def finding_words(material: Material, finding: Finding) -> Words:
     if not guard.is_on:
         return material.told(finding.sentence)
     mine, theirs = guard.seen(c.mine), guard.seen(c.theirs)
-    group, against = Name(repr(c.group)), Name(repr(c.against))
-    words: Words = ("Of the stand-in alone, not of the decisions: ",) if "SURROGATE" in finding.codes else ()
+    words: Words = ("This concerns the surrogate model only: ",) if "SURROGATE" in finding.codes else ()
     first = len(words)
-    if not isnan(c.acr) and mine.effort and theirs.effort:
-        words += say(
-            "On average people in {} must spend {} times the effort of {} to turn an unfavourable decision ({} against "
-            "{}). ",
-            group, times(c.acr), against, effort(c.mine.phi), effort(c.theirs.phi),
-        )  # fmt: skip
-    if mine.parts and theirs.parts and c.mine.n_unfavourable and c.theirs.n_unfavourable:
-        words += say(
-            "An action {} for {} of {} in {} ({}) and for {} of {} in {} ({}). ",
-            "is known" if c.mine.n_unknown or c.theirs.n_unknown else "exists",
-            count(c.mine.n_acting), count(c.mine.n_unfavourable), group, share(c.mine.rho),
-            count(c.theirs.n_acting), count(c.theirs.n_unfavourable), against, share(c.theirs.rho),
-        )  # fmt: skip
+    for one in finding.judged:
+        both = mine.effort and theirs.effort
+        told = both if one.measure == "acr" else both and mine.parts and theirs.parts
+        if told and not isnan(one.reading.estimate):
+            words += (*material.told(measure_words(c, one.reading, material.audit.criteria)), " ")
     if len(words) == first:
-        words += say("People in {} against people in {}: ", group, against)
+        words += say("People in {} against people in {}: ", Name(repr(c.group)), Name(repr(c.against)))
         if not (mine.rate and theirs.rate):
             words += ("the counts are too small to be shown. ",)
-    return (*words, " ".join(_reason(material, c, code) for code in finding.codes if code != "SURROGATE"))
+    return (*words, " ".join(_reason(material, finding, code) for code in finding.codes if code != "SURROGATE"))
 
 
-def _reason(material: Material, c: Comparison, code: str) -> str:
+def _reason(material: Material, finding: Finding, code: str) -> str:
+    c = finding.comparison
+    if code == "NOISE" and any(one.differs for one in finding.judged):
+        return "The groups differ; whether by more than the thresholds allow is not decided."
     if code != "ACR_BEYOND":
         return REASONS.get(code, code)
     low, high = material.audit.criteria.rule.ends(material.audit.criteria.tau)
-    side = f"above {number(high)}" if c.acr > high else f"below {number(low)}"
-    return f"Effort is unequal: the ratio of efforts lies {side}."
+    side = f"above {number(high)}" if c.acr > high else f"below {number(round(low, 4))}"
+    return f"Effort is unequal: the ratio of average efforts lies {side}."
 
 
 UNSETTLED = {
@@ -239,32 +204,18 @@ def assumed(material: Material) -> list[Text]:
 def terms(material: Material) -> Words:
     """What equal means here, and what the numbers do not say."""
     criteria = material.audit.criteria
-    low, high = criteria.rule.ends(criteria.tau)
-    sure = "" if criteria.certified else " The numbers are estimates: what is not solved to the end could change them."
+    zones = []
+    for name in criteria.judged:
+        measure = MEASURES[name]
+        ends = zone_ends(criteria, measure)
+        if ends is not None:
+            title = f"{measure.title[0].lower()}{measure.title[1:]}"
+            zones.append(f"the {title} lies from {interval_text(measure, *ends)}")
+    sure = "" if criteria.certified else " The numbers are as found: what is not solved to the end could change them."
     return (
-        f"Equal means here: the ratio of average efforts lies from {ratio(low)} to {ratio(high)}, and the shares of "
-        f"refused people who have an action differ by less than {number(criteria.epsilon * 100)} percentage points. "
-        "Refused means: decided unfavourably. The numbers are about the people in these data; how much they would "
-        f"differ for other people of the same kind is not considered.{sure}",
+        f"Equal means here: {', and '.join(zones)}. Refused means: decided unfavourably. These thresholds meet no "
+        f"legal test by themselves.{sure}",
     )
-
-
-def measures(material: Material) -> Table:
-    """Both measures of the comparisons that are judged."""
-    compared = [c for c in material.audit.system.comparisons if c.group in material.judged]
-    # Columns that would only say "exact" say nothing.
-    exact = all(low == high or isnan(low) for c in compared for low, high in (c.acr_range, c.rd_range))
-    rows = [_compared(material, c, exact) for c in compared]
-    return Table("The two measures", HEAD if exact else (*HEAD, *BETWEEN), rows, frozenset({1}))
-
-
-def _compared(material: Material, c: Comparison, exact: bool) -> list[Cell]:
-    mine, theirs = material.guard.seen(c.mine), material.guard.seen(c.theirs)
-    both, parts = mine.effort and theirs.effort, mine.parts and theirs.parts
-    row: list[Cell] = [Name(c.group), Name(c.against), kept(times(c.acr), both), kept(points(c.rd), parts)]
-    if not exact:
-        row += [kept(interval(*c.acr_range), both and parts), kept(interval(*c.rd_range, "points"), parts)]
-    return row
 
 
 def outcome(finding: Finding) -> str:

@@ -16,6 +16,7 @@ from equieffort.frames import number
 from equieffort.metrics import individual_ratios
 from equieffort.neighbours import Nearest, NearestK, Sweep, Unsaved
 from equieffort.problem import limits
+from equieffort.report.answer import assumed
 from equieffort.report.blocks import Block, Chart, Items, Pairs, Section, Source, Text
 from equieffort.report.burdens import binding_limits
 from equieffort.report.material import Material
@@ -80,6 +81,7 @@ def assumptions(material: Material) -> Section:
         )
     ]
     blocks += _weak(material)
+    blocks += assumed(material)
     blocks += [_equations(material), cost_table(material), _limits(material), *_outside(material), _leaving(material)]
     return Section("assumptions", "Assumptions", blocks)
 
@@ -274,7 +276,7 @@ def reproduce(material: Material, command: str) -> Section:
 
 def reproduction(material: Material, command: str) -> list[tuple[str, Cell]]:
     """Names and values of what is needed to get the same numbers again."""
-    audit, about = material.audit, material.audit.about
+    about = material.audit.about
     facts = np.ascontiguousarray(material.facts)
     pairs: list[tuple[str, Cell]] = [("Command", (Phrase(command or about.get("command") or "not recorded"),))]
     pairs.append(("Audited with", versions(about)))
@@ -294,12 +296,25 @@ def reproduction(material: Material, command: str) -> list[tuple[str, Cell]]:
     pairs.append(
         ("Solver", (Phrase(f"{about.get('solver', 'not recorded')}. {about.get('solver_reason', '')}".strip()),))
     )
-    pairs.append(("Criteria", ", ".join(f"{key} {value}" for key, value in audit.criteria.to_dict().items())))
+    pairs.append(("Criteria", criteria_text(material)))
     pairs.append(("Neighbourhood", neighbourhood(material)))
     pairs.append(("Margin", number(float(about.get("margin") or 0.0))))
     if material.guard.is_on:
         pairs.append(("Kept back", SUPPRESSED.format(material.guard.k - 1)))
     return pairs
+
+
+def criteria_text(material: Material) -> str:
+    """What counts as equal, with the budget that was used."""
+    given = material.audit.criteria.to_dict()
+    budget = material.audit.budget
+    default = "none, since nobody has a route" if budget is None else f"{number(budget)} (by default)"
+    said = {
+        "level": "none (point estimate)" if given["level"] is None else number(given["level"]),
+        "judged": " and ".join(given["judged"]),
+        "budget": default if given["budget"] is None else number(given["budget"]),
+    }
+    return ", ".join(f"{key} {said.get(key, value)}" for key, value in given.items())
 
 
 def versions(about: dict[str, Any]) -> Words:

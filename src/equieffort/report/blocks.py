@@ -48,18 +48,10 @@ class Folded:
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """The verdict's word."""
-
-    outcome: str
-    words: Cell
-
-
-@dataclass(frozen=True)
 class Chart:
     """A picture to be drawn, with its table."""
 
-    kind: Literal["line", "step", "bars", "graph"]
+    kind: Literal["line", "step", "bars", "graph", "forest", "curve"]
     name: str
     title: str
     described: str
@@ -69,7 +61,41 @@ class Chart:
     """Whether the table stands open."""
 
 
-Block = Text | Items | Pairs | Source | Folded | Outcome | Chart | Table
+@dataclass(frozen=True)
+class Front:
+    """The verdict's word and sentence beside its picture."""
+
+    outcome: str
+    words: Cell
+    basis: str
+    said: Sequence[Cell]
+    chart: Chart | None
+
+
+@dataclass(frozen=True)
+class Tile:
+    """A few numbers in a box: a line a group, and a remark below."""
+
+    title: str
+    lines: Sequence[tuple[Cell, str]]
+    remark: str = ""
+
+
+@dataclass(frozen=True)
+class Tiles:
+    """Boxes beside each other."""
+
+    tiles: Sequence[Tile]
+
+
+@dataclass(frozen=True)
+class Beside:
+    """Lists with their headings, beside each other where there is room."""
+
+    lists: Sequence[tuple[str, Sequence[Cell]]]
+
+
+Block = Text | Items | Pairs | Source | Folded | Beside | Front | Tiles | Chart | Table
 
 
 @dataclass(frozen=True)

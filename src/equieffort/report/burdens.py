@@ -8,11 +8,14 @@ from collections import Counter
 import numpy as np
 
 from equieffort.frames import Bools
+from equieffort.inference.curves import half_width
+from equieffort.judging import SHOWN_LEVEL
 from equieffort.problem import limits
 from equieffort.report.blocks import Block, Chart, Section, Text
+from equieffort.report.curves import coarse_steps, steps_of
 from equieffort.report.material import Material
-from equieffort.report.series import ecdf, rate
-from equieffort.report.svg import BOLD, WIDTH, Bar, cut, width_of
+from equieffort.report.series import rate
+from equieffort.report.svg import BOLD, WIDTH, Bar, Line, cut, width_of
 from equieffort.report.words import (
     HIDDEN,
     MISSING,
@@ -27,6 +30,7 @@ from equieffort.report.words import (
     share,
 )  # fmt: skip
 from equieffort.report.words import effort as amount
+from equieffort.shown import level_text
 from equieffort.solvers import Status
 
 MOST_REASONS = 12
@@ -49,27 +53,46 @@ def costs(material: Material) -> Section:
         mean = material.stats[label].phi if told else np.nan
         shown = [amount(v) if told or not len(mine) else HIDDEN for v in (*values, mean)]
         rows.append([Name(label), guard.count(len(mine), seen=seen.parts), *shown])
-        if told and code in material.drawn:
-            lines.append(ecdf(label, mine, k, guard.is_on))
+        if seen.parts and seen.effort and code in material.drawn and (line := _curve(material, code, k)) is not None:
+            lines.append(line)
     table = Table(
         "Effort of those who have an action",
         ("group", "people", "10%", "25%", "median", "75%", "90%", "mean"),
         rows,
     )
     intro = Text(
-        "The further right a curve lies, the more effort its group must spend. Those of whom no action is known are "
-        f"not in it.{_not_drawn(material)}"
+        "The curve of a group says for every effort which share of its refused people it turns. Everybody refused "
+        "counts, so a curve ends at the share who have a route to approval; the lower it lies, the worse off the group "
+        f"is.{_not_drawn(material)}"
     )
     if not lines:
         return Section("costs", "How effort is spread", [intro, table])
     drawn = [row for row, code in zip(rows, material.order, strict=True) if code in material.drawn]
-    described = "; ".join(f"{plain(row[0])}: median {plain(row[4])}" for row in drawn)
+    described = "; ".join(f"{plain(row[0])}: median {plain(row[4])} among those with a route" for row in drawn)
+    level = level_text(material.audit.criteria)
     chart = Chart(
-        "step", "cost-spread", "Effort by group",
-        f"Share of people with an action who need at most an effort. {described}.", table,
-        {"lines": lines, "x_label": "effort", "y_label": "share of people", "steps": not guard.is_on},
+        "curve", "effort-curve", "Share of refused people whom an effort turns",
+        f"Share of all refused people who need at most an effort. {described}.", table,
+        {
+            "lines": lines, "x_label": "effort", "y_label": "share of the refused", "steps": not guard.is_on,
+            "band_label": f"Shaded: {level} band, for the whole curve at once.",
+        },
     )  # fmt: skip
     return Section("costs", "How effort is spread", [intro, chart])
+
+
+def _curve(material: Material, code: int, style: int) -> Line | None:
+    """A group's effort curve; where single people must not show, through tenths of them."""
+    label, stats = material.labels[code], material.stats[material.labels[code]]
+    found = material.effort_curve
+    found = found[found["group"] == label]
+    if not stats.n_unfavourable:
+        return None
+    if not material.guard.is_on:
+        return steps_of(label, {name: found[name].to_numpy() for name in ("effort", "share", "low", "high")}, style)
+    efforts = material.table.effort[material.members(code) & material.table.is_unfavourable]
+    half = half_width(stats.n_unfavourable, material.audit.criteria.level or SHOWN_LEVEL)
+    return coarse_steps(label, np.where(np.isnan(efforts), np.inf, efforts), half, style)
 
 
 def _not_drawn(material: Material) -> str:

@@ -6,14 +6,20 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from equieffort.report import answer, background, sections
+from equieffort.report import answer, background, front, measured, sections
 from equieffort.report.blocks import Block, Chart, Text
 from equieffort.report.material import Material
 from equieffort.report.units import unit_of_effort
-from equieffort.report.words import Cell, Name, Phrase, Table, clean, plain, ratio
+from equieffort.report.words import Cell, Name, Phrase, Table, clean, plain
+from equieffort.shown import level_text
 
 if TYPE_CHECKING:
     from equieffort._audit import Audit
+
+CHANCE = (
+    "The intervals are about other people of the same kind, not about another model, other equations or other costs."
+)
+NO_CHANCE = "The verdict is about point estimates: chance is not considered in it."
 
 
 def model_card(audit: Audit, *, suppress_below: int | None = None) -> str:
@@ -22,9 +28,7 @@ def model_card(audit: Audit, *, suppress_below: int | None = None) -> str:
     `suppress_below` keeps small counts back as in `render`; left out, it is what the spec asked for.
     """
     material = Material.of(audit, suppress_below)
-    about, criteria = audit.about, audit.criteria
-    low, high = criteria.rule.ends(criteria.tau)
-    title = about.get("title")
+    title = audit.about.get("title")
     lines = [f"# {_escape(str(title))}: equality of effort" if title else "# Equality of effort", ""]
     if material.guard.is_on:
         lines += [f"Counts from 1 to {material.guard.k - 1} are kept back, and so is what would give them away.", ""]
@@ -32,29 +36,36 @@ def model_card(audit: Audit, *, suppress_below: int | None = None) -> str:
         lines += [_md(first.words), ""]
     for words in answer.stand_in(material):
         lines += [_md(words), ""]
-    lines += [f"**{audit.verdict.outcome.capitalize()}.** {_md(material.told(audit.verdict.headline))}", ""]
+    lines += [f"**{audit.verdict.outcome.capitalize()}.** {_md(front.headline(material))}", ""]
+    lines += [f"{audit.verdict.basis}.", ""]
     for finding in audit.verdict.findings:
         lines += [_md(answer.finding_words(material, finding)), ""]
-    for block in answer.unsettled(material) + answer.assumed(material):
+    told = answer.unsettled(material) + answer.assumed(material)
+    for block in told:
         lines += [_md(block.words), ""]
+    lines += ["## Read with care", ""]
+    lines += [*(f"- {_md(words)}" for words in front.careful(material, links=False)), ""]
     lines += ["## What was measured", ""]
     lines += [
-        "For every refused person the cheapest allowed action that would turn the decision, and the ratio of average "
-        f"efforts between groups (ACR, equal from {ratio(low)} to {ratio(high)}) and the difference of the shares "
-        f"with an action (RD, equal below {criteria.epsilon * 100:g} percentage points).",
+        "For every refused person the cheapest allowed action that would turn the decision, and from these efforts the "
+        f"measures below, each with its {level_text(audit.criteria)} interval. {_md(answer.terms(material))}",
         "",
         _md(unit_of_effort(material)),
         "",
     ]
     lines += _table(_behind(sections.people(material).blocks))
-    lines += _table(answer.measures(material))
+    for part in measured.measures(material).blocks:
+        if isinstance(part, Table):
+            lines += _table(part)
+        elif isinstance(part, Text):
+            lines += [_md(part.words), ""]
     for table in answer.fidelity(material):
         lines += _table(table)
     lines += ["## What it rests on", ""]
     for part in background.assumptions(material).blocks:
         if isinstance(part, Table):
             lines += _table(part)
-        elif isinstance(part, Text) and not part.look:
+        elif isinstance(part, Text) and not part.look and part not in told:
             lines += [_md(part.words), ""]
     warned = dict.fromkeys(warning.code for warning in audit.warnings)
     lines += [f"Warnings: {', '.join(warned) if warned else 'none'}.", ""]
@@ -62,7 +73,7 @@ def model_card(audit: Audit, *, suppress_below: int | None = None) -> str:
     lines += [
         "- Equal means equal within the thresholds, for these people and these assumptions.",
         "- Recourse actions are not reasons for a decision.",
-        "- Chance is not considered: other people might give other numbers.",
+        f"- {CHANCE if audit.criteria.level is not None else NO_CHANCE}",
         "",
         "## Reproduce",
         "",

@@ -113,6 +113,11 @@ class Material:
         """What stands in the way of each person without an action."""
         return self.table.reasons()
 
+    @cached_property
+    def effort_curve(self) -> pd.DataFrame:
+        """The share of each group's refused whom an effort turns."""
+        return self.audit.effort_curve()
+
     def members(self, code: int) -> Bools:
         """Who belongs to a group."""
         return np.asarray(self.table.groups.codes == code)
@@ -199,6 +204,17 @@ class Material:
     def recorded(self) -> Recorded | None:
         """What was decided of each person according to the data, where a stand-in is audited."""
         return recorded(self.table, self.audit.about)
+
+    def tells_record(self, label: str) -> bool:
+        """Whether no small count shows between a group's recorded decisions and those of the stand-in."""
+        known = self.recorded
+        if known is None:
+            return False
+        mine = self.members(self.labels.index(label)) & known.is_known
+        before, now = mine & ~known.is_favourable, mine & self.table.is_unfavourable
+        return not self.guard.hides(
+            *(int(part.sum()) for part in (before & now, before & ~now, mine & ~before & now, mine & ~before & ~now))
+        )
 
     @cached_property
     def subgroups(self) -> list[tuple[str, Assessment]]:

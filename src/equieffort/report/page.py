@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup, escape
 
-from equieffort.report import answer, background, burdens, sections
+from equieffort.report import answer, background, burdens, front, measured, sections
 from equieffort.report.blocks import Chart, Section
+from equieffort.report.curves import curve_chart
+from equieffort.report.forest import forest_chart
 from equieffort.report.layers import graph_chart
 from equieffort.report.material import Material
 from equieffort.report.svg import bar_chart, line_chart, step_chart
-from equieffort.report.words import Cell, Name, Phrase, clean, plain
+from equieffort.report.words import Cell, Link, Name, Phrase, clean, plain
 
 if TYPE_CHECKING:
     from equieffort._audit import Audit
@@ -25,6 +27,8 @@ DRAWN: dict[str, Callable[..., Markup]] = {
     "step": step_chart,
     "bars": bar_chart,
     "graph": graph_chart,
+    "forest": forest_chart,
+    "curve": curve_chart,
 }
 
 
@@ -61,8 +65,9 @@ def outline(audit: Audit, suppress_below: int | None = None, command: str = "") 
     """All sections in their order."""
     material = Material.of(audit, suppress_below)
     found = [
-        answer.verdict(material),
+        front.verdict(material),
         sections.people(material),
+        measured.measures(material, answer.unsettled(material)),
         sections.levels(material),
         sections.curve(material),
         burdens.costs(material),
@@ -81,7 +86,13 @@ def outline(audit: Audit, suppress_below: int | None = None, command: str = "") 
 def _words(cell: Cell) -> Markup:
     """Pieces with names isolated, so that the direction of their letters stays theirs."""
     pieces = (cell,) if isinstance(cell, str) else cell
-    return Markup("").join(_isolated(piece) if isinstance(piece, Name | Phrase) else escape(piece) for piece in pieces)
+    return Markup("").join(_piece(piece) for piece in pieces)
+
+
+def _piece(piece: str) -> Markup:
+    if isinstance(piece, Link):
+        return Markup('<a href="#{}">{}</a>').format(piece.to, str(piece))
+    return _isolated(piece) if isinstance(piece, Name | Phrase) else escape(piece)
 
 
 def _isolated(name: str) -> Markup:

@@ -7,9 +7,10 @@ from math import isnan
 import numpy as np
 
 from equieffort.errors import EquieffortError
-from equieffort.report.answer import outcome
+from equieffort.report.answer import fidelity, outcome
 from equieffort.report.blocks import Block, Chart, Folded, Items, Section, Text
 from equieffort.report.material import Material
+from equieffort.report.measured import with_interval
 from equieffort.report.series import ecdf, rate
 from equieffort.report.svg import Bar, Line
 from equieffort.report.words import (
@@ -23,12 +24,12 @@ from equieffort.report.words import (
     kept,
     part,
     plain,
-    points,
     ratio,
     say,
     share,
     times,
 )  # fmt: skip
+from equieffort.shown import level_text
 from equieffort.solvers import Status
 from equieffort.verdict import Assessment
 
@@ -80,7 +81,7 @@ def people(material: Material) -> Section:
         + "The impact ratio is a group's favourable rate over that of the reference. Below 0.8 is often taken as a "
         "sign to look closer."
     )
-    return Section("people", "Who was audited", [Text(text), chart, *_recorded(material)])
+    return Section("people", "Who was audited", [Text(text), chart, *_recorded(material), *fidelity(material)])
 
 
 def _recorded(material: Material) -> list[Block]:
@@ -94,7 +95,7 @@ def _recorded(material: Material) -> list[Block]:
         mine = material.members(code) & known.is_known
         before, now = mine & ~known.is_favourable, mine & refused
         cells = [int(n.sum()) for n in (before & now, before & ~now, mine & ~before & now, mine & ~before & ~now)]
-        told = not guard.hides(*cells)
+        told = material.tells_record(material.labels[code])
         both, only_before, only_now, _ = cells
         rows.append(
             [
@@ -129,23 +130,31 @@ def levels(material: Material) -> Section:
             mine = material.guard.seen(c.mine, whole.get(c.group))
             theirs = material.guard.seen(c.theirs, whole.get(c.against))
             parts, both = mine.parts and theirs.parts, mine.effort and theirs.effort
-            found = [outcome(f) for f in assessment.verdict.findings if f.comparison is c]
+            found = [
+                outcome(f)
+                for f in assessment.verdict.findings
+                if (f.comparison.group, f.comparison.against) == (c.group, c.against)
+            ]
             row: list[Cell] = [
                 who, Name(c.group), Name(c.against),
                 material.guard.count(c.mine.n_unfavourable, seen=mine.rate),
                 material.guard.count(c.theirs.n_unfavourable, seen=theirs.rate),
-                kept(times(c.acr), both), kept(points(c.rd), parts),
+                with_interval(material, c, "acr", both), with_interval(material, c, "rd", both and parts),
             ]  # fmt: skip
             if found:
                 judged.append([*row, found[0]])
             else:
                 others.append(row)
-    head = ("who", "group", "against", "refused", "refused, other", "ratio of efforts", "gap")
+    level = level_text(material.audit.criteria)
+    head = (
+        "who", "group", "against", "refused", "refused, other", f"ratio of efforts ({level} interval)",
+        f"gap ({level} interval)",
+    )  # fmt: skip
     table = Table("Everybody and subgroups", (*head, "outcome"), judged, frozenset({1, 2, 7}))
     intro = (
         "The ratio of efforts (ACR) is a group's average effort over that of the other group: above 1, the group works "
-        "harder. The gap (RD) is the other group's share of refused people with an action minus the group's: above 0, "
-        "the group more often has no way."
+        "harder. The gap (RD) is the other group's share of refused people with a route to approval minus the group's: "
+        "above 0, the group more often has none."
     )
     blocks: list[Block] = [Text(intro), table]
     if others:

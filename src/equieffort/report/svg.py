@@ -95,25 +95,26 @@ def ticks(low: float, high: float, most: int = 6) -> list[float]:
     return [round(k * step, 12) for k in range(first, last + 1)]
 
 
-def _n(value: float) -> str:
+def coordinate(value: float) -> str:
+    """A place in a picture, as short as it can be said."""
     return f"{round(value, 1):g}"
 
 
 def text(x: float, y: float, words: str, *, anchor: str = "start", size: float = LETTER, more: str = "") -> Markup:
     """Text at a place."""
     return Markup('<text x="{}" y="{}" text-anchor="{}" font-size="{}"{}>{}</text>').format(
-        _n(x), _n(y), anchor, _n(size), Markup(more), words
+        coordinate(x), coordinate(y), anchor, coordinate(size), Markup(more), words
     )
 
 
 def frame(name: str, title: str, described: str, width: float, height: float, parts: list[Markup]) -> Markup:
     """The picture around its parts, with its title and description for those who cannot see it."""
     is_wide = width > WIDTH
-    style = Markup(' style="min-width:{0}px;max-width:{0}px"').format(_n(width)) if is_wide else ""
+    style = Markup(' style="min-width:{0}px;max-width:{0}px"').format(coordinate(width)) if is_wide else ""
     picture = Markup(
         '<svg id="{0}" viewBox="0 0 {3} {4}" width="{3}" height="{4}" role="img" aria-labelledby="{0}-t {0}-d"{6}>'
         '<title id="{0}-t">{1}</title><desc id="{0}-d">{2}</desc>\n{5}\n</svg>'
-    ).format(name, title, described, _n(width), _n(height), Markup("\n").join(parts), style)
+    ).format(name, title, described, coordinate(width), coordinate(height), Markup("\n").join(parts), style)
     if not is_wide:
         return picture
     return Markup('<div class="scroll wide" role="region" tabindex="0" aria-label="{}">{}</div>').format(title, picture)
@@ -122,13 +123,13 @@ def frame(name: str, title: str, described: str, width: float, height: float, pa
 class Axes:
     """Where numbers go on the page."""
 
-    def __init__(self, x: tuple[float, float], y: tuple[float, float]) -> None:
-        self.x_ends, self.y_ends = x, y
+    def __init__(self, x: tuple[float, float], y: tuple[float, float], right: float = RIGHT) -> None:
+        self.x_ends, self.y_ends, self.end = x, y, WIDTH - right
 
     def x(self, value: float) -> float:
         """Across."""
         low, high = self.x_ends
-        return LEFT + (value - low) / (high - low) * (WIDTH - LEFT - RIGHT)
+        return LEFT + (value - low) / (high - low) * (self.end - LEFT)
 
     def y(self, value: float) -> float:
         """Down."""
@@ -140,15 +141,15 @@ class Axes:
         parts = []
         for value in ticks(*self.y_ends):
             at = self.y(value)
-            parts.append(_rule(LEFT, at, WIDTH - RIGHT, at, "#e2e2e2"))
+            parts.append(_rule(LEFT, at, self.end, at, "#e2e2e2"))
             parts.append(text(LEFT - 6, at + 4, _tick(value, y_share), anchor="end", size=12))
         for value in ticks(*self.x_ends):
             at = self.x(value)
             parts.append(_rule(at, TOP + PLOT, at, TOP + PLOT + 4, "#555"))
             parts.append(text(at, TOP + PLOT + 18, _tick(value, x_share), anchor="middle", size=12))
-        parts.append(_rule(LEFT, TOP + PLOT, WIDTH - RIGHT, TOP + PLOT, "#555"))
-        parts.append(text((LEFT + WIDTH - RIGHT) / 2, TOP + PLOT + 37, x_label, anchor="middle"))
-        turned = f' transform="rotate(-90 12 {_n(TOP + PLOT / 2)})"'
+        parts.append(_rule(LEFT, TOP + PLOT, self.end, TOP + PLOT, "#555"))
+        parts.append(text((LEFT + self.end) / 2, TOP + PLOT + 37, x_label, anchor="middle"))
+        turned = f' transform="rotate(-90 12 {coordinate(TOP + PLOT / 2)})"'
         parts.append(text(12, TOP + PLOT / 2, y_label, anchor="middle", more=turned))
         return parts
 
@@ -160,29 +161,30 @@ def _tick(value: float, is_share: bool) -> str:
 def _rule(x1: float, y1: float, x2: float, y2: float, colour: str, dash: str = "", width: float = 1) -> Markup:
     dashed = Markup(' stroke-dasharray="{}"').format(dash) if dash else ""
     return Markup('<line x1="{}" y1="{}" x2="{}" y2="{}" stroke="{}" stroke-width="{}"{}/>').format(
-        _n(x1), _n(y1), _n(x2), _n(y2), colour, _n(width), dashed
+        coordinate(x1), coordinate(y1), coordinate(x2), coordinate(y2), colour, coordinate(width), dashed
     )
 
 
 def _mark(x: float, y: float, style: int) -> Markup:
     colour, kind = COLOURS[style % len(COLOURS)], MARKERS[style % len(MARKERS)]
     shapes = {
-        "square": f"M{_n(x - 3)} {_n(y - 3)}h6v6h-6z",
-        "triangle": f"M{_n(x)} {_n(y - 4)}l4 7h-8z",
-        "diamond": f"M{_n(x)} {_n(y - 4.5)}l4 4.5l-4 4.5l-4 -4.5z",
-        "cross": f"M{_n(x - 3.5)} {_n(y - 3.5)}l7 7m0 -7l-7 7",
+        "square": f"M{coordinate(x - 3)} {coordinate(y - 3)}h6v6h-6z",
+        "triangle": f"M{coordinate(x)} {coordinate(y - 4)}l4 7h-8z",
+        "diamond": f"M{coordinate(x)} {coordinate(y - 4.5)}l4 4.5l-4 4.5l-4 -4.5z",
+        "cross": f"M{coordinate(x - 3.5)} {coordinate(y - 3.5)}l7 7m0 -7l-7 7",
     }
     if kind == "circle":
-        return Markup('<circle cx="{}" cy="{}" r="3.2" fill="{}"/>').format(_n(x), _n(y), colour)
+        return Markup('<circle cx="{}" cy="{}" r="3.2" fill="{}"/>').format(coordinate(x), coordinate(y), colour)
     return Markup('<path d="{}" fill="{}" stroke="{}" stroke-width="1.2"/>').format(shapes[kind], colour, colour)
 
 
-def _stroke(points: Sequence[tuple[float, float]], style: int, *, steps: bool = False) -> Markup:
+def stroke(points: Sequence[tuple[float, float]], style: int, *, steps: bool = False) -> Markup:
+    """A line or steps through points."""
     if len(points) < 2:
         return Markup("")
     (x, y), *rest = points
-    path = [f"M{_n(x)} {_n(y)}"]
-    path += [f"H{_n(x)}V{_n(y)}" if steps else f"L{_n(x)} {_n(y)}" for x, y in rest]
+    path = [f"M{coordinate(x)} {coordinate(y)}"]
+    path += [f"H{coordinate(x)}V{coordinate(y)}" if steps else f"L{coordinate(x)} {coordinate(y)}" for x, y in rest]
     dash = DASHES[style % len(DASHES)]
     dashed = Markup(' stroke-dasharray="{}"').format(dash) if dash else ""
     return Markup('<path d="{}" fill="none" stroke="{}" stroke-width="2.2"{}/>').format(
@@ -195,7 +197,7 @@ def _legend(
 ) -> tuple[list[Markup], float]:
     parts, at = [], top
     for line in lines:
-        parts.append(_stroke([(LEFT, at), (LEFT + 34, at)], line.style))
+        parts.append(stroke([(LEFT, at), (LEFT + 34, at)], line.style))
         if marks:
             parts.append(_mark(LEFT + 17, at, line.style))
         parts.append(text(LEFT + 42, at + 4.5, cut(line.label, WIDTH - LEFT - 50)))
@@ -207,7 +209,9 @@ def _legend(
             wide = 34 / len(fills)
             box = '<rect x="{}" y="{}" width="{}" height="11" fill="{}" fill-opacity="{}"/>'
             opacity = "1" if words == note else "0.16"
-            parts.append(Markup(box).format(_n(LEFT + k * wide), _n(at - 6), _n(wide), fill, opacity))
+            parts.append(
+                Markup(box).format(coordinate(LEFT + k * wide), coordinate(at - 6), coordinate(wide), fill, opacity)
+            )
         parts.append(text(LEFT + 42, at + 4.5, cut(words, WIDTH - LEFT - 50)))
         at += 20
     return parts, at
@@ -238,8 +242,8 @@ def line_chart(
     for line in lines:
         for run in _runs(line):
             if line.low:
-                there = [f"{_n(axes.x(line.x[k]))} {_n(axes.y(line.high[k]))}" for k in run]
-                back = [f"{_n(axes.x(line.x[k]))} {_n(axes.y(line.low[k]))}" for k in reversed(run)]
+                there = [f"{coordinate(axes.x(line.x[k]))} {coordinate(axes.y(line.high[k]))}" for k in run]
+                back = [f"{coordinate(axes.x(line.x[k]))} {coordinate(axes.y(line.low[k]))}" for k in reversed(run)]
                 parts.append(
                     Markup('<path d="M{}z" fill="{}" fill-opacity="0.16"/>').format(
                         "L".join(there + back), COLOURS[line.style % len(COLOURS)]
@@ -247,7 +251,7 @@ def line_chart(
                 )
     for line in lines:
         for run in _runs(line):
-            parts.append(_stroke([(axes.x(line.x[k]), axes.y(line.y[k])) for k in run], line.style))
+            parts.append(stroke([(axes.x(line.x[k]), axes.y(line.y[k])) for k in run], line.style))
             parts += [_mark(axes.x(line.x[k]), axes.y(line.y[k]), line.style) for k in run]
     legend, bottom = _legend(lines, TOP + PLOT + 62, marks=True, note=equal_label, band=band_label)
     return frame(name, title, described, WIDTH, bottom, [*parts, *legend])
@@ -256,7 +260,7 @@ def line_chart(
 def _equal_rows(axes: Axes, equal: tuple[float, float]) -> Markup:
     top, bottom = axes.y(equal[1]), axes.y(equal[0])
     return Markup('<rect x="{}" y="{}" width="{}" height="{}" fill="#d9d9d9" fill-opacity="0.6"/>').format(
-        LEFT, _n(top), _n(WIDTH - LEFT - RIGHT), _n(bottom - top)
+        LEFT, coordinate(top), coordinate(WIDTH - LEFT - RIGHT), coordinate(bottom - top)
     )
 
 
@@ -277,7 +281,7 @@ def step_chart(
         left, right = axes.x(max(equal[0], low)), axes.x(equal[1])
         parts.append(
             Markup('<rect x="{}" y="{}" width="{}" height="{}" fill="#d9d9d9" fill-opacity="0.6"/>').format(
-                _n(left), TOP, _n(right - left), PLOT
+                coordinate(left), TOP, coordinate(right - left), PLOT
             )
         )
     parts += axes.draw(x_label, y_label, x_share=False, y_share=True)
@@ -285,7 +289,7 @@ def step_chart(
         points = [(axes.x(x), axes.y(y)) for x, y in zip(line.x, line.y, strict=True)]
         if steps and points:
             points = [(points[0][0], axes.y(0.0)), *points, (axes.x(axes.x_ends[1]), points[-1][1])]
-        parts.append(_stroke(points, line.style, steps=steps))
+        parts.append(stroke(points, line.style, steps=steps))
         every = max(1, len(line.x) // 8)
         parts += [_mark(axes.x(line.x[k]), axes.y(line.y[k]), line.style) for k in range(0, len(line.x), every)]
     legend, bottom = _legend(lines, TOP + PLOT + 62, marks=True, note=equal_label)
@@ -321,5 +325,5 @@ def bar_chart(
 def _bar(x: float, y: float, length: float, style: int) -> Markup:
     colour = COLOURS[style % len(COLOURS)]
     return Markup('<rect x="{}" y="{}" width="{}" height="14" fill="{}" stroke="#333" stroke-width="0.6"/>').format(
-        _n(x), _n(y), _n(max(length, 0.8)), colour
+        coordinate(x), coordinate(y), coordinate(max(length, 0.8)), colour
     )

@@ -18,7 +18,7 @@ LOW, MIDDLE, HIGH = 0.1, 0.5, 0.9
 def unit_of_effort(material: Material) -> Words:
     """Effort in words, with the first features as examples."""
     cost = material.audit.about.get("cost") or {}
-    words: Words = ("Effort has no unit of its own: what all changes of a person cost is added up. ",)
+    words: Words = ("Effort adds up the changes that a person must make. ",)
     examples: list[Words] = []
     if isinstance(prices := cost.get("prices"), dict):
         for name, (up, down) in list(prices.items())[:SAID]:

@@ -38,6 +38,18 @@ class Phrase(str):
     __slots__ = ()
 
 
+class Link(str):
+    """Words that lead to a section of the page."""
+
+    def __new__(cls, text: str, to: str) -> Link:
+        """The words, and the name of the section."""
+        made = super().__new__(cls, text)
+        made.to = to
+        return made
+
+    to: str
+
+
 Words = tuple[str, ...]
 """Pieces of a sentence; those that are a `Name` or a `Phrase` hold what came with the data."""
 Cell = str | Words

@@ -1,0 +1,40 @@
+"""Empty figures: matplotlib is imported here alone, and never through its global state."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from equieffort.errors import ParameterError
+
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+"""Okabe and Ito's palette, which colour-blind readers can tell apart."""
+NO_WIDTH = "\u200b"
+"""A space that takes no room."""
+STYLES = ("-", "--", ":", "-.")
+
+
+def new_figure(size: tuple[float, float] = (6.4, 4.0), columns: int = 1) -> tuple[Any, Any]:
+    """An empty figure and its axes, side by side."""
+    figure, found = new_figures(1, size, columns)
+    return figure, found if columns > 1 else found[0]
+
+
+def new_figures(rows: int, size: tuple[float, float], columns: int = 1) -> tuple[Any, list[Any]]:
+    """An empty figure with axes below or beside each other."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise ParameterError(
+            "OPTIONAL_DEPENDENCY", "Plots need matplotlib.", fix="Run pip install 'equieffort[plot]'."
+        ) from error
+    figure = Figure(figsize=size, layout="constrained")
+    found = list(figure.subplots(rows, columns, squeeze=False).flat)
+    for axes in found:
+        axes.spines[["top", "right"]].set_visible(False)
+    return figure, found
+
+
+def plain_text(text: Any) -> Any:
+    """Text that is shown as it is: a dollar sign in a name is no formula."""
+    text.set_parse_math(False)
+    return text

@@ -1,0 +1,104 @@
+"""A forest plot of the measures: the judged ones over the zone that counts as equal, then two beside them."""
+
+from __future__ import annotations
+
+from math import inf, isfinite
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from equieffort.measures import Measure
+from equieffort.plots.figures import new_figures, plain_text
+from equieffort.shown import (
+    front_measures,
+    interval_text,
+    known_measures,
+    level_text,
+    ratio_marks,
+    system_measures,
+    title_of,
+    value_text,
+    zone_ends,
+)
+
+if TYPE_CHECKING:
+    from equieffort._audit import Audit
+
+INK, SOFT = "0.1", "0.45"
+FARTHEST = 8.0
+"""An interval is drawn at most so many times beyond the estimates and the zone."""
+
+
+def draw_measures(audit: Audit) -> Any:
+    """Axes below each other, one a measure; a row a judged comparison."""
+    judged = {finding.comparison.group for finding in audit.verdict.findings}
+    frame = system_measures(audit.system, audit.own_rows)
+    frame = frame[frame["group"].isin(judged)]
+    known = known_measures(audit.own)
+    names = [name for name in front_measures(audit.criteria) if name in set(frame["measure"])]
+    panels = max(len(names), 1)
+    figure, all_axes = new_figures(panels, (6.4, 0.5 + panels * (0.62 + 0.22 * max(len(judged), 1))))
+    ratios = [name for name in names if known[name].scale.name == "log"]
+    for name, axes in zip(names, all_axes, strict=False):
+        together = ratios if name in ratios else [name]
+        ends = _ends(audit, frame[frame["measure"].isin(together)], known)
+        _draw(audit, frame[frame["measure"] == name], known[name], axes, ends)
+    if names:
+        words = f"Against {frame['against'].iloc[0]}, with {level_text(audit.criteria)} intervals"
+        plain_text(figure.suptitle(words, fontsize=10))
+    return figure
+
+
+def _ends(audit: Audit, part: pd.DataFrame, known: dict[str, Measure]) -> tuple[float, float]:
+    """The range of an axis: estimates, zones and, as far as they go, intervals."""
+    near, far, is_ratio = [], [], False
+    for row in part.to_dict("records"):
+        measure = known[row["measure"]]
+        is_ratio = measure.scale.name == "log"
+        zone = zone_ends(audit.criteria, measure) if measure.name in audit.criteria.judged else None
+        near += [measure.neutral, row["estimate"], *(zone or ())]
+        far += [row["low"], row["high"]]
+    least = 0.0 if is_ratio else -inf
+    near, far = ([value for value in values if least < value < inf] for values in (near, far))
+    low, high = min(near), max(near)
+    if is_ratio:
+        far = [min(max(value, low / FARTHEST), high * FARTHEST) for value in far]
+    low, high = min([low, *far]), max([high, *far])
+    if is_ratio:
+        room = (high / low) ** 0.06 if high > low else 1.2
+        return low / room, high * room
+    room = (high - low) * 0.06 or 0.05
+    return low - room, high + room
+
+
+def _draw(audit: Audit, part: pd.DataFrame, measure: Measure, axes: Any, ends: tuple[float, float]) -> None:
+    is_judged, is_ratio = measure.name in audit.criteria.judged, measure.scale.name == "log"
+    if is_ratio:
+        axes.set_xscale("log")
+    axes.set_xlim(*ends)
+    if is_ratio:
+        axes.minorticks_off()
+        axes.set_xticks(ratio_marks(*ends))
+    axes.xaxis.set_major_formatter(lambda value, _: f"{value if is_ratio else round(100 * value, 6):g}")
+    axes.axvline(measure.neutral, color="0.4", lw=0.8, ls=":")
+    zone = zone_ends(audit.criteria, measure) if is_judged else None
+    if zone is not None:
+        axes.axvspan(
+            max(zone[0], ends[0]), min(zone[1], ends[1]), color="0.5", alpha=0.2, lw=0, label="counts as equal"
+        )
+    colour, mark = (INK, "s") if is_judged else (SOFT, "o")
+    for k, row in enumerate(part.to_dict("records")):
+        if row["low"] <= row["high"]:
+            shown = [min(max(row[key], ends[0]), ends[1]) for key in ("low", "high")]
+            axes.plot(shown, [k, k], color=colour, lw=1.8, gid=f"interval {row['group']}")
+        if isfinite(row["estimate"]):
+            fill = colour if is_judged else "white"
+            axes.plot([row["estimate"]], [k], mark, color=colour, markerfacecolor=fill, gid=f"estimate {row['group']}")
+        words = f"{value_text(measure, row['estimate'])} ({interval_text(measure, row['low'], row['high'])})"
+        axes.text(1.02, k, words, transform=axes.get_yaxis_transform(), va="center", fontsize=8)
+    axes.set_ylim(len(part) - 0.5, -0.5)
+    axes.set_yticks(range(len(part)), part["group"])
+    for text in axes.get_yticklabels():
+        plain_text(text)
+    words = title_of(measure, measure.name) + ("" if is_judged else " (not judged)")
+    plain_text(axes.set_title(words, loc="left", fontsize=9, fontweight="bold" if is_judged else "normal"))

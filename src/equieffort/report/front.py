@@ -1,0 +1,150 @@
+"""The first page, which can be printed alone: the answer, its picture, the people it rests on, caveats, what next."""
+
+from __future__ import annotations
+
+import re
+from math import isfinite
+
+import numpy as np
+
+from equieffort.inference.planning import about
+from equieffort.planning import people_to_decide
+from equieffort.report import answer
+from equieffort.report.blocks import Beside, Block, Front, Section, Text, Tile, Tiles
+from equieffort.report.material import Material
+from equieffort.report.measured import MOST_TOLD, forest
+from equieffort.report.units import unit_of_effort
+from equieffort.report.words import MISSING, Cell, Link, Name, Words, count, kept, name_list, ratio, share
+from equieffort.shown import caveats
+
+MOST_CAVEATS = 3
+MOST_GROUPS = 5
+"""Groups in a tile; the table of all people has the others."""
+
+
+def verdict(material: Material) -> Section:
+    """What a committee reads if it reads one page."""
+    audit = material.audit
+    blocks: list[Block] = [*answer.check_first(material)]
+    blocks += [Text(words, "warning") for words in answer.stand_in(material)]
+    blocks.append(
+        Front(audit.verdict.outcome, headline(material), audit.verdict.basis, sentences(material), forest(material))
+    )
+    blocks += [Tiles(tiles(material))]
+    blocks += [Beside([("Read with care", careful(material)), ("Where to look next", following(material))])]
+    blocks += [Text(unit_of_effort(material), "note"), Text(answer.terms(material), "note")]
+    return Section("verdict", "Verdict", blocks)
+
+
+def sentences(material: Material) -> list[Cell]:
+    """Each comparison in words; of many, which groups came out how."""
+    findings = material.audit.verdict.findings
+    if len(findings) <= MOST_TOLD:
+        return [answer.finding_words(material, finding) for finding in findings]
+    found: list[Cell] = []
+    for outcome in ("unequal", "inconclusive", "equal", "not concluded"):
+        groups = [f.comparison.group for f in findings if answer.outcome(f) == outcome]
+        if groups:
+            found.append((f"{outcome.capitalize()}: ", *name_list(groups), "."))
+    return [*found, ("Each of them in words is under ", Link("All measures", "measures"), ".")]
+
+
+_COUNTS = re.compile(r" \([\d,]+ against [\d,]+ refused people\)")
+
+
+def headline(material: Material) -> Words:
+    """The verdict's sentence, without counts that are kept back."""
+    text = material.audit.verdict.headline
+    if not all(_rate(material, label) for label in material.labels):
+        text = _COUNTS.sub("", text)
+    return material.told(text)
+
+
+def _rate(material: Material, label: str) -> bool:
+    return material.guard.seen(material.stats[label]).rate
+
+
+# -- the people it rests on -------------------------------------------------------------------------------------------
+
+
+def tiles(material: Material) -> list[Tile]:
+    """Refused people, shares with a route and median efforts of the groups; and how many people would decide it."""
+    drawn = material.drawn
+    codes = drawn if len(drawn) <= MOST_GROUPS else (*drawn[: MOST_GROUPS - 1], drawn[-1])
+    lines: dict[str, list[tuple[Cell, str]]] = {"Refused": [], "With a route to approval": [], "Median effort": []}
+    for code in codes:
+        label = material.labels[code]
+        stats, seen = material.stats[label], material.guard.seen(material.stats[label])
+        refused = material.guard.count(stats.n_unfavourable, seen=seen.rate)
+        people = material.guard.count(stats.n)
+        lines["Refused"].append((Name(label), f"{refused} of {people}" if seen.rate else refused))
+        lines["With a route to approval"].append((Name(label), kept(share(stats.rho), seen.parts)))
+        mine = material.table.effort[material.members(code) & material.table.has_action]
+        median = ratio(float(np.median(mine))) if len(mine) else MISSING
+        lines["Median effort"].append((Name(label), kept(median, seen.effort)))
+    remarks = {
+        "With a route to approval": "of those refused",
+        "Median effort": "of those who have a route",
+    }
+    more = len(material.order) - len(codes)
+    found = [Tile(title, rows, remarks.get(title, "")) for title, rows in lines.items()]
+    if more > 0:
+        found[0] = Tile("Refused", lines["Refused"], f"and {count(more)} more groups")
+    return found + _deciding(material)
+
+
+def _deciding(material: Material) -> list[Tile]:
+    """How many people would decide what chance leaves open."""
+    verdict = material.audit.verdict
+    open_ones = [finding for finding in verdict.findings if "NOISE" in finding.codes]
+    if len(open_ones) != 1 or material.audit.criteria.level is None:
+        return []
+    finding = open_ones[0]
+    c = finding.comparison
+    seen = [material.guard.seen(side) for side in (c.mine, c.theirs)]
+    if not all(side.parts and side.effort for side in seen):
+        return []
+    judged = [one.measure for one in finding.judged]
+    needed = people_to_decide(c, verdict.criteria, judged, len(verdict.findings))
+    words = [("if as estimated", needed[0]), ("if truly equal", needed[1])]
+    lines: list[tuple[Cell, str]] = [(text, f"about {about(n)}") for text, n in words if isfinite(n)]
+    if not lines:
+        lines = [("", "no number")]
+    return [Tile("People to decide it", lines, f"there are {count(c.mine.n + c.theirs.n)}")]
+
+
+# -- what to be careful about, and where to go ------------------------------------------------------------------------
+
+
+def careful(material: Material, *, links: bool = True) -> list[Cell]:
+    """The caveats that weigh most; what a surrogate is worth stands above already."""
+    audit = material.audit
+    found = [one for one in caveats(audit.verdict, audit.recourse, audit.about) if one.code != "SURROGATE"]
+    items: list[Cell] = []
+    for one in found[:MOST_CAVEATS]:
+        text = one.guarded if material.guard.is_on else one.text
+        more: Words = (" ", Link("More", one.place), ".") if links else ()
+        items.append((*material.told(text), *more))
+    return items
+
+
+PLACES = {
+    "no-recourse": "Who has no route to approval, and which limits stand in the way",
+    "features": "Which features the effort of each group is made of",
+    "costs": "How effort is spread in each group",
+    "measures": "Every measure with its interval",
+    "curve": "Whether efforts differ among people who are alike",
+    "assumptions": "The equations, costs and limits that all of this rests on",
+}
+
+
+def following(material: Material) -> list[Cell]:
+    """The parts that answer what a reader of this verdict asks next."""
+    codes = material.audit.verdict.codes
+    wanted = []
+    if "RD_BEYOND" in codes or "NOISE" in codes:
+        wanted.append("no-recourse")
+    if "ACR_BEYOND" in codes:
+        wanted.append("features")
+    wanted += ["measures", "costs", "curve", "assumptions"]
+    return [(Link(PLACES[name], name),) for name in dict.fromkeys(wanted[:4])]
