@@ -351,7 +351,7 @@ class Audit:
         parts = [
             first_text(self.warnings),
             str(self.verdict),
-            measure_lines(measures, self.criteria, self.own),
+            measure_lines(measures, self.verdict, self.own),
             self._assumed(),
             table,
         ]
@@ -382,12 +382,12 @@ class Audit:
         )
 
     def _measures_html(self) -> str:
-        head, *rows = measure_table(system_measures(self.system, self.own_rows), self.criteria, self.own)
+        head, *rows = measure_table(system_measures(self.system, self.own_rows), self.verdict, self.own)
         cells = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in rows)
         heads = "".join(f"<th>{escape(cell)}</th>" for cell in head)
         return (
             f"<table><thead><tr>{heads}</tr></thead><tbody>{cells}</tbody></table>"
-            f"<p>{escape(judged_text(self.criteria))}</p>"
+            f"<p>{escape(judged_text(self.verdict))}</p>"
         )
 
     # -- parts ------------------------------------------------------------------------------------------------------

@@ -137,25 +137,41 @@ def system_measures(system: Assessment, saved: Iterable[dict[str, Any]] = ()) ->
     return pd.concat([found, pd.DataFrame(rows, columns=list(COLUMNS))], ignore_index=True) if rows else found
 
 
+CHANCE = {
+    "people": "who the people are",
+    "equations": "who the people are and what the equations learned from them",
+    "procedure": "who the people are, what the equations learned and how the model was trained",
+}
+"""Source of chance -> what could have come out otherwise."""
+
+
+def under_chance(frame: pd.DataFrame) -> pd.DataFrame:
+    """Of each measure the row under the source of chance that is judged: it comes last."""
+    return frame.drop_duplicates(["group", "against", "measure"], keep="last")
+
+
 # -- tables for a terminal and a notebook -----------------------------------------------------------------------------
 
 MOST_WHOLE = 2
 """With more comparisons only the measures shown first are printed of each."""
 
 
-def measure_table(frame: pd.DataFrame, criteria: Criteria, own: Iterable[Measure] = ()) -> list[list[str]]:
-    """Cells of a compact table: a head, then a row a comparison and measure. Judged measures have a star."""
-    known = known_measures(own)
-    pairs = frame[["group", "against"]].drop_duplicates()
-    front = front_measures(criteria)
+def measure_table(frame: pd.DataFrame, verdict: Verdict, own: Iterable[Measure] = ()) -> list[list[str]]:
+    """Cells of a compact table: a head, then a row a comparison and measure. Judged measures have a star.
+
+    Of several sources of chance only the judged one is shown.
+    """
+    known, criteria = known_measures(own), verdict.criteria
+    groups = {finding.comparison.group for finding in verdict.findings}
+    many = len(frame[["group", "against"]].drop_duplicates()) > MOST_WHOLE
     rows = [["", "group", "against", "measure", "estimate", f"{level_text(criteria)} interval", "people", "p"]]
-    for row in frame.to_dict("records"):
-        if len(pairs) > MOST_WHOLE and row["measure"] not in front:
+    for row in under_chance(frame).to_dict("records"):
+        if many and row["measure"] not in front_measures(criteria):
             continue
         measure = known.get(row["measure"])
         rows.append(
             [
-                "*" if row["measure"] in criteria.judged else "",
+                "*" if row["measure"] in criteria.judged and row["group"] in groups else "",
                 str(row["group"]),
                 str(row["against"]),
                 title_of(measure, row["measure"]),
@@ -168,12 +184,12 @@ def measure_table(frame: pd.DataFrame, criteria: Criteria, own: Iterable[Measure
     return rows
 
 
-def measure_lines(frame: pd.DataFrame, criteria: Criteria, own: Iterable[Measure] = ()) -> str:
+def measure_lines(frame: pd.DataFrame, verdict: Verdict, own: Iterable[Measure] = ()) -> str:
     """The table for a terminal: a part a comparison."""
-    head, *rows = measure_table(frame, criteria, own)
+    head, *rows = measure_table(frame, verdict, own)
     if not rows:
         return ""
-    shown = [[*head[:1], *head[3:]], *([*row[:1], *row[3:]] for row in rows)]
+    shown = [[*row[:1], *row[3:]] for row in (head, *rows)]
     widths = [max(len(row[k]) for row in shown) for k in range(len(head) - 2)]
 
     def line(row: Sequence[str]) -> str:
@@ -185,16 +201,17 @@ def measure_lines(frame: pd.DataFrame, criteria: Criteria, own: Iterable[Measure
     for pair in dict.fromkeys((row[1], row[2]) for row in rows):
         lines += [f"{pair[0]!r} against {pair[1]!r}", line(shown[0])]
         lines += [line([row[0], *row[3:]]) for row in rows if (row[1], row[2]) == pair]
-    return "\n".join([*lines, judged_text(criteria)])
+    return "\n".join([*lines, judged_text(verdict)])
 
 
-def judged_text(criteria: Criteria) -> str:
-    """What the star and the p-value mean."""
-    if criteria.level is None:
-        return "* judged, by the point estimate; chance is not considered"
+def judged_text(verdict: Verdict) -> str:
+    """What the interval, the star and the p-value mean."""
+    allowed = f"Intervals allow for chance in {CHANCE[verdict.chance]}. "
+    if verdict.criteria.level is None:
+        return f"{allowed}* judged, by the point estimate alone"
     return (
-        f"* judged; p: how easily chance alone brings such a value although the truth lies within the thresholds, "
-        f"adjusted for all that is judged ({criteria.adjust.name})"
+        f"{allowed}* judged; p: how easily chance alone brings such a value although the truth lies within the "
+        f"thresholds, adjusted for all that is judged ({verdict.criteria.adjust.name})"
     )
 
 
@@ -236,9 +253,10 @@ def caveats(verdict: Verdict, table: RecourseTable, about: dict[str, Any]) -> li
     found += _equations(about)
     if any("SKEWED" in one.reading.note.split() for finding in verdict.findings for one in finding.judged):
         found.append(Caveat("SKEWED", NOTES["SKEWED"], "costs"))
-    if verdict.criteria.level is not None and verdict.chance == "people":
+    if verdict.criteria.level is not None:
+        fixed = {"people": "model, the equations and the costs", "equations": "model and the costs"}
         words = (
-            "The intervals allow for chance in who is among these people. The model, the equations and the costs are "
+            f"The intervals allow for chance in {CHANCE[verdict.chance]}. The {fixed.get(verdict.chance, 'costs')} are "
             "taken as they are."
         )
         found.append(Caveat("CHANCE", words, "assumptions"))

@@ -160,7 +160,7 @@ def test_many_groups_are_told_in_one_line_and_drawn_by_effect():
         assert panel.points[0].label == "c"
     # Each of them in words comes later.
     text = Page(render(made)).text
-    start = text.index("The interval holds the true value")
+    start = text.index("intervals allow for chance in who", text.index("people were audited"))
     assert all(finding.sentence in text[start:] for finding in made.verdict.findings)
     assert [value for tile in tiles(Material.of(made, 0))[:1] for _, value in tile.lines][-1].endswith("of 300")
 
@@ -238,6 +238,35 @@ def test_a_measure_of_ones_own_is_in_the_table(audit, tmp_path):
     assert again[:3] == ["spread", f"{found:.3g}", "–"]
     assert str(own).count("Ratio of <spreads>") == 2
     assert "Ratio of &lt;spreads&gt;" in own._repr_html_()
+
+
+def test_sources_of_chance_stand_beside_each_other(audit):
+    again = world(n=160).resample(ee.Equations(replicates=12))
+    assert again.verdict.chance == "equations"
+    frame = again.measures.query("level == 'system' and group == 'ash'")
+    rows = cells(outline(again), "measures", "Every measure, ash")
+    at = head_of(again, "Every measure, ash").index("chance of")
+    assert [row[at] for row in rows] == frame["chance"].tolist()
+    assert set(frame["chance"]) == {"people", "equations"}
+    judged = [row for row in rows if row[0].endswith("(judged)")]
+    assert {row[at] for row in judged} == {"equations"}
+    found = frame.query("chance == 'equations'").set_index("measure").loc["acr"]
+    (chart,) = charts_of(outline(again)[0])
+    assert [chart.given["panels"][0].points[0].low] == [found["low"]]
+    assert len(chart.given["panels"][0].points) == 1
+    for text in (str(again), again._repr_html_(), Page(render(again)).text):
+        assert "what the equations learned from them" in text
+        assert f"{found['low']:.2f} to {found['high']:.2f}" in text
+    axes = again.plot.measures().axes[0]
+    (line,) = (line for line in axes.lines if line.get_gid() == "interval ash")
+    assert list(line.get_xdata()) == [found["low"], found["high"]]
+
+
+def test_only_judged_groups_have_a_star(audit):
+    lines = str(audit).splitlines()
+    start = lines.index("'cedar' against 'birch'")
+    assert sum(line.startswith("*  ") for line in lines[:start]) == 2
+    assert not any(line.startswith("*  ") for line in lines[start:])
 
 
 # -- what is kept back ------------------------------------------------------------------------------------------------

@@ -105,7 +105,7 @@ def text(made: Audit) -> str:
     parts = [
         first_text(made.warnings),
         str(made.verdict),
-        measure_lines(system_measures(made.system, made.own_rows), made.criteria, made.own),
+        measure_lines(system_measures(made.system, made.own_rows), made.verdict, made.own),
         assumed_text(schema.assumed, schema.zero_one),
         text_table(made.by_group[GROUPS].drop_duplicates("group")),
     ]

@@ -17,6 +17,7 @@ from equieffort.shown import (
     ratio_marks,
     system_measures,
     title_of,
+    under_chance,
     value_text,
     zone_ends,
 )
@@ -33,7 +34,7 @@ def draw_measures(audit: Audit) -> Any:
     """Axes below each other, one a measure; a row a judged comparison."""
     judged = {finding.comparison.group for finding in audit.verdict.findings}
     frame = system_measures(audit.system, audit.own_rows)
-    frame = frame[frame["group"].isin(judged)]
+    frame = under_chance(frame[frame["group"].isin(judged)])
     known = known_measures(audit.own)
     names = [name for name in front_measures(audit.criteria) if name in set(frame["measure"])]
     panels = max(len(names), 1)

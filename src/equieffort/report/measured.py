@@ -17,6 +17,7 @@ from equieffort.report.forest import Panel, Point
 from equieffort.report.material import Material
 from equieffort.report.words import HIDDEN, MISSING, Cell, Name, Phrase, Seen, Table, Words, kept, name_list, say
 from equieffort.shown import (
+    CHANCE,
     front_measures,
     interval_text,
     known_measures,
@@ -25,6 +26,7 @@ from equieffort.shown import (
     p_text,
     system_measures,
     title_of,
+    under_chance,
     value_text,
     zone_ends,
 )
@@ -63,7 +65,14 @@ class Row:
     @property
     def is_judged(self) -> bool:
         """Whether the verdict rests on it."""
-        return self.name in self.material.audit.criteria.judged and self.comparison.group in self.material.judged
+        verdict = self.material.audit.verdict
+        is_asked = self.name in verdict.criteria.judged and self.found["chance"] == verdict.chance
+        return is_asked and self.comparison.group in self.material.judged
+
+    @property
+    def chance(self) -> str:
+        """What could have come out otherwise."""
+        return str(self.found["chance"])
 
     def value(self, key: str) -> float:
         """A number of it, NaN where it is kept back."""
@@ -140,16 +149,17 @@ def _without_unit(text: str) -> str:
     return text.removesuffix(" points").removesuffix(" %")
 
 
-def rows_of(material: Material, *, judged: bool | None = None) -> list[Row]:
-    """The measures at system level: of the judged comparisons, of the others, or of all."""
+def rows_of(material: Material, *, judged: bool, first: bool = False) -> list[Row]:
+    """The measures at system level of the judged comparisons or of the others; `first` under one source of chance."""
     compared = {(c.group, c.against): c for c in material.audit.system.comparisons}
     frame = system_measures(material.audit.system, material.audit.own_rows)
+    frame = under_chance(frame) if first else frame
     found = [
         Row(material, row, compared[row["group"], row["against"]])
         for row in frame.to_dict("records")
         if (row["group"], row["against"]) in compared
     ]
-    return [row for row in found if judged is None or (row.comparison.group in material.judged) == judged]
+    return [row for row in found if (row.comparison.group in material.judged) == judged]
 
 
 # -- first page -------------------------------------------------------------------------------------------------------
@@ -157,7 +167,7 @@ def rows_of(material: Material, *, judged: bool | None = None) -> list[Row]:
 
 def forest(material: Material) -> Chart | None:
     """The judged measures with the zone that counts as equal, then what is shown beside them."""
-    rows = _sorted(material, rows_of(material, judged=True))
+    rows = _sorted(material, rows_of(material, judged=True, first=True))
     names = front_measures(material.audit.criteria)
     shown = [row for name in names for row in rows if row.name == name]
     if not shown:
@@ -254,10 +264,7 @@ def measures(material: Material, before: Iterable[Block] = ()) -> Section:
     """Every measure with its interval, and what to know about it."""
     judged, others = rows_of(material, judged=True), rows_of(material, judged=False)
     criteria = material.audit.criteria
-    chance = (
-        f"The interval holds the true value in {level_text(criteria)} of audits of other people of the same kind; the "
-        "model, the equations and the costs are taken as they are."
-    )
+    chance = f"The {level_text(criteria)} intervals allow for chance in {CHANCE[material.audit.verdict.chance]}."
     blocks: list[Block] = [Text((*_beside(material), chance)), *before]
     if judged:
         blocks.append(_table(material, judged, "Every measure"))
@@ -284,6 +291,7 @@ def _beside(material: Material) -> Words:
 def _table(material: Material, rows: list[Row], caption: str) -> Table:
     ranged = any(row.certain not in ("exact", MISSING, HIDDEN) for row in rows)
     noted = any(row.note for row in rows)
+    named = len({row.chance for row in rows}) > 1
     one = len({row.comparison.group for row in rows}) == 1
     against = rows[0].comparison.against
     head: list[Cell] = [
@@ -295,6 +303,9 @@ def _table(material: Material, rows: list[Row], caption: str) -> Table:
     head += ["certain range"] if ranged else []
     head += ["people", say("people, {}", Name(against))]
     words = {0} if one else {1}
+    if named:
+        words.add(len(head))
+        head.append("chance of")
     if noted:
         words.add(len(head))
         head.append("note")
@@ -303,7 +314,7 @@ def _table(material: Material, rows: list[Row], caption: str) -> Table:
         mark = " (judged)" if row.is_judged else ""
         line: list[Cell] = [(Phrase(row.title), mark), *([] if one else [Name(row.comparison.group)])]
         line += [row.estimate, row.interval, *([row.certain] if ranged else []), *row.people]
-        cells.append([*line, *([row.note] if noted else [])])
+        cells.append([*line, *([row.chance] if named else []), *([row.note] if noted else [])])
     groups = [] if not one else [rows[0].comparison.group]
     name: Cell = say("{}, {} against {}", caption, name_list(groups), Name(against)) if one else caption
     return Table(name, tuple(head), cells, frozenset(words))
@@ -311,7 +322,7 @@ def _table(material: Material, rows: list[Row], caption: str) -> Table:
 
 def with_interval(material: Material, c: Comparison, name: str, told: bool) -> str:
     """Estimate and interval of a measure in a cell."""
-    found = next((reading for reading in c.readings if reading.measure == name), None)
+    found = next((reading for reading in reversed(c.readings) if reading.measure == name), None)
     if found is None or np.isnan(found.estimate):
         return kept(MISSING, told)
     measure = known_measures(material.audit.own)[name]
