@@ -12,7 +12,7 @@ from tests.metrics.test_curve import mixed, solved
 from equieffort.distances import BoundDistance
 from equieffort.errors import ParameterError
 from equieffort.metrics import Centres, Jackknife, curve, default_centres
-from equieffort.metrics.bands import Spread, half_widths, spread_of
+from equieffort.metrics.bands import Moments, Spread, half_widths
 from equieffort.metrics.without import ON_LOG
 from equieffort.solvers import Status
 
@@ -196,6 +196,23 @@ def test_simultaneous_limits_are_those_of_the_largest_of_normal_values():
     c = stats.norm.ppf((1 + 0.95 ** (1 / q)) / 2)
     assert half_widths(apart, bands)[1] == pytest.approx(np.full(q, c), rel=0.01)
     assert np.array_equal(half_widths(apart, bands)[1], half_widths(apart, bands)[1])
+
+
+def spread_of(without):
+    """In two parts, as they come."""
+    found = Moments(len(without))
+    found.add(without[:, :30])
+    found.add(without[:, 30:])
+    return found.spread()
+
+
+def test_moments_are_about_the_mean_wherever_it_is():
+    without = np.random.default_rng(0).exponential(size=(3, 200)) + np.array([[0.0], [1e6], [-5.0]])
+    found = spread_of(without)
+    psi = (without - without.mean(axis=1, keepdims=True)) * math.sqrt(199 / 200)
+    assert found.variance == pytest.approx((psi**2).sum(axis=1), rel=1e-7)
+    assert found.nu == pytest.approx(2 * found.variance**2 / ((psi**4).sum(axis=1) - found.variance**2 / 200), rel=1e-6)
+    assert found.correlation == pytest.approx(np.corrcoef(without), abs=1e-7)
 
 
 def test_few_people_make_wide_bands():

@@ -147,10 +147,15 @@ def test_people_with_equal_rows_are_one_entry():
     assert wrong(coded, bound, [0, 1, 2], MANY, group, cost) == 0
 
 
-def test_entries_stand_for_people_of_their_kind():
+@pytest.mark.parametrize("clash", [False, True])
+def test_entries_stand_for_people_of_their_kind(monkeypatch, clash):
+    if clash:
+        # All rows share one number, so that only the rows themselves tell them apart.
+        monkeypatch.setattr("equieffort.neighbours.entries._scattered", lambda v: np.zeros(len(v), dtype=np.uint64))
     rng = np.random.default_rng(3)
     values, kind = rng.integers(0, 3, (300, 2)).astype(float), rng.integers(0, 5, 300)
     entries = equal_rows_together(values, kind, 2)
+    assert len(entries) == len({(*row, k) for row, k in zip(values.tolist(), kind.tolist(), strict=True)})
     assert np.array_equal(np.bincount(entries.of), entries.weight)
     assert (values[entries.someone][entries.of] == values).all()
     assert (kind[entries.someone][entries.of] == kind).all()

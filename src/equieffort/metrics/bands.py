@@ -14,7 +14,7 @@ import numpy as np
 
 from equieffort.arguments import check_flag, check_number
 from equieffort.frames import Floats
-from equieffort.neighbours.leaving import moments
+from equieffort.neighbours.leaving import add_moments
 
 NO_SPREAD, TOO_FEW, UNDEFINED, UNCERTIFIED = "NO_SPREAD", "TOO_FEW", "UNDEFINED", "UNCERTIFIED"
 """Why there is no band: nobody changes the estimate; without one person there would be none; there is no estimate at
@@ -63,24 +63,47 @@ class Spread:
     why: tuple[str, ...]
 
 
-def spread_of(without: Floats) -> Spread:
-    """From what each line (rows) changes by without each person (columns)."""
-    n = without.shape[1]
-    finite = np.isfinite(without).all(axis=1)
-    psi = without.copy()
-    psi[~finite] = 0.0
-    psi -= psi.mean(axis=1, keepdims=True)
-    psi *= -np.sqrt((n - 1) / n)
-    product, fourth = moments(psi)
-    variance = np.diagonal(product).copy()
-    flat = variance <= LEAST**2
-    with np.errstate(divide="ignore", invalid="ignore"):
-        nu = 2 * variance**2 / np.maximum(fourth - variance**2 / n, 0.0)
-        correlation = product / np.sqrt(np.outer(variance, variance))
-    variance[flat | ~finite] = np.nan
-    nu[flat | ~finite] = np.nan
-    why = tuple(np.where(finite, np.where(flat, NO_SPREAD, ""), TOO_FEW).tolist())
-    return Spread(variance, nu, correlation, why)
+@dataclass(eq=False)
+class Moments:
+    """What lines (rows) change by without each person (columns), added up as people come."""
+
+    quantiles: int
+    n: int = 0
+    start: Floats | None = None
+    """Near the mean, so that sums of powers keep their digits."""
+
+    def __post_init__(self) -> None:
+        q = self.quantiles
+        self.finite = np.ones(q, dtype=bool)
+        self.once, self.third, self.fourth, self.products = np.zeros(q), np.zeros(q), np.zeros(q), np.zeros((q, q))
+
+    def add(self, without: Floats) -> None:
+        """Some more people."""
+        finite = np.asarray(np.isfinite(without).all(axis=1))
+        if not finite.all():
+            self.finite &= finite
+            without = np.where(finite[:, None], without, 0.0)
+        if self.start is None:
+            self.start = without.mean(axis=1)
+        self.n += without.shape[1]
+        add_moments(without, self.start, self.once, self.products, self.third, self.fourth)
+
+    def spread(self) -> Spread:
+        """About the mean."""
+        n, finite = self.n, self.finite
+        mean, square = self.once / n, np.diagonal(self.products)
+        product = (self.products - n * np.outer(mean, mean)) * ((n - 1) / n)
+        fourth = self.fourth - 4 * mean * self.third + 6 * mean**2 * square - 3 * n * mean**4
+        fourth *= ((n - 1) / n) ** 2
+        variance = np.diagonal(product).copy()
+        flat = variance <= LEAST**2
+        with np.errstate(divide="ignore", invalid="ignore"):
+            nu = 2 * variance**2 / np.maximum(fourth - variance**2 / n, 0.0)
+            correlation = product / np.sqrt(np.outer(variance, variance))
+        variance[flat | ~finite] = np.nan
+        nu[flat | ~finite] = np.nan
+        why = tuple(np.where(finite, np.where(flat, NO_SPREAD, ""), TOO_FEW).tolist())
+        return Spread(variance, nu, correlation, why)
 
 
 def half_widths(spread: Spread, bands: Jackknife) -> tuple[Floats, Floats]:

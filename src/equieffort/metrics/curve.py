@@ -32,9 +32,9 @@ from equieffort.metrics.bands import (
     paper_band,
 )
 from equieffort.metrics.jackknife import Grid, Leaving, Near
-from equieffort.metrics.without import ENDS, ON_LOG, Own, People, Without
+from equieffort.metrics.without import ENDS, LINES, ON_LOG, Own, People, Without
 from equieffort.neighbours import Around, Sweep, Sweeper, check_people, check_quantile, sweeper
-from equieffort.neighbours.sweep import PAIRS
+from equieffort.neighbours.coded import PAIRS
 from equieffort.table import RecourseTable
 
 PAPER_QUANTILES = (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
@@ -139,11 +139,15 @@ def curve(
     size, acting, cost = np.empty(shape, dtype=np.int64), np.empty(shape, dtype=np.int64), np.empty(shape)
     spreads: dict[tuple[Pair, str], Spread] = {}
     codes = table.groups.codes[where]
+    units = _units(table)
+    people = People.of(engine.entries, table.effort / units[table.groups.codes])
     for code in np.unique(codes):
         mine = np.flatnonzero(codes == code)
-        rows = engine.entries.row_of[where[mine]]
+        rows = engine.entries.of[where[mine]]
         different, copy, weight = np.unique(rows, return_index=True, return_inverse=True, return_counts=True)[1:]
-        run = _Run(table, engine, grid, where[mine], where[mine][different], copy, weight.astype(np.float64))
+        run = _Run(
+            table, engine, grid, where[mine], where[mine][different], copy, weight.astype(np.float64), units, people
+        )
         around = run.around(bands if isinstance(bands, Jackknife) else None, int(code), spreads)
         for into, values in zip((size, acting, cost), around[:3], strict=True):
             into[mine] = values[:, grid.at][copy]
@@ -173,14 +177,14 @@ class _Run:
     """One of each set of centres with equal rows."""
     copy: npt.NDArray[np.intp]
     weight: Floats
+    units: Floats
+    people: People
 
     def around(self, bands: Jackknife | None, code: int, spreads: dict[tuple[Pair, str], Spread]) -> Around:
         """Sums around all centres; the spreads of the group's lines are added to those given."""
         pairs = [pair for pair in pairs_of(self.table) if pair[0] == code] if bands is not None else []
-        units = self._units()
+        units, people = self.units, self.people
         entries, n = self.engine.entries, len(self.table)
-        effort = self.table.effort / units[self.table.groups.codes]
-        people = People.of(entries, effort)
         names = ["own", "other", "share", *(["ratio"] if bands is not None and bands.mean_of_ratios else [])]
         if self.table.is_unfavourable.sum() > self.table.has_action.sum():
             names.insert(2, "rd")
@@ -212,28 +216,28 @@ class _Run:
         return Own(place[self.persons], self.copy, (first[:, None] <= self.grid.at)[self.copy])
 
     def _spread(self, without: Without, spreads: dict[tuple[Pair, str], Spread]) -> None:
-        lines = (*JACKKNIFED, *(["acr_mean_of_ratios"] if "ratio" in without.leaving.names else []))
-        for line in lines:
-            if line == "rd" and "rd" not in without.leaving.names:
-                spreads[without.leaving.pair, line] = _no_spread(len(self.grid.quantiles), NO_SPREAD)
-            else:
-                spreads[without.leaving.pair, line] = without.spread(line)
-
-    def _units(self) -> Floats:
-        """The mean effort of each group, so that coefficients are of ordinary size in any unit."""
-        codes, effort = self.table.groups.codes, self.table.effort
-        units = np.ones(len(self.table.groups.labels))
-        for g in range(len(units)):
-            known = effort[(codes == g) & self.table.has_action]
-            mean = fsum(known / len(known)) if len(known) else 0.0
-            units[g] = mean if mean > 0 else 1.0
-        return units
+        names, pair = without.leaving.names, without.leaving.pair
+        lines = [line for line in (*JACKKNIFED, "acr_mean_of_ratios") if LINES[line][0] in names]
+        for line, spread in without.spreads(lines).items():
+            spreads[pair, line] = spread
+        if "rd" not in names:
+            spreads[pair, "rd"] = _no_spread(len(self.grid.quantiles), NO_SPREAD)
 
     def _parts(self) -> Iterator[slice]:
         """Centres in parts, between which Ctrl-C is heard; whole blocks of 64, so that parts do not show in sums."""
         block = max(64, PAIRS // len(self.table) // 64 * 64)
         for begin in range(0, len(self.centres), block):
             yield slice(begin, min(begin + block, len(self.centres)))
+
+
+def _units(table: RecourseTable) -> Floats:
+    """The mean effort of each group, so that coefficients are of ordinary size in any unit."""
+    units = np.ones(len(table.groups.labels))
+    for g in range(len(units)):
+        known = table.effort[(table.groups.codes == g) & table.has_action]
+        mean = fsum(known / len(known)) if len(known) else 0.0
+        units[g] = mean if mean > 0 else 1.0
+    return units
 
 
 def _no_spread(quantiles: int, why: str) -> Spread:

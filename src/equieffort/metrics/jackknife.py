@@ -139,14 +139,15 @@ class Leaving:
     efforts: Floats
     """Of each person of the other group with an action, in its units, in the order of the entries."""
     totals: Floats = field(init=False)
-    slopes: dict[tuple[str, int], Floats] = field(init=False)
+    """Rows as in `names`; then, of people with an action, what goes with their effort less 1: in their own group's mean
+    effort, and in the mean ratio, if that is wanted."""
     ratios: Floats = field(init=False)
     gone: dict[str, Floats] = field(init=False)
 
     def __post_init__(self) -> None:
         quantiles = len(self.grid.quantiles)
-        self.totals = np.zeros((len(self.names), quantiles, len(self.entries)))
-        self.slopes = {}
+        rows = len(self.names) + 1 + ("ratio" in self.names)
+        self.totals = np.zeros((rows, quantiles, len(self.entries)))
         self.gone = {}
         self.ratios = np.zeros((quantiles, len(self.efforts)))
 
@@ -166,14 +167,9 @@ class Leaving:
             if which.start == which.stop:
                 continue
             found = [near.change(name, side, acts, self.n) for name in self.names]
-            leave_out(
-                first, last, _packed([part for part, _ in found], weight), which.start, which.stop, 0, self.totals
-            )
-            for name, (_, slope) in zip(self.names, found, strict=True):
-                if slope is not None:
-                    empty = np.zeros((1, len(last), which.stop - which.start))
-                    into = self.slopes.setdefault((name, side or 0), empty)
-                    leave_out(first, last, _packed([slope], weight), which.start, which.stop, which.start, into)
+            rows = [part for part, _ in found]
+            rows += [slope for name, (_, slope) in zip(self.names, found, strict=True) if slope is not None]
+            leave_out(first, last, _packed(rows, weight), which.start, which.stop, self.totals)
         if "ratio" in self.names:
             self._add_ratios(near, first, last, weight)
         for name in self.names:

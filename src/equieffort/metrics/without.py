@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from equieffort.frames import Floats
-from equieffort.metrics.bands import Spread, spread_of
+from equieffort.metrics.bands import Moments, Spread
 from equieffort.metrics.jackknife import Leaving, Near
 from equieffort.neighbours.entries import Entries
 
@@ -23,6 +25,10 @@ LINES: dict[str, tuple[str, str]] = {
 }
 """Each line as a sum over centres, divided by another or by the number of centres."""
 
+COUNTED = ("own", "rd", "share")
+"""Numerators whose centres are counted; both efforts and their ratio are defined around the same ones."""
+CHUNK = 8192
+"""People at a time, so that everything about them stays in the cache."""
 ON_LOG = frozenset({"acr", "phi_own", "phi_other", "acr_mean_of_ratios"})
 ENDS = {"rd": (-1.0, 1.0), "own_share": (0.0, 1.0)}
 
@@ -39,7 +45,8 @@ class People:
     @classmethod
     def of(cls, entries: Entries, effort: Floats) -> People:
         """People with equal rows stand together, by effort."""
-        order = np.lexsort((effort, entries.of))
+        alone = len(entries) == len(effort)
+        order = entries.someone if alone else np.lexsort((effort, entries.of))
         return cls(order, entries.of[order], effort[order])
 
     def of_entries(self, which: slice) -> slice:
@@ -58,6 +65,29 @@ class Own:
 
 
 @dataclass(eq=False)
+class Part:
+    """What a sum changes by without each of some people, by quantile, and the sum itself."""
+
+    by: Floats
+    total: Floats
+
+    @cached_property
+    def log(self) -> Floats:
+        """The change of its logarithm."""
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.log1p(self.by / self.total[:, None])
+
+    def change(self, below: Part, *, log: bool) -> Floats:
+        """The change of the ratio to another sum, or of its logarithm."""
+        if log:
+            with np.errstate(invalid="ignore"):
+                return self.log - below.log
+        with np.errstate(invalid="ignore", divide="ignore"):
+            now = self.total / below.total
+            return (self.total[:, None] + self.by) / (below.total[:, None] + below.by) - now[:, None]
+
+
+@dataclass(eq=False)
 class Without:
     """All there is to say about one group against another."""
 
@@ -67,49 +97,65 @@ class Without:
     people: People
     own: Own
 
-    def spread(self, line: str) -> Spread:
-        """How a line varies over people."""
-        top, bottom = LINES[line]
-        grid = self.leaving.grid
-        found = np.empty((len(grid.quantiles), self.leaving.n))
-        own_top = self._own(top)
-        own_bottom = self._own(bottom) if bottom else None
-        count = top if top in ("rd", "share") else "own"
-        own_count = self._own(count)[1]
-        for q in range(len(found)):
-            above = self._sum(top, q, own_top), self._total(top, q)
-            below = (
-                (self._sum(bottom, q, own_bottom), self._total(bottom, q))
-                if own_bottom is not None
-                else (self._count(count, q, own_count), float(self.weight @ self.near.defined[count][:, q]))
-            )
-            found[q] = _change(*above, *below, log=line in ON_LOG)
-        return spread_of(found)
+    def spreads(self, lines: Sequence[str]) -> dict[str, Spread]:
+        """How lines vary over people."""
+        names = self.leaving.names
+        own = {name: self._own(name) for name in names}
+        by_place = np.argsort(self.own.place)
+        found = {line: Moments(len(self.leaving.grid.quantiles)) for line in lines}
+        for begin in range(0, self.leaving.n, CHUNK):
+            part = slice(begin, min(begin + CHUNK, self.leaving.n))
+            low, high = np.searchsorted(self.own.place, [part.start, part.stop], sorter=by_place)
+            mine = by_place[low:high]
+            above = {name: self._sums(name, part, mine, own[name][0]) for name in names}
+            below = {name: self._counts(name, part, mine, own[name][1]) for name in names if name in COUNTED}
+            for line, moments in found.items():
+                top, bottom = LINES[line]
+                if bottom:
+                    moments.add(above[top].change(above[bottom], log=True))
+                else:
+                    count = below[top if top in COUNTED else "own"]
+                    moments.add(above[top].change(count, log=line in ON_LOG))
+        return {line: moments.spread() for line, moments in found.items()}
 
-    def _total(self, name: str, q: int) -> float:
-        return float(np.sum(self.weight * self.near.value[name][:, q]))
-
-    def _sum(self, name: str, q: int, own: tuple[Floats, Floats]) -> Floats:
-        """What the sum of a numerator changes by without each person."""
-        leaving, people = self.leaving, self.people
-        moved = float(np.sum(self.weight * self.near.slope[name][:, q])) * leaving.grid.quantiles[q] / leaving.n
-        change = leaving.totals[leaving.names.index(name), q][people.entry] - moved
-        for (which, side), slopes in leaving.slopes.items():
-            if which == name:
-                entries = leaving.entries.acting(leaving.pair[side])
-                acting = people.of_entries(entries)
-                change[acting] -= slopes[0, q][people.entry[acting] - entries.start] * (people.effort[acting] - 1)
+    def _sums(self, name: str, part: slice, mine: npt.NDArray[np.intp], own: Floats) -> Part:
+        """What the sum of a numerator changes by without each of some people."""
+        leaving, people, near = self.leaving, self.people, self.near
+        moved = self._over_centres(near.slope[name]) * leaving.grid.quantiles / leaving.n
+        entry = people.entry[part]
+        change = leaving.totals[leaving.names.index(name)][:, entry] - moved[:, None]
+        side = {"own": 0, "ratio": 0, "other": 1}.get(name)
+        if side is not None:
+            acting = self._overlap(leaving.entries.acting(leaving.pair[side]), part)
+            row = len(leaving.names) + (name == "ratio")
+            slopes = leaving.totals[row][:, people.entry[acting]] * (people.effort[acting] - 1)
+            change[:, acting.start - part.start : acting.stop - part.start] -= slopes
         if name == "ratio":
-            change[people.of_entries(leaving.entries.acting(leaving.pair[1]))] += leaving.ratios[q]
-        change[self.own.place] -= own[0][:, q]
-        return change
+            whole = people.of_entries(leaving.entries.acting(leaving.pair[1]))
+            acting = self._overlap(leaving.entries.acting(leaving.pair[1]), part)
+            added = leaving.ratios[:, acting.start - whole.start : acting.stop - whole.start]
+            change[:, acting.start - part.start : acting.stop - part.start] += added
+        change[:, self.own.place[mine] - part.start] -= own[mine].T
+        return Part(change, self._over_centres(near.value[name]))
 
-    def _count(self, name: str, q: int, own: Floats) -> Floats:
-        """What the number of centres changes by without each person."""
+    def _over_centres(self, values: npt.NDArray[Any]) -> Floats:
+        # No matrix product, which may add in another order on another number of threads.
+        return np.asarray((self.weight[:, None] * values).sum(axis=0), dtype=np.float64)
+
+    def _overlap(self, entries: slice, part: slice) -> slice:
+        """The people of some entries who are among some people; empty within the part if there are none."""
+        whole = self.people.of_entries(entries)
+        start = min(max(whole.start, part.start), part.stop)
+        return slice(start, max(start, min(whole.stop, part.stop)))
+
+    def _counts(self, name: str, part: slice, mine: npt.NDArray[np.intp], own: Floats) -> Part:
+        """What the number of centres changes by without each of some people."""
         gone = self.leaving.gone.get(name)
-        change = np.zeros(self.leaving.n) if gone is None else -gone[q][self.people.entry]
-        change[self.own.place] -= own[:, q]
-        return change
+        change = np.zeros((own.shape[1], part.stop - part.start))
+        if gone is not None:
+            change -= gone[:, self.people.entry[part]]
+        change[:, self.own.place[mine] - part.start] -= own[mine].T
+        return Part(change, self._over_centres(self.near.defined[name]))
 
     def _own(self, name: str) -> tuple[Floats, Floats]:
         """What the person's own centre adds to a sum and to its number, which it does not without them."""
@@ -132,10 +178,3 @@ class Without:
             value[mine] = np.where(lone, 0.0, np.where(inside, added, 0.0) - moved + here_value)
             count[mine] = near.defined[name][at] & ~lone
         return value, count
-
-
-def _change(above: Floats, top: float, below: Floats, bottom: float, *, log: bool) -> Any:
-    with np.errstate(invalid="ignore", divide="ignore"):
-        if log:
-            return np.log1p(above / top) - np.log1p(below / bottom)
-        return (top + above) / (bottom + below) - top / bottom

@@ -201,24 +201,25 @@ def sweep_coded(
                     _count(code[s, low_entry:high_entry], shift, weight[low_entry:high_entry], counts[s])
             for s in range(some):
                 stretches = regions(counts[s], shift, reach[s], ranks, n, table, place)
-                asked_for = look_up(code[s], table, slots[s], asked)
+                into = first[base + s] if first.shape[0] else slots[s]
+                asked_for = look_up(code[s], table, into, asked)
                 sort(code[s], weight, asked, asked_for, stretches, place, ends, below, order)
                 thresholds(
                     weight, exact, rows[centres[base + s]], quantiles, reach[s], levels, place, ends, below, order,
                     distance, values, weights, limits,
                 )  # fmt: skip
-                settle(code[s], order, asked_for, place, distance, limits, slots[s])
+                settle(code[s], order, asked_for, place, distance, limits, into)
             sums[:] = 0
             for g in range(groups):
                 for s in range(some):
-                    _add_counts(slots[s, begin[1 + g] : begin[2 + g]], weight[begin[1 + g] : begin[2 + g]], sums[s, g])
+                    into = first[base + s] if first.shape[0] else slots[s]
+                    _add_counts(into[begin[1 + g] : begin[2 + g]], weight[begin[1 + g] : begin[2 + g]], sums[s, g])
                 first_acting, last_acting = begin[1 + groups + g], begin[2 + groups + g]
                 for low_entry in range(first_acting, last_acting, TILE // 4):
                     high_entry = min(low_entry + TILE // 4, last_acting)
                     mine = digits[low_entry - begin[1 + groups] : high_entry - begin[1 + groups]]
                     for s in range(some):
-                        _add(slots[s, low_entry:high_entry], mine, sums[s, g])
+                        into = first[base + s] if first.shape[0] else slots[s]
+                        _add(into[low_entry:high_entry], mine, sums[s, g])
             for s in range(some):
                 _read(sums[s], lowest, size[base + s], acting[base + s], cost[base + s])
-                if first.shape[0]:
-                    first[base + s] = slots[s]

@@ -8,10 +8,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from equieffort.frames import Floats
+from equieffort.frames import Bools, Floats
 
 SCATTER = np.uint64(0x9E3779B97F4A7C15)
 """An odd number: multiplying by it scatters rows, so that neighbours in the table seldom fall into the same bucket."""
+KEPT = 54
+"""Bits of a row's number below its kind."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,8 +26,6 @@ class Entries:
 
     of: npt.NDArray[np.intp]
     """The entry of each person."""
-    row_of: npt.NDArray[np.intp]
-    """People with equal rows have the same number here, whatever their kind."""
     someone: npt.NDArray[np.intp]
     """A person of each entry."""
     weight: npt.NDArray[np.int64]
@@ -61,27 +61,45 @@ def each_person(kind: npt.NDArray[np.int64], groups: int, values: Floats, cost: 
     of = np.empty(len(kind), dtype=np.intp)
     of[order] = np.arange(len(kind))
     begin = np.searchsorted(kind[order], np.arange(2 * groups + 2)).astype(np.int64)
-    return Entries(of, of, order, np.ones(len(kind), dtype=np.int64), begin)
+    return Entries(of, order, np.ones(len(kind), dtype=np.int64), begin)
 
 
 def equal_rows_together(values: Floats, kind: npt.NDArray[np.int64], groups: int) -> Entries:
     """One entry for all people of a kind with equal rows. The order of the people does not show in the entries."""
-    people, columns = values.shape
-    order = np.lexsort(values.T[::-1]) if columns else np.arange(people)
-    ranked = values[order]
-    new = np.r_[False, (ranked[1:] != ranked[:-1]).any(axis=1)] if people else np.empty(0, dtype=bool)
-    row_of = np.empty(people, dtype=np.intp)
-    row_of[order] = np.cumsum(new)
-    scattered = (row_of.astype(np.uint64) * SCATTER) >> np.uint64(24)
-    # 40 bits of the scattered number, so that the kind fits above them; rows that coincide there are told apart below.
-    key = (kind.astype(np.uint64) << np.uint64(40)) | scattered
-    order = np.lexsort((row_of, key))
-    new = np.r_[True, (np.diff(key[order]) != 0) | (np.diff(row_of[order]) != 0)] if people else np.empty(0, dtype=bool)
+    people = len(values)
+    # The kind above the scattered number: entries stand by kind, and in no order that distances follow.
+    key = (kind.astype(np.uint64) << np.uint64(KEPT)) | (_scattered(values) >> np.uint64(64 - KEPT))
+    order, new, told_apart = _sorted(key, values)
+    if not told_apart:
+        # Two rows share a number, which hardly ever happens: sorting the rows themselves tells them apart.
+        rows = np.unique(values + 0.0, axis=0, return_inverse=True)[1].ravel().astype(np.uint64)
+        order, new, _ = _sorted((kind.astype(np.uint64) << np.uint64(KEPT)) | rows, values)
     of = np.empty(people, dtype=np.intp)
     of[order] = np.cumsum(new) - 1
     someone = order[np.flatnonzero(new)]
     begin = np.searchsorted(kind[someone], np.arange(2 * groups + 2)).astype(np.int64)
-    return Entries(of, row_of, someone, np.bincount(of, minlength=len(someone)).astype(np.int64), begin)
+    weight = np.bincount(of, minlength=len(someone)).astype(np.int64)
+    return Entries(of, someone, weight, begin)
+
+
+def _scattered(values: Floats) -> npt.NDArray[np.uint64]:
+    """A number for each row, equal for equal rows."""
+    found = np.zeros(len(values), dtype=np.uint64)
+    for column in values.T:
+        # Adding 0 makes one zero of two.
+        found = (found ^ (column + 0.0).view(np.uint64)) * SCATTER
+        found ^= found >> np.uint64(29)
+    return found * SCATTER
+
+
+def _sorted(key: npt.NDArray[np.uint64], values: Floats) -> tuple[npt.NDArray[np.intp], Bools, bool]:
+    """People by key, where another key begins, and whether people with equal keys have equal rows."""
+    order = np.argsort(key)
+    ranked = key[order]
+    new = np.ones(len(key), dtype=bool)
+    new[1:] = ranked[1:] != ranked[:-1]
+    again = np.flatnonzero(~new)
+    return order, new, bool((values[order[again]] == values[order[again - 1]]).all())
 
 
 class Around(NamedTuple):

@@ -15,7 +15,7 @@ import numpy as np
 from equieffort.jit import njit
 
 CENTRES = 64
-TILE = 1024
+TILE = 512
 
 
 @njit()
@@ -27,8 +27,8 @@ def _two(first: Any, second: Any, last: Any, one: Any, other: Any, into: Any) ->
 
 
 @njit(parallel=True)
-def leave_out(first: Any, last: Any, coefficients: Any, begin: int, end: int, shift: int, totals: Any) -> None:
-    """Add to `totals` (rows, quantiles, entries from `shift` on) of the entries from `begin` to `end`.
+def leave_out(first: Any, last: Any, coefficients: Any, begin: int, end: int, totals: Any) -> None:
+    """Add to `totals` (rows, quantiles, entries) of the entries from `begin` to `end`.
 
     `first` (centres, entries) is the first neighbourhood that holds an entry, `last` the neighbourhood of each
     quantile, `coefficients` (rows, quantiles, centres), with an even number of centres of which the last may be nought.
@@ -39,6 +39,8 @@ def leave_out(first: Any, last: Any, coefficients: Any, begin: int, end: int, sh
         low = begin + tile * TILE
         high = min(low + TILE, end)
         sums = np.empty(high - low, dtype=coefficients.dtype)
+        # Totals are far from the processor when there are many people: fetched once for all centres.
+        here = totals[:rows, :, low:high].copy()
         for block in range(0, padded, CENTRES):
             for q in range(quantiles):
                 for row in range(rows):
@@ -49,8 +51,14 @@ def leave_out(first: Any, last: Any, coefficients: Any, begin: int, end: int, sh
                             first[c, low:high], first[other, low:high], last[q], coefficients[row, q, c],
                             coefficients[row, q, c + 1], sums,
                         )  # fmt: skip
-                    for p in range(high - low):
-                        totals[row, q, low - shift + p] += sums[p]
+                    _add_to(sums, here[row, q])
+        totals[:rows, :, low:high] = here
+
+
+@njit()
+def _add_to(sums: Any, totals: Any) -> None:
+    for p in range(sums.shape[0]):
+        totals[p] += sums[p]
 
 
 @njit(parallel=True)
@@ -75,16 +83,20 @@ def leave_out_ratio(
 
 
 @njit()
-def moments(values: Any) -> tuple[Any, Any]:
-    """Sums over people (columns) of all products of two rows, and of the rows' fourth powers: in the people's order."""
+def add_moments(values: Any, start: Any, once: Any, products: Any, third: Any, fourth: Any) -> None:
+    """Add sums over people (columns) of the rows less `start`, of products of two, of third and of fourth powers.
+
+    In the people's order, one after the other, so that they do not depend on how many come at a time.
+    """
     rows, people = values.shape
-    products, fourth, here = np.zeros((rows, rows)), np.zeros(rows), np.empty(rows)
+    here = np.empty(rows)
     for k in range(people):
         for i in range(rows):
-            here[i] = values[i, k]
+            here[i] = values[i, k] - start[i]
         for i in range(rows):
             square = here[i] * here[i]
+            once[i] += here[i]
+            third[i] += square * here[i]
             fourth[i] += square * square
             for j in range(rows):
                 products[i, j] += here[i] * here[j]
-    return products, fourth

@@ -140,7 +140,7 @@ def sweep(
     check_people(distance, centres, group, cost, groups)
     wanted, back = np.unique(np.asarray(quantiles, dtype=np.float64), return_inverse=True)
     engine = sweeper(distance, wanted, group, cost, groups)
-    different, copy = np.unique(engine.entries.row_of[centres], return_index=True, return_inverse=True)[1:]
+    different, copy = np.unique(engine.entries.of[centres], return_index=True, return_inverse=True)[1:]
     found = engine.around(np.asarray(centres, dtype=np.intp)[different], first=False)
     whole = Sweep(centres, wanted, found.size[copy], found.acting[copy], found.cost[copy])
     return whole.at(back)
