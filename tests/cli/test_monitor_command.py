@@ -339,3 +339,11 @@ def test_the_order_of_rows_is_the_order_of_arrival(filed, call):
             found[name, len(options)] = Monitor.look(state).evidence["log_e"].to_numpy()
     assert np.allclose(found["b1.csv", 1], found["sorted.csv", 1])
     assert not np.allclose(found["b1.csv", 0], found["sorted.csv", 0])
+
+
+def test_level_and_budget_may_stand_in_the_spec(filed, call):
+    (filed / "loans.yaml").write_text(FILED.replace("tau: 1.25", "tau: 1.5, level: 0.9, budget: 0.4"), encoding="utf-8")
+    assert count(call, batch(filed / "b1.csv", 1)).exit_code == 0
+    fixed = Monitor.look("s.monitor").fixed
+    assert (fixed.tau, fixed.level, fixed.budget) == (1.5, 0.9, 0.4)
+    assert count(call, batch(filed / "b2.csv", 2)).exit_code == 0

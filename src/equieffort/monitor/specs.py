@@ -37,8 +37,8 @@ def monitor_of(
     file = spec.model.file
     if not state.exists():
         tau = spec.criteria.tau if tau is None else tau
-        level = getattr(spec.criteria, "level", None) if level is None else level
-        budget = getattr(spec.criteria, "budget", None) if budget is None else budget
+        level = spec.criteria.level if level is None else level
+        budget = spec.criteria.budget if budget is None else budget
     with spec_words():
         return Monitor(
             prepared.classifier, prepared.people, schema=spec.schema, scm=prepared.scm, cost=spec.cost,
