@@ -12,6 +12,7 @@ from fractions import Fraction
 from math import isnan
 from typing import Literal
 
+from equieffort.arguments import calling
 from equieffort.criteria import Criteria
 from equieffort.measures import MEASURES, Measure, Reading, read, read_spread
 from equieffort.metrics import Comparison, exact_discrepancy
@@ -48,7 +49,8 @@ def with_readings(
     found, again = [], []
     for measure in measures:
         zone = criteria.zone(measure)
-        reading = read(measure, pair, level, zone)
+        with calling(f"The measure {measure.name!r}", "Correct its estimate() or law(), or leave it out of measures."):
+            reading = read(measure, pair, level, zone)
         spread = comparison.spreads.get(measure.name)
         if spread is not None:
             again.append(read_spread(measure, reading, spread, level, zone, comparison.chance))

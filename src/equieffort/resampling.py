@@ -154,7 +154,7 @@ class Equations(Resampling):
     def replicate(self, audit: Audit) -> Iterator[Mapping[Key, float]]:
         """One audit a replicate."""
         made = _made(audit, "ee.Equations()")
-        yield from _audits(audit, self, lambda rng: made["classifier"])
+        yield from _audits(audit, self, lambda rng, rows: made["classifier"])
 
 
 @dataclass(frozen=True, eq=False)
@@ -198,9 +198,12 @@ class Procedure(Resampling):
                 fix="Audit an estimator with fit(X, y), or resample with ee.Equations().",
             ) from error
 
-        def train(rng: np.random.Generator) -> Any:
-            rows = rng.integers(0, len(frame), len(frame))
-            return clone(blank).fit(frame.iloc[rows].reset_index(drop=True), labels.iloc[rows].to_numpy())
+        people = read_frame(made["X"], names=made["model_features"])
+        same = len(frame) == len(people) and frame.index.equals(people.index)
+
+        def train(rng: np.random.Generator, rows: Any) -> Any:
+            drawn = rows if same else rng.integers(0, len(frame), len(frame))
+            return clone(blank).fit(frame.iloc[drawn].reset_index(drop=True), labels.iloc[drawn].to_numpy())
 
         yield from _audits(audit, self, train)
 
@@ -216,7 +219,7 @@ def _made(audit: Audit, how: str) -> dict[str, Any]:
 
 
 def _audits(
-    audit: Audit, how: Resampling, classifier: Callable[[np.random.Generator], Any]
+    audit: Audit, how: Resampling, classifier: Callable[[np.random.Generator, Any], Any]
 ) -> Iterator[Mapping[Key, float]]:
     """The audit with people and equations drawn again; one that fails knows nothing."""
     from equieffort._audit import audit as run
@@ -243,7 +246,7 @@ def _audits(
                     scm.graph, mechanisms=scm.mechanisms, default=scm.default, categorical=scm.categorical
                 ).fit(scm.reference_.iloc[others].reset_index(drop=True))
                 one = run(
-                    classifier(rng), people.iloc[rows].reset_index(drop=True), scm=again,
+                    classifier(rng, rows), people.iloc[rows].reset_index(drop=True), scm=again,
                     sensitive_features=_rows(sensitive, rows), **made,
                 )  # fmt: skip
                 yield _readings(one)

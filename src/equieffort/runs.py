@@ -18,6 +18,7 @@ from equieffort.arguments import check_instance
 from equieffort.classifiers import known_features
 from equieffort.errors import DataError, EquieffortWarning, ParameterError, collecting, many, warn
 from equieffort.explain import assumed_text
+from equieffort.frames import require_columns
 from equieffort.giveaways import FIRST
 from equieffort.graph import CausalGraph
 from equieffort.groups import Groups
@@ -26,6 +27,7 @@ from equieffort.models import Surrogate, load_model, train_surrogate
 from equieffort.problem import RecourseProblem
 from equieffort.recourse import Progress, check_progress, require_support
 from equieffort.regular import check_regular, read_regular
+from equieffort.resampling import Equations, Procedure, Resampling
 from equieffort.schema import AssumedLimit
 from equieffort.scm import StructuralCausalModel
 from equieffort.solvers import Auto, Choice
@@ -267,6 +269,33 @@ def run_prepared(prepared: Prepared, *, progress: Progress = silent, command: st
     told = [reworded(warning) for warning in every]
     table = replace(done.recourse, notes={row: in_yaml(note) for row, note in done.recourse.notes.items()})
     return replace(done, recourse=table, about=about, warnings=tuple({(w.code, w.what): w for w in told}.values()))
+
+
+def resampling(prepared: Prepared, chance: str, replicates: int) -> Resampling:
+    """The source of chance that was asked for at the command line."""
+    spec = prepared.spec
+    seed = spec.random_state or 0
+    if chance == "equations":
+        return Equations(replicates, seed)
+    if prepared.surrogate is not None:
+        decisions = prepared.surrogate.decisions
+        assert decisions is not None
+        seen = list(prepared.classifier.feature_names_in_)
+        return Procedure(prepared.people.loc[decisions.index, seen], decisions, replicates, seed)
+    if spec.model.training_data is None or spec.model.training_label is None:
+        raise ParameterError(
+            "PARAMETER",
+            "A saved model can be trained again only on what it was trained on, and the spec does not name that.",
+            fix="Give model: {training_data: FILE, training_label: COLUMN}, or --resample equations.",
+        )
+    with spec_words():
+        table = read_table(replace(spec.data, path=spec.model.training_data, id=None))
+        require_columns(
+            table, [spec.model.training_label], why="The spec names the label a model was trained on, but it"
+        )
+    seen = list(known_features(prepared.classifier, spec.model.features or None))
+    require_columns(table, seen, why="The model was trained on a feature, but its training data")
+    return Procedure(table[seen], table[spec.model.training_label], replicates, seed)
 
 
 def _further(table: RecourseTable) -> str:

@@ -28,6 +28,13 @@ class Format(StrEnum):
     parquet = "parquet"
 
 
+class Source(StrEnum):
+    """Sources of chance beyond who was audited."""
+
+    equations = "equations"
+    procedure = "procedure"
+
+
 SUFFIX = {Format.sarif: ".sarif", Format.junit: ".junit.xml", Format.parquet: ".parquet"}
 
 
@@ -40,6 +47,11 @@ def audit(
     formats: Annotated[
         list[Format] | None, typer.Option("--format", help="Write this too; can be given twice.")
     ] = None,
+    resample: Annotated[
+        Source | None,
+        typer.Option(help="Judge under this chance too: equations learned again, or the model trained again as well."),
+    ] = None,
+    replicates: Annotated[int, typer.Option(help="How often that is done.")] = 100,
     unsafe_load_pickle: Annotated[
         bool, typer.Option("--unsafe-load-pickle", help="Load a pickled model: it can run any program on your machine.")
     ] = False,
@@ -51,7 +63,7 @@ def audit(
     """
     from equieffort.exports import need_parquet
     from equieffort.files import load
-    from equieffort.runs import check_filled, estimate, prepare, run_prepared
+    from equieffort.runs import check_filled, estimate, prepare, resampling, run_prepared
     from equieffort.spec import read_spec
 
     check_filled(spec)
@@ -65,7 +77,10 @@ def audit(
         if dry_run:
             work = estimate(ready)
         else:
+            again = resampling(ready, resample.value, replicates) if resample is not None else None
             made = run_prepared(ready, progress=progress, command=command_line())
+            if again is not None:
+                made = made.resample(again, progress=progress)
             progress("writing", 0, 1)
             before = _stamp(outputs[".audit"])
             try:

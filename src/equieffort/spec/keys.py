@@ -49,6 +49,8 @@ MODEL = Section(
             ListOf(Text(), "a list of type names", least=1),
             "Types in a skops file that you vouch for, as the refusal lists them.",
         ),
+        "training_data": Key(FILE, "What a saved model was trained on, for `--resample procedure`."),
+        "training_label": Key(COLUMN, "The column of that file with the labels it was trained on."),
         "train": Key(
             Text(("logistic", "ridge", "linear_svc", "forest", "boosted")),
             "Train a stand-in on the recorded decisions: linear, or 100 trees. What is found holds for the stand-in, "

@@ -38,6 +38,10 @@ class ModelSource:
     """The columns a saved model sees, when it does not know their names."""
     trusted: tuple[str, ...] = ()
     """Types in a skops file that the auditor vouches for."""
+    training_data: Path | None = None
+    """What a saved model was trained on, so that it can be trained again."""
+    training_label: str | None = None
+    """The column of the labels it was trained on."""
 
 
 @dataclass(frozen=True, kw_only=True)

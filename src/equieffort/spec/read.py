@@ -155,13 +155,22 @@ def _model(given: Given) -> ModelSource:
             what=f"is 'model', but a {train} model that is trained here cannot decide on an empty cell.",
             fix="Write `missing: drop` to leave people with empty cells out, or fill the cells in.",
         )
-    for name in ("features", "trusted"):
+    for name in ("features", "trusted", "training_data", "training_label"):
         if said[name] and file is None:
             raise given.refuse(
                 "model", name, what="is about a saved model, and none is named.", fix="Remove it, or give `file`."
             )
+    if (said["training_data"] is None) != (said["training_label"] is None):
+        raise given.refuse(
+            "model",
+            code="SPEC_KEY",
+            what="names only one of `training_data` and `training_label`.",
+            fix="A model is trained again on a table and its labels: give both, or neither.",
+        )
     path = None if file is None else given.folder / file
-    return ModelSource(path, train, tuple(said["features"] or ()), tuple(said["trusted"] or ()))
+    data = None if said["training_data"] is None else given.folder / said["training_data"]
+    features, trusted = tuple(said["features"] or ()), tuple(said["trusted"] or ())
+    return ModelSource(path, train, features, trusted, data, said["training_label"])
 
 
 def _features(given: Given, schema: Schema) -> list[str]:
