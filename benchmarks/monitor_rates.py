@@ -3,7 +3,7 @@
 Streams of simulated people go through the monitor's own arithmetic (`equieffort.monitor.evidence`): an alarm is
 counted if the evidence ever reaches its limit. Under equal effort, and at a ratio of exactly tau, at most 5 % of the
 streams may raise one. `+-` is one standard error of the Monte Carlo draws. Run with
-`python benchmarks/monitor_rates.py [--streams 1000] [--people 10000] [--only alarms|delays|sequences]`.
+`python benchmarks/monitor_rates.py [--streams 1000] [--people 10000] [--only PART]`.
 
 restricted   refused people only, as many as --people
 burden       everybody, the approved with 0, as many as --people
@@ -21,10 +21,13 @@ from datetime import UTC, datetime
 import numpy as np
 from scipy.stats import norm
 
+import equieffort as ee
 from equieffort.budget import default_budget
+from equieffort.datasets import paper_synthetic
 from equieffort.monitor.evidence import RATIOS, Arrivals, Evidence, blocks, log_mean, wealth_path
 
 ALPHA = 0.05
+OPEN = ee.Feature("actionable", lower=-np.inf, upper=np.inf)
 Draw = Callable[[np.random.Generator, int], "People"]
 
 
@@ -254,6 +257,26 @@ def sequences(streams: int, people: int, seed: int) -> None:
             print(f"| alpha = {alpha:g} (ratio {truth:.3f}) | {measure} | {rate(wrong)} | {told} |", flush=True)
 
 
+def whole(streams: int, people: int, seed: int) -> None:
+    """Recourse solved, batches of 100, the budget taken from the first: `ee.Monitor` as it is used."""
+    size = 100
+    print(
+        f"\nThrough ee.Monitor, both measures, {people:,} people in batches of {size}, {streams:,} streams: any alarm"
+    )
+    for alpha, tau in ((0.0, 1.0), (0.0, 1.25), (1.0, 1.25), (2.0, 1.25)):
+        hits, reference = [], paper_synthetic(alpha, 2000, seed)[0]
+        schema = ee.Schema(sensitive="S", protected=0, favourable=True, features=dict.fromkeys(("X2", "X3"), OPEN))
+        scm = ee.StructuralCausalModel([], nodes=["S", "X2", "X3"]).fit(reference)
+        score = ee.LinearScore({"X2": 1.0, "X3": 1.0}, threshold=3 + alpha / 2)
+        for stream in range(streams):
+            arrived = paper_synthetic(alpha, people, 10_000 * seed + stream)[0]
+            monitor = ee.Monitor(score, reference, schema=schema, scm=scm, cost=ee.WeightedL1(ee.Std()), tau=tau)
+            for start in range(0, people, size):
+                monitor.update(arrived.iloc[start : start + size], date="2026-01-01")
+            hits.append(monitor.alarm is not None)
+        print(f"| alpha = {alpha:g} | {tau:g} | {rate(hits)} |", flush=True)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--streams", type=int, default=1000)
@@ -261,15 +284,16 @@ def main() -> None:
     parser.add_argument("--sequences", type=int, default=200)
     parser.add_argument("--people", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--only", choices=["alarms", "delays", "sequences"])
+    parser.add_argument("--only", choices=["alarms", "delays", "sequences", "monitor"])
     given = parser.parse_args()
     print(f"{datetime.now(UTC).date()}, seed {given.seed}, alarm at evidence {1 / ALPHA:g}")
     start = time.process_time()
     parts = {"alarms": (false_alarms, given.streams), "delays": (detection, given.detections)}
     parts["sequences"] = (sequences, given.sequences)
+    parts["monitor"] = (whole, given.sequences)
     for name, (run, streams) in parts.items():
         if given.only in (None, name):
-            run(streams, given.people, given.seed)
+            run(streams, given.people if name != "monitor" else given.people // 5, given.seed)
     print(f"\n{time.process_time() - start:,.0f} s of CPU")
 
 

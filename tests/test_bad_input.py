@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from sklearn.compose import make_column_transformer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
+from tests.samples import against
 
 import equieffort as ee
 from equieffort.classifiers import Decision
@@ -35,9 +37,9 @@ from equieffort.errors import (
     ParameterError,
     SchemaError,
 )
-from equieffort.metrics import Comparison, average_cost_ratio, recourse_discrepancy
+from equieffort.measures import Sample
+from equieffort.metrics import average_cost_ratio, recourse_discrepancy
 from equieffort.schema import UNLIMITED
-from equieffort.stats import EffortStats
 from equieffort.verdict import judge
 
 NAN, INF = float("nan"), float("inf")
@@ -319,6 +321,9 @@ BAD: dict[str, Callable[[], Any]] = {
     "criteria, tau": lambda: ee.Criteria(tau=0.5),
     "criteria, epsilon": lambda: ee.Criteria(epsilon=0),
     "criteria, people": lambda: ee.Criteria(min_people=0),
+    "criteria, level": lambda: ee.Criteria(level=95),
+    "criteria, judged": lambda: ee.Criteria(judged=("acr", "acr")),
+    "criteria, budget": lambda: ee.Criteria(budget=0),
     "margin": lambda: audit(margin=-1),
     "role": lambda: ee.Feature("actionabel"),  # type: ignore[arg-type]
     "kind": lambda: ee.Feature("actionable", kind="int"),  # type: ignore[arg-type]
@@ -509,10 +514,12 @@ def test_case_09_the_model_decides() -> None:
     result = warned("RECOURSE_UNKNOWN", lambda: audit(gaps(), missing="model"), "2 people")
     assert result.recourse.frame().status["c"] == result.recourse.frame().status["d"] == "unknown"
     assert np.isnan(result.recourse.cost[[1, 7]]).all()
-    assert (row(result, "f").rho_low, row(result, "f").rho_high) == approx((2 / 3, 1))
-    assert (row(result, "m").rho_low, row(result, "m").rho_high) == approx((3 / 4, 1))
+    assert (row(result, "f").rho_least, row(result, "f").rho_most) == approx((2 / 3, 1))
+    assert (row(result, "m").rho_least, row(result, "m").rho_most) == approx((3 / 4, 1))
     assert "missing value" in result.explain("c").reason
-    assert (result.verdict.outcome, result.verdict.codes) == ("inconclusive", ("UNCERTIFIED",))
+    assert (result.verdict.outcome, result.verdict.codes) == ("inconclusive", ("NOISE",))
+    estimate = replace(result, criteria=ee.Criteria(min_people=1, level=None)).verdict
+    assert (estimate.outcome, estimate.codes) == ("inconclusive", ("UNCERTIFIED",))
 
 
 def test_case_10_absurd_value() -> None:
@@ -549,14 +556,17 @@ def test_case_16_one_group() -> None:
 def test_case_17_group_below_the_minimum_size() -> None:
     result = audit(criteria=ee.Criteria())
     assert (result.verdict.outcome, result.verdict.codes) == ("inconclusive", ("TOO_FEW",))
-    assert "Only 3 people in 'f' and 3 in 'm'" in str(result.verdict)
-    assert audit(criteria=ee.Criteria(min_people=3)).verdict.outcome == "equal"
-    assert audit(criteria=ee.Criteria(min_people=4)).verdict.outcome == "inconclusive"
+    assert "The 3 of 3 refused people in 'f'" in str(result.verdict)
+    assert "Too few people to judge: at least 5 are asked for in each group" in str(result.verdict)
+    for level, enough in ((None, ("ACR_WITHIN", "RD_WITHIN")), (0.95, ("NOISE",))):
+        assert audit(criteria=ee.Criteria(min_people=3, level=level)).verdict.codes == enough
+        assert audit(criteria=ee.Criteria(min_people=4, level=level)).verdict.codes == ("TOO_FEW",)
 
 
 def test_case_17_only_that_group_is_not_judged() -> None:
     X = pd.concat([people(), people(sex="d").iloc[[0, 3]]], ignore_index=True)
-    result = audit(X, schema=schema(protected=["f", "d"], reference="m"), criteria=ee.Criteria(min_people=2))
+    estimate = ee.Criteria(min_people=2, level=None)
+    result = audit(X, schema=schema(protected=["f", "d"], reference="m"), criteria=estimate)
     assert (finding(result, "f").outcome, finding(result, "f").codes) == ("equal", ("ACR_WITHIN", "RD_WITHIN"))
     assert (finding(result, "d").outcome, finding(result, "d").codes) == ("inconclusive", ("TOO_FEW",))
     assert result.verdict.outcome == "inconclusive"
@@ -612,7 +622,8 @@ def test_case_22_nothing_to_recourse() -> None:
     result = audit(people(income=np.arange(20.0, 28.0)))
     assert (result.verdict.outcome, result.verdict.codes) == ("inconclusive", ("NOTHING",))
     assert "nothing to reverse" in str(result.verdict)
-    undefined = ["phi", "phi_low", "phi_high", "rho", "rho_low", "rho_high", "acr", "acr_low", "acr_high", "rd"]
+    ends = ("", "_low", "_high", "_least", "_most")
+    undefined = [f"{name}{end}" for name in ("phi", "rho", "acr", "rd", "difference") for end in ends]
     assert result.by_group[undefined].isna().all(axis=None)
     assert result.by_group.favourable_rate.tolist() == [1.0, 1.0]
 
@@ -628,7 +639,8 @@ def test_case_24_a_group_without_unfavourable_rows() -> None:
     result = audit(people(income=[20, 21, 22, 23, 1, 3, 5, 12.0]))
     assert (result.verdict.outcome, result.verdict.codes) == ("inconclusive", ("UNDEFINED",))
     assert "Nobody in 'f' was decided unfavourably" in str(result.verdict)
-    assert row(result, "f")[["phi", "rho", "acr", "acr_low", "acr_high", "rd", "difference"]].isna().all()
+    ends = [f"acr_{end}" for end in ("low", "high", "least", "most")]
+    assert row(result, "f")[["phi", "rho", "acr", *ends, "rd", "difference"]].isna().all()
     assert result.by_group.favourable_rate.tolist() == [1.0, 0.25]
     # The other way round.
     mirrored = audit(people(income=[1, 3, 5, 12, 20, 21, 22, 23.0]))
@@ -644,7 +656,7 @@ def test_case_25_no_recourse_in_a_group() -> None:
     assert np.isnan(row(result, "f").phi)
     assert (row(result, "f").rho, row(result, "m").rho, row(result, "f").rd) == (0.0, 1.0, 1.0)
     assert (result.verdict.outcome, result.verdict.codes) == ("unequal", ("RD_BEYOND",))
-    assert "Nobody in 'f' has an action" in str(result.verdict)
+    assert "Nobody in 'f' has a route to approval" in str(result.verdict)
 
 
 def test_case_25_no_recourse_at_all() -> None:
@@ -656,19 +668,21 @@ def test_case_25_no_recourse_at_all() -> None:
 
 def test_case_26_effort_of_the_other_group_is_zero() -> None:
     solved = np.array([1, 1], dtype=np.int8)
-    mine = EffortStats.of(solved, np.array([0.5, 0.25]), np.array([0.5, 0.25]))
-    free = EffortStats.of(solved, np.zeros(2), np.zeros(2))
+    some = Sample.of(solved, np.array([0.5, 0.25]), np.array([0.5, 0.25]))
+    none = Sample.of(solved, np.zeros(2), np.zeros(2))
+    mine, free = some.stats, none.stats
     assert free.phi == 0.0
     assert np.isnan(average_cost_ratio(mine, free))
     assert np.isnan(average_cost_ratio(free, free))
     assert average_cost_ratio(free, mine) == 0.0
     assert recourse_discrepancy(mine, free) == 0.0
-    compared = Comparison("f", "m", "protected", mine, free)
-    assert compared.difference == 0.375
-    assert np.isnan(compared.acr_interval).all()
-    found = judge(compared, ee.Criteria(min_people=1))
-    assert (found.outcome, found.codes) == ("inconclusive", ("UNDEFINED",))
-    assert "effort in 'm' is zero (in 'f' 0.375)" in found.sentence
+    for criteria in (ee.Criteria(min_people=1), ee.Criteria(min_people=1, level=None)):
+        compared = against(some, none, group="f", other="m", criteria=criteria)
+        assert compared.difference == 0.375
+        assert np.isnan(compared.acr_range).all()
+        found = judge(compared, criteria)
+        assert (found.outcome, found.codes) == ("inconclusive", ("UNDEFINED",))
+        assert "effort in 'm' is zero (in 'f' 0.375)" in found.sentence
 
 
 def test_case_26_a_cost_that_is_free_at_first() -> None:
@@ -676,7 +690,8 @@ def test_case_26_a_cost_that_is_free_at_first() -> None:
     cost = ee.Separable({"income": lambda fact, values: np.maximum(np.abs(values - fact) - 3, 0)})
     result = audit(X, rule(income=1), cost=cost)
     assert (row(result, "f").phi, row(result, "m").phi) == approx((6, 0))
-    assert np.isnan(row(result, "f")[["acr", "acr_low", "acr_high"]].astype(float)).all()
+    ends = [f"acr_{end}" for end in ("low", "high", "least", "most")]
+    assert np.isnan(row(result, "f")[["acr", *ends]].astype(float)).all()
     assert row(result, "f").difference == approx(6)
     assert (result.verdict.outcome, result.verdict.codes) == ("inconclusive", ("UNDEFINED",))
 

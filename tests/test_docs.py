@@ -41,6 +41,11 @@ def test_the_picture_caption_states_what_the_example_finds():
     row = audit.by_group.set_index("group").loc["female"]
     assert f"{row['acr']:.2f}" == said.group(1)
     assert row["rd"] > 0
+    # What it concludes is quoted word for word.
+    refused = audit.by_group.set_index("group")["n_unfavourable"]
+    assert f"only {refused['female']} women and {refused['male']} men are refused" in " ".join(caption.split())
+    assert f"the verdict is {audit.verdict.outcome}" in caption
+    assert " ".join(str(audit.verdict).split()) in " ".join(caption.split())
     near = audit.curve(quantiles=[0.05, 0.1, 0.15, 0.2]).query("group == 'female'")
     assert near["acr"].between(1.5, 2.6).all()
 

@@ -85,6 +85,11 @@ def about(**fields):
     return field(lambda manifest: manifest["about"].update(fields))
 
 
+OWN: dict[str, object] = dict.fromkeys(("level", "about", "measure", "group", "against", "chance", "note"), "some")
+OWN |= dict.fromkeys(("estimate", "low", "high", "least", "most", "p", "p_beyond", "p_within", "p_adjusted"), 0.5)
+OWN |= {"n": 3, "n_against": 4}
+"""A row of a measure of the caller's own, as it may be."""
+
 FORGED = {
     "codes far out of range": array("codes", lambda codes: codes + 30_000),
     "negative codes": array("codes", lambda codes: codes - 2),
@@ -167,6 +172,13 @@ FORGED = {
     "a margin that is text": about(margin="wide"),
     "subgroups that are no rules": about(subgroups={"few": 5}),
     "a limit on small groups that is text": about(suppress_below="x"),
+    "a budget below nothing": about(budget=-1.0),
+    "a level that is no share": field(lambda m: m["criteria"].update(level=95)),
+    "a measure judged that cannot be": field(lambda m: m["criteria"].update(judged=["needs_more"])),
+    "a measure's row that is none": field(lambda m: m.update(own_measures=[5])),
+    "a measure's row with half of its columns": field(lambda m: m.update(own_measures=[{"measure": "mine"}])),
+    "a measure's row with a chance above one": field(lambda m: m.update(own_measures=[OWN | {"p": 2.0}])),
+    "a measure's row under one of our names": field(lambda m: m.update(own_measures=[OWN | {"measure": "acr"}])),
     "warnings that are numbers": field(lambda m: m.update(warnings=[["DATA_EMPTY", 5, 6]])),
 }
 
@@ -300,13 +312,20 @@ def test_a_header_that_announces_another_shape(saved, tmp_path, shape):
     attempt(zipped(members(saved) | {"cost.npy": forged}), tmp_path)
 
 
+def test_the_row_that_is_forged_above_is_one(saved, tmp_path):
+    opened = Opened.of(saved)
+    opened.manifest["own_measures"] = [OWN]
+    (tmp_path / "own.audit").write_bytes(opened.bytes())
+    assert ee.load(tmp_path / "own.audit").own_rows == (OWN,)
+
+
 def test_structured_arrays(saved, tmp_path):
     attempt(zipped(members(saved) | {"cost.npy": npy(np.zeros(40, dtype=[("a", "f8")]))}), tmp_path)
 
 
 def test_names_twice_in_the_json(saved, tmp_path):
     parts = members(saved)
-    parts["audit.json"] = parts["audit.json"].replace(b'"version": 1,', b'"version": 1, "version": 1,', 1)
+    parts["audit.json"] = parts["audit.json"].replace(b'"version": 2,', b'"version": 2, "version": 2,', 1)
     assert "twice" in attempt(zipped(parts), tmp_path).what
 
 
@@ -319,7 +338,7 @@ def test_another_file_beside(saved, tmp_path):
     attempt(zipped(members(saved) | {"run.py": b"print()"}), tmp_path)
 
 
-@pytest.mark.parametrize("version", [0, 2, 1.0, True, "1"])
+@pytest.mark.parametrize("version", [0, 1, 3, 2.0, True, "2"])
 def test_another_version_is_named(saved, tmp_path, version):
     opened = Opened.of(saved)
     opened.manifest["version"] = version

@@ -194,7 +194,8 @@ def bent_audit(reference=None):
     model = ee.LinearScore({"a": 1.0, "d": 1.0}, threshold=6.0, closed=False)
     if reference is not None:
         reference = pd.concat([X, X.iloc[:1].assign(a=reference)], ignore_index=True)
-    audit = ee.audit(model, X, schema=schema, scm=scm, reference=reference)
+    estimate = ee.Criteria(level=None)
+    audit = ee.audit(model, X, schema=schema, scm=scm, reference=reference, criteria=estimate)
     change = -1 + np.sqrt(1 + 2 * (6 + 0.5 * a**2)) - a
     source = X["a"] if reference is None else reference["a"]
     return audit, change / np.ptp(source.to_numpy()), X["sex"] == "f"

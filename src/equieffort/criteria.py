@@ -93,7 +93,7 @@ class Criteria:
         )
         check_flag("certified", self.certified)
         if self.level is not None:
-            takes = "a share between 0.5 and 1, such as 0.95, or None for the point estimate"
+            takes = "a share between 0.5 and 1, such as 0.95"
             check_number("level", self.level, takes, lambda level: 0.5 < level < 1, code=code)
         if self.budget is not None:
             check_number("budget", self.budget, "an effort above 0", lambda budget: 0 < budget < inf, code=code)

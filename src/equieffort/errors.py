@@ -91,7 +91,7 @@ CODES: dict[str, str] = {
     "PROBLEM_NOTHING_ACTIONABLE": "Without anything a person may change nobody has recourse.",
     "PROBLEM_TOO_MANY_PATTERNS": "Every set of interventions is tried, and their number doubles with each feature.",
     "SOLVER_HEURISTIC": "What a search overlooks may differ between groups, which biases the ratio that is measured.",
-    "RECOURSE_UNKNOWN": "What is unknown is neither possible nor impossible: averages become intervals.",
+    "RECOURSE_UNKNOWN": "What is unknown is neither possible nor impossible: averages become ranges.",
     # neighbourhoods, metrics, verdict
     "NEIGHBOURS_QUANTILE": "The quantile is the share of all people who count as neighbours.",
     "NEIGHBOURS_K": "A neighbourhood needs at least one person and at most everybody.",

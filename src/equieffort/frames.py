@@ -428,7 +428,8 @@ class Column:
             taken = values[np.where(np.isnan(codes), -1, codes).astype(np.intp)]
             return taken if self.kind == "categorical" else _tightest(taken)
         codes = codes if self.unit == 1.0 else codes * self.unit
-        if self.is_whole and np.all(codes == np.rint(codes)):
+        # The ends of a box without limits are infinite, and no integer is.
+        if self.is_whole and np.all((codes == np.rint(codes)) & (np.abs(codes) < 2.0**63)):
             return codes.astype(np.int64)
         return codes
 

@@ -220,7 +220,7 @@ def _warn_about(table: RecourseTable, outside: npt.NDArray[np.int64]) -> None:
         warn(
             "RECOURSE_UNKNOWN",
             f"The recourse of {many(unknown, 'person', 'people')} is unknown. The first: {first}",
-            fix="Read `reason` in recourse.frame(); rho and Phi are given as intervals.",
+            fix="Read `reason` in recourse.frame(); rho and Phi have a least and a most beside them.",
         )
 
 

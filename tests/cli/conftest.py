@@ -28,10 +28,10 @@ criteria: {tau: 1.25, epsilon: 0.05, min_people: 5}
 
 
 def loans(n: int = 160, gap: float = 22.0) -> pd.DataFrame:
-    """Decisions by a plain line, in which one group starts behind by `gap`: by default so far that no chance explains it."""
+    """Decisions by a plain line, in which one group starts behind by `gap`; by default farther than chance explains."""
     rng = np.random.default_rng(5)
     sex = np.array(["female", "male"])[np.arange(n) % 2]
-    income = rng.integers(10, 60, n) - gap * (sex == "female")
+    income = rng.integers(26, 76, n) - gap * (sex == "female")
     savings = (0.5 * income + rng.normal(0, 6, n)).round(1)
     return pd.DataFrame(
         {
@@ -40,7 +40,7 @@ def loans(n: int = 160, gap: float = 22.0) -> pd.DataFrame:
             "income": income.astype(int),
             "savings": savings,
             "job": rng.choice(["cook", "smith"], n),
-            "decision": np.where(income + savings > 55, "approved", "refused"),
+            "decision": np.where(income + savings > 79, "approved", "refused"),
         }
     )
 

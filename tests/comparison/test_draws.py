@@ -30,7 +30,7 @@ def direct_draws(one: ee.Audit, two: ee.Audit, draws: int) -> np.ndarray:
 def test_the_draws_are_those_of_drawing_whole_people():
     one, two = made(), made(weights={"income": 1.1, "savings": 0.2}, threshold=6.5)
     pairs = np.column_stack([np.arange(80), np.arange(80)])
-    direct = direct_draws(one, two, 600)
+    direct = direct_draws(one, two, 300)
     rng = np.random.default_rng(1)
     for k, group in enumerate(("ash", "birch")):
         drawn = bootstrap(rng, 4000, *strata(one.recourse, two.recourse, pairs, group))

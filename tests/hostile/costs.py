@@ -166,12 +166,13 @@ def audits(rng: np.random.Generator, label: str) -> Tally:
         sensitive="sex", protected="f", favourable=True,
         features={"a": ee.Feature("actionable", lower=0.0, upper=upper, weight=weight), "d": "mutable"},
     )  # fmt: skip
+    # The boundary must be passed, so that an upper limit just there is one too many.
     # a' + slope a' + bend a'^2 = threshold - (d - slope a - bend a^2), and rises with a' from 0 on
     right = threshold - (d - slope * a - bend * a**2)
     root = right / (1 + slope)
     if bend:
         root = (-(1 + slope) + np.sqrt((1 + slope) ** 2 + 4 * bend * right)) / (2 * bend)
-    truth = np.where(root <= upper, weight * np.maximum(root - a, 0) / np.ptp(reference["a"]), INF)
+    truth = np.where(root < upper, weight * np.maximum(root - a, 0) / np.ptp(reference["a"]), INF)
     truth[short == 0] = 0.0
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", EquieffortWarning)
@@ -202,8 +203,7 @@ def audits(rng: np.random.Generator, label: str) -> Tally:
             acr = mine.mean() / theirs.mean()
             if not abs(found["acr"] - acr) <= 3 * gap * acr + 1e-6:
                 tally.disagreements.append(f"{label}: ACR {found['acr']!r}, in truth {acr!r}")
-            if not found["acr_low"] * (1 - 1e-6) <= acr <= found["acr_high"] * (1 + 1e-6):
-                tally.disagreements.append(
-                    f"{label}: ACR in [{found['acr_low']}, {found['acr_high']}], in truth {acr!r}"
-                )
+            least, most = found["acr_least"], found["acr_most"]
+            if not least * (1 - 1e-6) <= acr <= most * (1 + 1e-6):
+                tally.disagreements.append(f"{label}: ACR in [{least}, {most}], in truth {acr!r}")
     return tally

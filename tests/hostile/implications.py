@@ -2,7 +2,7 @@
 
 Everything that can be set is whole or a level, so that every action is tried. A rule is a list of clauses; a clause is
 a list of parts, of which one must hold: (weights, low, high) or (category, levels). Whoever breaks a clause may
-afterwards keep it, or miss each of its parts by no more than before.
+afterwards keep it, or miss each of its parts by no more than before; a level is missed by no more only by staying.
 """
 
 from __future__ import annotations
@@ -78,7 +78,11 @@ def kept(clauses: list[list[Part]], before: pd.DataFrame, after: pd.DataFrame, g
         now = [missed(part, after) for part in clause]
         holds = np.any([n <= give for n in now], axis=0)
         if min(own) > 0:
-            holds |= np.all([n <= o + give for n, o in zip(now, own, strict=True)], axis=0)
+            nearer = [n <= o + give for n, o in zip(now, own, strict=True)]
+            for k, part in enumerate(clause):
+                if len(part) == 2:
+                    nearer[k] = (now[k] == 0) | (after[part[0]] == before[part[0]][0]).to_numpy()
+            holds |= np.all(nearer, axis=0)
         good &= holds
     return good
 

@@ -7,10 +7,12 @@ import errno
 import hashlib
 import json
 import os
+import random
 from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.fuzz.mutate import change_json
 from tests.monitor.worlds import monitor, people, update
 
 import equieffort as ee
@@ -284,8 +286,36 @@ def test_two_who_count_at_the_same_time(tmp_path, kept):
         update(second, people(30, 9))
 
 
+def test_names_with_half_a_character(tmp_path, kept):
+    watching = monitor(state=tmp_path / "s", budget=0.3)
+    update(watching, people(30, 1), name="caf\udce9.csv")
+    assert ee.Monitor.look(tmp_path / "s").batches[0].name == "caf?.csv"
+    payload = json.loads(kept)
+    payload["batches"][0]["name"] = "caf\udce9.csv"
+    refused(written(tmp_path / "forged", payload), "surrogates not allowed")
+
+
 def test_places_that_cannot_be(tmp_path):
     for place, words in ((tmp_path, "is a folder"), (tmp_path / "no" / "s", "does not exist")):
         with pytest.raises(ParameterError, match=words) as caught:
             monitor(state=place)
         assert caught.value.code == "OUTPUT"
+
+
+@pytest.mark.parametrize("first", [0, 100])
+def test_whatever_is_changed_it_is_refused_or_can_be_used(tmp_path, kept, first):
+    """Fields with wild values and a checksum that fits: an error of ours, or a state that can be read and shown."""
+    used = 0
+    for seed in range(first, first + 100):
+        payload = change_json(json.loads(kept), random.Random(seed))
+        if not isinstance(payload, dict):
+            continue
+        try:
+            state = ee.Monitor.look(written(tmp_path / "s", payload))
+        except MonitorError:
+            continue
+        used += 1
+        assert str(state)
+        assert len(state.history) == len(state.batches) * len(state.evidence)
+        assert json.loads(to_bytes(state))["batches"]
+    assert used < 60

@@ -52,7 +52,7 @@ def test_the_alarm_is_where_it_was_raised(watched):
     assert f"alarm {raised.date}" in said
     limit = next(line for line in upper.lines if str(line.get_label()).startswith("alarm at"))
     assert limit.get_ydata()[0] == pytest.approx(np.log10(4 / 0.05))
-    shown = [text.get_text() for text in watched.plot.evidence().axes[0].get_legend().get_texts()]
+    shown = [text.get_text() for text in watched.plot.evidence().legends[0].get_texts()]
     assert shown == ["ash against birch", "cedar against birch", "alarm at 80"]
 
 
@@ -74,7 +74,7 @@ def test_one_measure_and_one_batch(watched):
 def test_names_of_groups_are_shown_as_they_are():
     figure = state(("_hidden", "$x^$", "a\\$b")).plot.evidence()
     figure.savefig(io.BytesIO(), format="png")
-    shown = [text.get_text() for text in figure.axes[0].get_legend().get_texts()]
+    shown = [text.get_text() for text in figure.legends[0].get_texts()]
     assert shown[:2] == ["_hidden against $x^$", "a\\$b against $x^$"]
 
 

@@ -54,7 +54,7 @@ def test_every_pattern_is_something_the_package_says():
         "Give one cut less than there are levels, and the levels as order=[...].",
         "Reconsider its causes or use another mechanism; read effects through it with care.",
         "Use solver=Auto().",
-        "Read `reason` in recourse.frame(); rho and Phi are given as intervals.",
+        "Read `reason` in recourse.frame(); rho and Phi have a least and a most beside them.",
         "Or see with audit.solve_further() whether more search; Criteria(certified=False) judges the estimate.",
     ],
 )

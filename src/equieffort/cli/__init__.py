@@ -39,8 +39,8 @@ def equieffort(
 ) -> None:
     """Must some groups of people work harder than others to turn a "no" into a "yes"?
 
-    Exit codes: 0 effort is equal within the thresholds (or the command simply worked), 1 unequal effort found, 2 bad
-    input, 3 incomplete run, 4 inconclusive, 130 interrupted.
+    Exit codes: 0 effort is equal within the thresholds (or the command simply worked), 1 unequal effort found (or an
+    alarm of a monitor), 2 bad input, 3 incomplete run, 4 inconclusive, 130 interrupted.
     """
     SETTINGS["debug"] = debug
 

@@ -12,6 +12,9 @@ from equieffort.comparison.words import noise_words
 from equieffort.errors import many
 from equieffort.verdict import Verdict
 
+SAID = {"more effort": "with more effort", "less effort": "with less effort", "unknown": "with unknown recourse"}
+"""How some changes are said of a number of people."""
+
 
 @dataclass(frozen=True, eq=False)
 class AuditComparison:
@@ -70,7 +73,7 @@ class AuditComparison:
             f"and {self.only_after:,} only in the second."
         )
         for row in self.counts.to_dict("records"):
-            happened = [f"{row[change]:,} {change}" for change in CHANGES if row[change] and change != "unchanged"]
+            happened = [f"{row[one]:,} {SAID.get(one, one)}" for one in CHANGES if row[one] and one != "unchanged"]
             lines.append(f"  {row['group']}: {', '.join(happened) or 'nobody changed'}")
         if self.rescaled:
             lines.append(

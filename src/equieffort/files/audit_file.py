@@ -258,7 +258,7 @@ def _manifest(source: Path, content: bytes) -> dict[str, Any]:
         raise AuditFileError(
             "AUDIT_FILE",
             f"{str(source)!r} has file version {version}; this equieffort reads version {VERSION}.",
-            fix="Read it with the version of equieffort that wrote it, or upgrade.",
+            fix="Make the audit again, or read the file with the version of equieffort that wrote it.",
         )
     return manifest
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from equieffort.frames import KINDS
+from equieffort.measures import MEASURES
 
 Shape = Callable[[Any], bool]
 
@@ -158,7 +159,8 @@ ABOUT: dict[str, Shape] = {
 """What an audit says of itself: whoever made it chose which of these it has."""
 
 OWN_MEASURE = record(
-    dict.fromkeys(("level", "about", "measure", "group", "against", "chance", "note"), is_text)
+    dict.fromkeys(("level", "about", "group", "against", "chance", "note"), is_text)
+    | {"measure": lambda name: is_text(name) and name not in MEASURES}
     | dict.fromkeys(("estimate", "low", "high", "least", "most"), is_real)
     | dict.fromkeys(("p", "p_beyond", "p_within", "p_adjusted"), is_share)
     | dict.fromkeys(("n", "n_against"), is_whole)

@@ -14,6 +14,7 @@ import numpy as np
 
 from equieffort.arguments import check_flag, check_number
 from equieffort.frames import Floats
+from equieffort.neighbours.leaving import moments
 
 NO_SPREAD, TOO_FEW, UNDEFINED, UNCERTIFIED = "NO_SPREAD", "TOO_FEW", "UNDEFINED", "UNCERTIFIED"
 """Why there is no band: nobody changes the estimate; without one person there would be none; there is no estimate at
@@ -64,21 +65,17 @@ class Spread:
 
 def spread_of(without: Floats) -> Spread:
     """From what each line (rows) changes by without each person (columns)."""
-    quantiles, n = without.shape
+    n = without.shape[1]
     finite = np.isfinite(without).all(axis=1)
     psi = without.copy()
     psi[~finite] = 0.0
     psi -= psi.mean(axis=1, keepdims=True)
     psi *= -np.sqrt((n - 1) / n)
-    product = np.empty((quantiles, quantiles))
-    for i in range(quantiles):
-        for j in range(i + 1):
-            # One by one, since a matrix product may add in another order on another number of threads.
-            product[i, j] = product[j, i] = np.sum(psi[i] * psi[j])
+    product, fourth = moments(psi)
     variance = np.diagonal(product).copy()
     flat = variance <= LEAST**2
     with np.errstate(divide="ignore", invalid="ignore"):
-        nu = 2 * variance**2 / np.maximum((psi**4).sum(axis=1) - variance**2 / n, 0.0)
+        nu = 2 * variance**2 / np.maximum(fourth - variance**2 / n, 0.0)
         correlation = product / np.sqrt(np.outer(variance, variance))
     variance[flat | ~finite] = np.nan
     nu[flat | ~finite] = np.nan

@@ -16,9 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from equieffort.frames import Bools, Floats
-from equieffort.neighbours.entries import Entries
+from equieffort.neighbours.entries import Around, Entries
 from equieffort.neighbours.leaving import leave_out, leave_out_ratio
-from equieffort.neighbours.sweep import Around
 
 STEP = 0.2
 

@@ -55,8 +55,12 @@ def read_state(path: str | os.PathLike[str]) -> tuple[MonitorState, str]:
             f"The state {str(source)!r} cannot be read: {sentence(error.strerror or error)}",
             fix="Check the path, and who may read it.",
         ) from None
+    return _parsed(source, raw), hashlib.sha256(raw).hexdigest()
+
+
+def _parsed(source: Path, raw: bytes) -> MonitorState:
     try:
-        return _rebuild(source, json.loads(raw, object_pairs_hook=_once)), hashlib.sha256(raw).hexdigest()
+        return _rebuild(source, json.loads(raw, object_pairs_hook=_once))
     except MonitorError:
         raise
     except (ValueError, TypeError, KeyError, OverflowError, RecursionError, EquieffortError, binascii.Error) as error:
@@ -74,6 +78,8 @@ def write_state(path: Path, state: MonitorState, before: str | None) -> str:
     `before` is the hash of the file that it goes on from: another state that was written meanwhile is not lost.
     """
     content = to_bytes(state)
+    # What could not be read again must not take the place of what can.
+    _parsed(path, content)
     partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
     try:
         with partial.open("wb") as file:
@@ -157,6 +163,8 @@ def _rebuild(source: Path, payload: Any) -> MonitorState:
             f"{str(source)!r} has state version {version}; this equieffort reads version {VERSION}.",
             fix="Use the version of equieffort that wrote it, or start a new monitor.",
         )
+    # Half a character, as cut text leaves behind, cannot be shown.
+    json.dumps(payload, ensure_ascii=False).encode()
     if payload.pop("sha256", None) != _checksum(payload):
         raise ValueError("its checksum does not fit what it holds")
     for name, shape in _STATE.items():

@@ -184,7 +184,7 @@ class Monitor:
         self._check_new(seen)
         solved = self._solve(frame, progress)
         state = self._state if self._state is not None else MonitorState.start(self._fix(solved))
-        after = state.after(solved, name=str(name), date=day, digest=seen, ordered=bool(ordered))
+        after = state.after(solved, name=_text(name), date=day, digest=seen, ordered=bool(ordered))
         if self._path is not None:
             self._file = write_state(self._path, after, self._file)
         self._state = after
@@ -247,6 +247,11 @@ class Monitor:
                     fix="Nothing is to be done if the run was repeated: the state holds them. If they are other people "
                     "who look the same, name them: data.id in the spec, a named index in Python.",
                 )
+
+
+def _text(name: Any) -> str:
+    """A name that any file can hold."""
+    return str(name).encode(errors="replace").decode()
 
 
 def _called(batch: Batch) -> str:

@@ -32,15 +32,18 @@ def monitor_of(
     budget: float | None = None,
     measures: Sequence[str] | None = None,
 ) -> Monitor:
-    """The monitor that a spec describes; tau is the spec's by default, if the state does not exist yet."""
+    """The monitor that a spec describes; what is not given is as in the state or, before the first batch, the spec."""
     spec = prepared.spec
     file = spec.model.file
+    if not state.exists():
+        tau = spec.criteria.tau if tau is None else tau
+        level = getattr(spec.criteria, "level", None) if level is None else level
+        budget = getattr(spec.criteria, "budget", None) if budget is None else budget
     with spec_words():
         return Monitor(
             prepared.classifier, prepared.people, schema=spec.schema, scm=prepared.scm, cost=spec.cost,
             solver=spec.solver, model_features=spec.model.features or None, missing=spec.data.missing,
-            tau=spec.criteria.tau if tau is None and not state.exists() else tau,
-            level=level, budget=budget, measures=measures, state=state,
+            tau=tau, level=level, budget=budget, measures=measures, state=state,
             model=None if file is None else file_hash(file), spec=content(spec),
         )  # fmt: skip
 

@@ -1,7 +1,8 @@
 """Neighbourhoods: who is like a person, and what their efforts add up to."""
 
+from equieffort.neighbours.entries import Around
 from equieffort.neighbours.neighbourhoods import Everyone, Nearest, NearestK, Neighbourhood, Unsaved, check_quantile
-from equieffort.neighbours.sweep import Around, Sweep, Sweeper, check_people, sweep, sweeper
+from equieffort.neighbours.sweep import Sweep, Sweeper, check_people, sweep, sweeper
 
 __all__ = [
     "Around",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -82,3 +82,21 @@ def equal_rows_together(values: Floats, kind: npt.NDArray[np.int64], groups: int
     someone = order[np.flatnonzero(new)]
     begin = np.searchsorted(kind[someone], np.arange(2 * groups + 2)).astype(np.int64)
     return Entries(of, row_of, someone, np.bincount(of, minlength=len(someone)).astype(np.int64), begin)
+
+
+class Around(NamedTuple):
+    """What is around some centres, by centre, rising quantile and group."""
+
+    size: npt.NDArray[np.int64]
+    acting: npt.NDArray[np.int64]
+    cost: Floats
+    first: npt.NDArray[Any]
+    """By centre and entry the first neighbourhood that holds it; without rows unless asked for."""
+
+
+def empty_around(centres: int, quantiles: int, entries: Entries, *, first: bool) -> Around:
+    """Room for what is around some centres."""
+    shape = (centres, quantiles, entries.groups)
+    narrow = np.uint8 if quantiles < 255 else np.uint16
+    slots = np.empty((centres if first else 0, len(entries)), dtype=narrow)
+    return Around(np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=np.int64), np.zeros(shape), slots)

@@ -72,3 +72,19 @@ def leave_out_ratio(
                     left = count[c, q] * other[c, q] - effort[k]
                     after = own[c, q] * (count[c, q] - 1) / left if left > 0 else 0.0
                     totals[q, k] += weight[c] * (after - before)
+
+
+@njit()
+def moments(values: Any) -> tuple[Any, Any]:
+    """Sums over people (columns) of all products of two rows, and of the rows' fourth powers: in the people's order."""
+    rows, people = values.shape
+    products, fourth, here = np.zeros((rows, rows)), np.zeros(rows), np.empty(rows)
+    for k in range(people):
+        for i in range(rows):
+            here[i] = values[i, k]
+        for i in range(rows):
+            square = here[i] * here[i]
+            fourth[i] += square * square
+            for j in range(rows):
+                products[i, j] += here[i] * here[j]
+    return products, fourth

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +12,8 @@ import numpy.typing as npt
 from equieffort.distances import BoundDistance, MixedDistance
 from equieffort.errors import ParameterError
 from equieffort.frames import Floats
-from equieffort.neighbours.entries import Entries, each_person, kinds
+from equieffort.neighbours.coded import Coded
+from equieffort.neighbours.entries import Around, Entries, each_person, empty_around, kinds
 from equieffort.neighbours.kernels import sweep_given, sweep_mixed
 from equieffort.neighbours.neighbourhoods import check_quantile
 from equieffort.stats import limbs
@@ -52,16 +53,6 @@ class Sweep:
             self.centres, self.quantiles[quantiles], self.size[:, quantiles], self.acting[:, quantiles],
             self.cost[:, quantiles],
         )  # fmt: skip
-
-
-class Around(NamedTuple):
-    """What is around some centres, by centre, rising quantile and group."""
-
-    size: npt.NDArray[np.int64]
-    acting: npt.NDArray[np.int64]
-    cost: Floats
-    first: npt.NDArray[Any]
-    """By centre and entry the first neighbourhood that holds it; without rows unless asked for."""
 
 
 class Sweeper(Protocol):
@@ -117,19 +108,12 @@ class Plain:
         return found
 
 
-def empty_around(centres: int, quantiles: int, entries: Entries, *, first: bool) -> Around:
-    """Room for what is around some centres."""
-    shape = (centres, quantiles, entries.groups)
-    narrow = np.uint8 if quantiles < 255 else np.uint16
-    slots = np.empty((centres if first else 0, len(entries)), dtype=narrow)
-    return Around(np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=np.int64), np.zeros(shape), slots)
-
-
 def sweeper(
     distance: BoundDistance, quantiles: Floats, group: npt.NDArray[np.int64], cost: Floats, groups: int
 ) -> Sweeper:
     """The quickest that is exact for this distance, these costs and quantiles, which rise."""
-    return Plain.of(distance, quantiles, group, cost, groups)
+    coded = Coded.of(distance, quantiles, group, cost, groups)
+    return coded if coded is not None else Plain.of(distance, quantiles, group, cost, groups)
 
 
 def sweep(

@@ -13,8 +13,9 @@ if TYPE_CHECKING:
 
 MOST_TICKS = 8
 TITLES = {"restricted_effort": "Refused people's effort", "burden": "Burden on everybody"}
-RATIOS = (0.2, 0.25, 0.33, 0.5, 0.67, 0.8, 0.9, 1.0, 1.1, 1.25, 1.5, 2.0, 3.0, 4.0, 5.0)
-"""Ratios that get a tick."""
+RATIOS = (0.2, 0.3, 0.5, 0.67, 0.8, 1.0, 1.25, 1.5, 2.0, 3.0, 5.0)
+FINE = (0.9, 1.1)
+"""Ratios that get a tick, and those that have room for one only where the axis is short."""
 STYLES = ("-", "--", ":", "-.")
 
 
@@ -47,7 +48,9 @@ class MonitorPlots:
             if column == 0:
                 upper.set_ylabel("evidence (log scale)")
                 lower.set_ylabel(f"ratio, {100 * fixed.level:.3g} % confidence sequence")
-        for text in grid[0, 0].legend(frameon=False, loc="best", fontsize="small").get_texts():
+        handles, names = grid[0, 0].get_legend_handles_labels()
+        below = figure.legend(handles, names, loc="outside lower center", ncols=3, frameon=False, fontsize="small")
+        for text in below.get_texts():
             # A dollar sign in a name is no formula.
             text.set_parse_math(False)
             text.set_text(text.get_text().removeprefix(NO_WIDTH))
@@ -65,7 +68,8 @@ class MonitorPlots:
             lower.axhspan(-np.log2(fixed.tau), np.log2(fixed.tau), color="0.5", alpha=0.15, lw=0)
         lower.axhline(0, color="0.4", lw=0.8)
         low, high = lower.get_ylim()
-        ticks = [ratio for ratio in RATIOS if low <= np.log2(ratio) <= high]
+        wanted = RATIOS if high - low > 1.5 else (*RATIOS, *FINE)
+        ticks = [ratio for ratio in wanted if low <= np.log2(ratio) <= high]
         lower.set_yticks(np.log2(ticks), [f"{ratio:g}" for ratio in ticks])
         lower.set_ylim(low, high)
         days = history.drop_duplicates("batch")
@@ -82,9 +86,10 @@ def _draw_evidence(axes: Any, part: pd.DataFrame, look: dict[str, Any], name: st
     if raised.any():
         first = part[raised].iloc[0]
         axes.plot(first["batch"], first["peak"] / np.log(10), "o", ms=9, mfc="none", mec="0.1", zorder=5)
+        is_late = first["batch"] > part["batch"].max() / 2
         axes.annotate(
-            f"alarm {first['date']}", (first["batch"], first["peak"] / np.log(10)), xytext=(-8, 8),
-            textcoords="offset points", ha="right", fontsize="small",
+            f"alarm {first['date']}", (first["batch"], first["peak"] / np.log(10)), xytext=(-9 if is_late else 9, -4),
+            textcoords="offset points", ha="right" if is_late else "left", fontsize="small",
         )  # fmt: skip
 
 

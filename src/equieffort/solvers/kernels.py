@@ -141,9 +141,16 @@ def fill_batch(
                 wanted, code[i] = reach, TIE
             proven = True
             if any_whole:
-                # First with rounding forgiven; once the model has refused a score equal to the threshold, what
-                # lies within the tolerance of it counts as equal to it and no longer bounds.
-                sure = need[i] - tolerance[i] if slack[i] < 0.0 else min(need[i] + tolerance[i], reach)
+                # First with rounding forgiven; once the model has refused a score equal to the threshold, whole numbers
+                # that rounding cannot tell from it no longer bound. Where an amount moves too, it passes the threshold
+                # by as little as one likes, so that the threshold itself bounds.
+                sure = need[i] - tolerance[i]
+                if slack[i] >= 0.0:
+                    sure = need[i] + tolerance[i]
+                    for j in range(count):
+                        if not whole[j] and rate[j] > 0.0 and room[j] > 0.0:
+                            sure = need[i]
+                    sure = min(sure, reach)
                 bound[i], proven = _branch(sure, rate, price, room, whole, out, lows, highs, trial)
                 cost[i] = bound[i]
                 if wanted > sure:

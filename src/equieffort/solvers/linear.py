@@ -20,10 +20,11 @@ from equieffort.problem import RecourseProblem
 from equieffort.solvers.base import ATTEMPTS, FOUND, LIMIT, NONE, TIE, Proposal, Solver
 from equieffort.solvers.patterns import NotLinear, Pattern, Row, make_patterns
 from equieffort.solvers.programs import Program, Segment, Side
-from equieffort.tolerances import TOLERANCE, give
+from equieffort.tolerances import ROUNDING, TOLERANCE, give
 
 TIED = 1e-12
-"""The width of a tie, relative to the numbers summed into the score."""
+"""The width of a tie, relative to the numbers summed into the score. Where these are large beside what a feature can
+change, it is no wider than rounding makes it: caution must not bound a cost."""
 STEP, FINEST = 1e-12, 4e-16
 """First step over the boundary, and the smallest that makes sense, relative to the same numbers."""
 UNSEEN = 1e-10
@@ -142,11 +143,12 @@ class People:
         size = np.where(size > 0, size, weightiest)
         step = np.minimum(STEP * size, np.maximum(UNSEEN * weightiest, FINEST * size))
         step = np.where(step > 0, step, 1.0)
+        tied = np.minimum(TIED * size, np.maximum(UNSEEN * weightiest, ROUNDING * size))
         need = problem.margin - view.score(matrix)
         # Who lacks more moves further, and what has moved is rounded relative to where it is.
         noise = view.single * (size + np.maximum(need, 0.0))
         need -= noise
-        return cls(matrix, facts, low, high, need, TIED * size, step, attempt, closed, noise)
+        return cls(matrix, facts, low, high, need, tied, step, attempt, closed, noise)
 
     def slack(self, any_whole: bool) -> Floats:
         """How far past the need to go. Whole numbers are first tried at the need itself, rounding forgiven."""

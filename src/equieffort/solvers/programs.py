@@ -130,7 +130,10 @@ class Program:
         """The need that bounds the cost: itself, or for whole numbers as in `fill_batch`."""
         if not self.whole.any():
             return min(need, reach)
-        return need - tolerance if slack < 0 else min(need + tolerance, reach)
+        if slack < 0:
+            return need - tolerance
+        amounts = any(not self.whole[side.feature] and side.sign * self.gain[side.feature] > 0 for side in self.sides)
+        return min(need if amounts else need + tolerance, reach)
 
     def _separable(
         self, need: float, slack: float, tolerance: float, reach: float, cutoff: float
