@@ -138,4 +138,4 @@ def _change(above: Floats, top: float, below: Floats, bottom: float, *, log: boo
     with np.errstate(invalid="ignore", divide="ignore"):
         if log:
             return np.log1p(above / top) - np.log1p(below / bottom)
-        return (top + above) / (bottom + below) - top / bottom
+        return (top + above) / (bottom + below) - np.divide(top, bottom)
