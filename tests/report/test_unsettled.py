@@ -163,7 +163,7 @@ def test_many_people(audits):
     people = cells(sections, "people", "Everybody")
     assert sum(int(row[2].replace(",", "")) for row in people) == MANY
     assert len(cells(sections, "individuals", "The 10 highest")) == 10
-    curve = cells(sections, "curve", "Mean ratio")
+    curve = cells(sections, "curve", "Ratio of mean efforts")
     refused = {row[0]: int(row[3].replace(",", "")) for row in people}
     assert all(int(row[5].replace(",", "")) + int(row[6].replace(",", "")) == refused[row[0]] for row in curve)
 

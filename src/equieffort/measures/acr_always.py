@@ -89,7 +89,7 @@ class _Always(Measure):
 
     def notes(self, pair: Pair) -> tuple[str, ...]:
         """Ranges of people not solved to the end are not in it."""
-        return () if pair.is_settled else ("UNCERTIFIED",)
+        return ("UNCERTIFIED",) if pair.mine.is_open or pair.theirs.is_open else ()
 
     def why_not(self, pair: Pair) -> str:
         """Nobody with recourse, or no effort."""

@@ -69,6 +69,11 @@ class Sample:
         """Whether everybody is solved to the end."""
         return self.stats.is_settled
 
+    @property
+    def is_open(self) -> bool:
+        """Whether somebody's action may not be the cheapest, or is not known."""
+        return self.stats.n_unknown + self.stats.count(Status.FEASIBLE) > 0
+
     @cached_property
     def as_found(self) -> Sample:
         """The same as if every known action were the cheapest, and nobody else had one."""
