@@ -92,6 +92,8 @@ VALID: dict[str, list[tuple[Any, Any, Any]]] = {
     # They stand beside `file`; tests/spec/test_saved_models.py tries them.
     "model.features": [],
     "model.trusted": [],
+    "model.training_data": [],
+    "model.training_label": [],
     "model.train": [(choice, "model.train", choice) for choice in SURROGATES],
     "outcome": [({"column": "y", "favourable": 1}, "schema.favourable", 1)],
     "outcome.column": [("y", "label", "y")],

@@ -46,7 +46,15 @@ def test_trusted_types_are_kept(tmp_path):
     assert spec.schema.also_protected == ()
 
 
-@pytest.mark.parametrize("key", ["features: [age]", "trusted: [x.Y]"])
+def test_what_a_model_was_trained_on_is_kept(tmp_path):
+    spec = parse_spec(TEXT % ", training_data: old.csv, training_label: y", folder=tmp_path)
+    assert spec.model.training_data == tmp_path / "old.csv"
+    assert spec.model.training_label == "y"
+    with pytest.raises(EquieffortError, match="only one of"):
+        parse_spec(TEXT % ", training_data: old.csv", folder=tmp_path)
+
+
+@pytest.mark.parametrize("key", ["features: [age]", "trusted: [x.Y]", "training_data: a.csv, training_label: y"])
 def test_they_need_a_saved_model(tmp_path, key):
     text = (TEXT % "").replace("{file: model.skops}", f"{{train: logistic, {key}}}")
     with pytest.raises(EquieffortError, match="is about a saved model") as caught:

@@ -1,0 +1,104 @@
+"""Planning against the published table, against simulation, and what makes no sense."""
+
+from __future__ import annotations
+
+from math import inf
+
+import numpy as np
+import pytest
+
+import equieffort as ee
+from equieffort.criteria import Criteria
+from equieffort.errors import ParameterError
+from equieffort.inference.planning import (
+    Shares,
+    gap_beyond,
+    gap_inside,
+    people_beyond,
+    people_inside,
+    smallest_ratio,
+)
+from equieffort.judging import judge_family, with_readings
+from equieffort.measures import Pair, Sample
+from equieffort.metrics import Comparison
+
+
+def decided(factor: float, n: int, outcome: str, judged=("acr",), repetitions: int = 300) -> float:
+    """How often n people, half in each group and 60 % refused, decide; efforts are half-normal."""
+    rng, criteria, hits = np.random.default_rng(7), Criteria(judged=judged), 0
+    for _ in range(repetitions):
+        sides = []
+        for size in (factor, 1.0):
+            refused = int(rng.binomial(n // 2, 0.6))
+            sides.append(Sample.solved(size * np.abs(rng.standard_normal(refused)), n // 2 - refused, 3.0))
+        c = with_readings(Comparison("a", "b", "protected", Pair(*sides)), criteria)
+        hits += judge_family([c], criteria, 5)[0][0] == outcome
+    return hits / repetitions
+
+
+def test_as_many_people_as_planned_decide_four_times_in_five():
+    cv = np.sqrt(np.pi / 2 - 1)  # of a half-normal law
+    assumed = ee.Assumed(0.5, 0.6, 0.6, 1.0, 1.0, cv, cv)
+    plan = ee.power(assumed, acr=1.8, criteria=Criteria(judged=("acr",)))
+    n = int(plan.table["people"][0])
+    assert plan.table["decides"][0] == "unequal"
+    assert 0.7 < decided(1.8, n, "unequal") < 0.9
+    plan = ee.power(assumed, acr=1.0, criteria=Criteria(judged=("acr",)))
+    assert 0.7 < decided(1.0, int(plan.table["people"][0]), "equal") < 0.9
+
+
+def test_known_plans():
+    # W and numbers of people as tabulated for the paper's world (80 % asked for).
+    inside = {"alpha": 0.05, "power": 0.8, "share": 0.25}
+    assert people_inside(1.0, 1.25, 4.56, **inside) == 785
+    beyond = {"alpha": 0.025, "power": 0.8, "share": 0.12}
+    assert people_beyond(1.895, 1.25, 6.84, **beyond) == pytest.approx(310, rel=0.01)
+    assert people_beyond(1.25, 1.25, 5.0, **beyond) == inf
+    assert people_inside(1.25, 1.25, 5.0, **inside) == inf
+
+
+def test_what_is_just_detectable_needs_just_those_people():
+    ratio = smallest_ratio(1000, 1.25, 5.0, alpha=0.025, power=0.8)
+    assert people_beyond(ratio, 1.25, 5.0, alpha=0.025, power=0.8, share=0.5) == pytest.approx(1000, abs=1)
+
+
+def test_gaps_mirror_and_have_a_floor():
+    a, b = Shares(0.3, 0.7), Shares(0.12, 0.93)
+    for ask in (gap_beyond, gap_inside):
+        assert ask(a, b, 0.05, alpha=0.025, power=0.8) == ask(b, a, 0.05, alpha=0.025, power=0.8)
+    assert gap_beyond(Shares(0.5, 0.1), Shares(0.01, 0.95), 0.05, alpha=0.025, power=0.8) >= 1000
+    assert gap_inside(a, b, 0.05, alpha=0.05, power=0.8) == inf
+
+
+def test_from_an_audit(tmp_path):
+    people, _ = ee.datasets.paper_synthetic(1.0, 300, 3)
+    schema = ee.Schema(
+        sensitive="S", protected=0, favourable=True,
+        features={"X2": ee.Feature("actionable", upper=np.inf), "X3": "mutable"},
+    )  # fmt: skip
+    made = ee.audit(
+        ee.LinearScore({"X2": 1.0, "X3": 1.0}, threshold=3.5), people, schema=schema,
+        scm=ee.StructuralCausalModel([("S", "X2")], nodes=["X3"]).fit(people),
+    )  # fmt: skip
+    plan = ee.power(made)
+    assert "spreads of the audit" in plan.basis
+    assert (plan.table["people"] > 0).all()
+    falling = plan.table[(plan.table["measure"] == "acr") & (plan.table["decides"] == "unequal")]["people"]
+    assert falling.is_monotonic_decreasing
+    with pytest.raises(ParameterError, match="'2', which is not compared"):
+        ee.power(made, group="2")
+
+
+@pytest.mark.parametrize(
+    "given",
+    [{"power": 1.0}, {"acr": 0}, {"rd": 2}, {"people": 0}, {"criteria": "strict"}, {"given": "audit"}],
+)
+def test_what_makes_no_sense_is_refused(given):
+    with pytest.raises(ParameterError):
+        ee.power(**given)
+
+
+def test_shares_outside_their_range_are_refused():
+    for wrong in ({"share": 1.0}, {"refused": 0}, {"recourse": 1.2}, {"variation": 0}):
+        with pytest.raises(ParameterError):
+            ee.Assumed(**wrong)
