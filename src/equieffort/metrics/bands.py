@@ -68,6 +68,8 @@ class Moments:
     """What lines (rows) change by without each person (columns), added up as people come."""
 
     quantiles: int
+    together: bool = True
+    """Whether correlations are wanted."""
     n: int = 0
     start: Floats | None = None
     """Near the mean, so that sums of powers keep their digits."""
@@ -86,13 +88,15 @@ class Moments:
         if self.start is None:
             self.start = without.mean(axis=1)
         self.n += without.shape[1]
-        add_moments(without, self.start, self.once, self.products, self.third, self.fourth)
+        add_moments(without, self.start, self.once, self.products, self.third, self.fourth, self.together)
 
     def spread(self) -> Spread:
         """About the mean."""
         n, finite = self.n, self.finite
         mean, square = self.once / n, np.diagonal(self.products)
         product = (self.products - n * np.outer(mean, mean)) * ((n - 1) / n)
+        if not self.together:
+            product = np.diag(np.diagonal(product))
         fourth = self.fourth - 4 * mean * self.third + 6 * mean**2 * square - 3 * n * mean**4
         fourth *= ((n - 1) / n) ** 2
         variance = np.diagonal(product).copy()

@@ -32,7 +32,7 @@ from equieffort.metrics.bands import (
     paper_band,
 )
 from equieffort.metrics.jackknife import Grid, Leaving, Near
-from equieffort.metrics.without import ENDS, LINES, ON_LOG, Own, People, Without
+from equieffort.metrics.without import ENDS, EVERYWHERE, LINES, ON_LOG, Own, People, Without
 from equieffort.neighbours import Around, Sweep, Sweeper, check_people, check_quantile, sweeper
 from equieffort.neighbours.coded import PAIRS
 from equieffort.table import RecourseTable
@@ -41,8 +41,6 @@ PAPER_QUANTILES = (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9
 """The quantiles of the paper's figures."""
 
 JACKKNIFED = ("acr", "phi_own", "phi_other", "rd", "own_share")
-EVERYWHERE = ("acr", "rd")
-"""Lines that are judged get a band that holds at all quantiles at once too."""
 
 Pair = tuple[int, int]
 
@@ -139,14 +137,23 @@ def curve(
     size, acting, cost = np.empty(shape, dtype=np.int64), np.empty(shape, dtype=np.int64), np.empty(shape)
     spreads: dict[tuple[Pair, str], Spread] = {}
     codes = table.groups.codes[where]
-    units = _units(table)
+    units, room = _units(table), list[Floats]()
     people = People.of(engine.entries, table.effort / units[table.groups.codes])
     for code in np.unique(codes):
         mine = np.flatnonzero(codes == code)
         rows = engine.entries.of[where[mine]]
         different, copy, weight = np.unique(rows, return_index=True, return_inverse=True, return_counts=True)[1:]
         run = _Run(
-            table, engine, grid, where[mine], where[mine][different], copy, weight.astype(np.float64), units, people
+            table,
+            engine,
+            grid,
+            where[mine],
+            where[mine][different],
+            copy,
+            weight.astype(np.float64),
+            units,
+            people,
+            room,
         )
         around = run.around(bands if isinstance(bands, Jackknife) else None, int(code), spreads)
         for into, values in zip((size, acting, cost), around[:3], strict=True):
@@ -179,6 +186,8 @@ class _Run:
     weight: Floats
     units: Floats
     people: People
+    room: list[Floats]
+    """Large arrays that are free again: getting new memory takes longer than clearing it."""
 
     def around(self, bands: Jackknife | None, code: int, spreads: dict[tuple[Pair, str], Spread]) -> Around:
         """Sums around all centres; the spreads of the group's lines are added to those given."""
@@ -191,7 +200,7 @@ class _Run:
         leavings = []
         for pair in pairs:
             efforts = people.effort[people.of_entries(entries.acting(pair[1]))]
-            leavings.append(Leaving(pair, self.grid, entries, n, tuple(names), units, efforts))
+            leavings.append(Leaving(pair, self.grid, entries, n, tuple(names), efforts, self.room))
         found, own_first = [], []
         for part in self._parts():
             around = self.engine.around(self.centres[part], first=bool(pairs))
@@ -208,6 +217,7 @@ class _Run:
             for leaving in leavings:
                 near = Near.of(whole, self.grid, leaving.pair, units, ratio="ratio" in names)
                 self._spread(Without(leaving, near, self.weight, people, own), spreads)
+                self.room.append(leaving.totals)
         return whole
 
     def _own(self, people: People, first: npt.NDArray[Any]) -> Own:

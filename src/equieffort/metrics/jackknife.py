@@ -135,9 +135,9 @@ class Leaving:
     entries: Entries
     n: int
     names: tuple[str, ...]
-    units: Floats
     efforts: Floats
     """Of each person of the other group with an action, in its units, in the order of the entries."""
+    room: list[Floats]
     totals: Floats = field(init=False)
     """Rows as in `names`; then, of people with an action, what goes with their effort less 1: in their own group's mean
     effort, and in the mean ratio, if that is wanted."""
@@ -147,7 +147,8 @@ class Leaving:
     def __post_init__(self) -> None:
         quantiles = len(self.grid.quantiles)
         rows = len(self.names) + 1 + ("ratio" in self.names)
-        self.totals = np.zeros((rows, quantiles, len(self.entries)))
+        self.totals = self.room.pop() if self.room else np.empty((rows, quantiles, len(self.entries)))
+        self.totals.fill(0.0)
         self.gone = {}
         self.ratios = np.zeros((quantiles, len(self.efforts)))
 

@@ -29,6 +29,8 @@ COUNTED = ("own", "rd", "share")
 """Numerators whose centres are counted; both efforts and their ratio are defined around the same ones."""
 CHUNK = 8192
 """People at a time, so that everything about them stays in the cache."""
+EVERYWHERE = ("acr", "rd")
+"""Lines that are judged get a band that holds at all quantiles at once too."""
 ON_LOG = frozenset({"acr", "phi_own", "phi_other", "acr_mean_of_ratios"})
 ENDS = {"rd": (-1.0, 1.0), "own_share": (0.0, 1.0)}
 
@@ -102,7 +104,7 @@ class Without:
         names = self.leaving.names
         own = {name: self._own(name) for name in names}
         by_place = np.argsort(self.own.place)
-        found = {line: Moments(len(self.leaving.grid.quantiles)) for line in lines}
+        found = {line: Moments(len(self.leaving.grid.quantiles), line in EVERYWHERE) for line in lines}
         for begin in range(0, self.leaving.n, CHUNK):
             part = slice(begin, min(begin + CHUNK, self.leaving.n))
             low, high = np.searchsorted(self.own.place, [part.start, part.stop], sorter=by_place)
@@ -122,7 +124,8 @@ class Without:
         """What the sum of a numerator changes by without each of some people."""
         leaving, people, near = self.leaving, self.people, self.near
         moved = self._over_centres(near.slope[name]) * leaving.grid.quantiles / leaving.n
-        entry = people.entry[part]
+        # Where nobody shares a row, entries are people.
+        entry = part if len(leaving.entries) == leaving.n else people.entry[part]
         change = leaving.totals[leaving.names.index(name)][:, entry] - moved[:, None]
         side = {"own": 0, "ratio": 0, "other": 1}.get(name)
         if side is not None:

@@ -83,9 +83,10 @@ def leave_out_ratio(
 
 
 @njit()
-def add_moments(values: Any, start: Any, once: Any, products: Any, third: Any, fourth: Any) -> None:
+def add_moments(values: Any, start: Any, once: Any, products: Any, third: Any, fourth: Any, together: bool) -> None:
     """Add sums over people (columns) of the rows less `start`, of products of two, of third and of fourth powers.
 
+    Unless rows are looked at `together`, only their squares among the products.
     In the people's order, one after the other, so that they do not depend on how many come at a time.
     """
     rows, people = values.shape
@@ -98,5 +99,8 @@ def add_moments(values: Any, start: Any, once: Any, products: Any, third: Any, f
             once[i] += here[i]
             third[i] += square * here[i]
             fourth[i] += square * square
-            for j in range(rows):
-                products[i, j] += here[i] * here[j]
+            if together:
+                for j in range(rows):
+                    products[i, j] += here[i] * here[j]
+            else:
+                products[i, i] += square
