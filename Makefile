@@ -52,6 +52,7 @@ bench: $(STAMP)
 	$(BIN)/python benchmarks/compilation.py
 	$(BIN)/python benchmarks/search.py
 	$(BIN)/python benchmarks/worlds.py
+	$(BIN)/python benchmarks/measures.py
 
 verify: $(STAMP)
 	$(PYTEST) -m verify -n 2 tests/test_verify.py tests/solvers tests/hostile tests/fuzz
