@@ -30,7 +30,7 @@ REASONS = {
     "SURROGATE": "The surrogate model agrees with too few of the decisions, or finds too few of the refusals.",
     "OUTLIER": "One absurd value in the reference data decides how effort is measured.",
     "UNCERTIFIED": "Rows that are not solved to the end could overturn the result.",
-    "NOISE": "With so few people chance alone could explain what was found.",
+    "NOISE": "Chance leaves open on which side of the thresholds the truth lies.",
 }
 """Code -> what it means."""
 
