@@ -47,6 +47,7 @@ paper: $(STAMP)
 bench: $(STAMP)
 	$(BIN)/python benchmarks/run.py
 	$(BIN)/python benchmarks/curves.py
+	$(BIN)/python benchmarks/adult.py
 	$(BIN)/python benchmarks/command_line.py
 	$(BIN)/python benchmarks/certificates.py
 	$(BIN)/python benchmarks/compilation.py

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 
+import numba
 import numpy as np
 import pytest
 from scipy import stats
@@ -287,6 +289,22 @@ def test_order_of_people_does_not_show(digits):
     bands = Jackknife(mean_of_ratios=True)
     before = curve(table, mixed(values), QUANTILES, None, bands).frame()
     after = curve(other, mixed(values[order]), QUANTILES, None, bands).frame()
+    assert before.equals(after)
+
+
+def test_threads_and_parts_do_not_show(monkeypatch):
+    table, values = world(700, 9)
+    bands = Jackknife(mean_of_ratios=True)
+    before = curve(table, mixed(values), QUANTILES, None, bands).frame()
+    had = numba.get_num_threads()
+    numba.set_num_threads(1)
+    for name in ("neighbours.coded", "metrics.curve"):
+        # Centres then come 64 at a time.
+        monkeypatch.setattr(importlib.import_module(f"equieffort.{name}"), "PAIRS", 1)
+    try:
+        after = curve(table, mixed(values), QUANTILES, None, bands).frame()
+    finally:
+        numba.set_num_threads(had)
     assert before.equals(after)
 
 
