@@ -97,3 +97,31 @@ def test_benjamini_and_hochberg_by_definition():
             fits = np.flatnonzero(ranked <= alpha * np.arange(1, 13) / 12)
             cut = ranked[fits[-1]] if len(fits) else -1.0
             assert ((adjusted <= alpha + 1e-15) == (p <= cut)).all()
+
+
+def test_nobody_is_named_by_people_not_solved_to_the_end(unequal):
+    from dataclasses import replace
+
+    from equieffort.solvers import Status
+
+    table = unequal.recourse
+    status, cost, bound = table.status.copy(), table.cost.copy(), table.bound.copy()
+    rows = np.flatnonzero((table.groups.codes == 0) & table.has_action)[::2]
+    status[rows], cost[rows], bound[rows] = Status.UNKNOWN, np.nan, 0.0
+    open_ones = replace(unequal, recourse=replace(table, status=status, cost=cost, bound=bound))
+    found = open_ones.individuals(0.3)
+    assert (found["outcome"] == "inconclusive").all()
+    assert found["note"].str.contains("UNCERTIFIED").all()
+
+
+def test_only_what_is_judged_names_anybody(unequal):
+    from dataclasses import replace
+
+    both = unequal.individuals(0.3)
+    for judged in ("acr", "rd"):
+        one = replace(unequal, criteria=ee.Criteria(judged=(judged,))).individuals(0.3)
+        named = one[one["outcome"] == "unequal"]
+        low, high = named[f"{judged}_low"], named[f"{judged}_high"]
+        edges = (1 / 1.25, 1.25) if judged == "acr" else (-0.05, 0.05)
+        assert ((low > edges[1]) | (high < edges[0])).all()
+    assert len(both)

@@ -124,3 +124,68 @@ def test_what_makes_no_sense_is_refused(world):
         )  # fmt: skip
     with pytest.raises(ParameterError, match="cannot be trained again"):
         rule.resample(ee.Procedure(people[["X2", "X3"]], outcome, 10))
+
+
+def test_a_subgroup_that_was_not_declared_rests_on_people(world):
+    again = world[2].resample(ee.Equations(10))
+    assert "learned equations" in again.subgroup("X3 < 0").verdict.basis
+    for other in (again.subgroup("X3 < 0.1"), again.subgroup(world[0]["X3"] < 0)):
+        assert other.verdict.basis.startswith("95 % level, chance of people;")
+        assert other.measures["chance"].eq("people").all()
+
+
+def test_replicates_that_all_fail_are_no_replicates(world):
+    people, outcome, made = world
+    names = np.where(outcome == 1, "yes", "no")
+    with pytest.raises(ParameterError, match="Not one of 10 replicates"):
+        made.resample(ee.Procedure(people[["X2", "X3"]], names, replicates=10))
+
+
+def test_a_replicate_that_cannot_be_trained_is_counted(world):
+    people, _, made = world
+    rare = np.zeros(len(people), dtype=int)
+    rare[0] = 1
+    with pytest.raises(ParameterError) as caught:
+        made.resample(ee.Procedure(people[["X2", "X3"]], np.zeros(len(people), dtype=int), replicates=10))
+    assert "Training the model again failed" in caught.value.what
+    again = made.resample(ee.Procedure(people[["X2", "X3"]], rare, replicates=12))
+    assert again.resampled.spreads["", "0", "1", "rd"].undefined > 0
+
+
+def test_people_keep_their_groups_when_they_are_drawn():
+    """Groups that stand apart in another order than the people are joined by label, not by position."""
+    people, outcome = ee.datasets.paper_synthetic(1.0, 120, 4)
+    people.index = [f"p{k}" for k in range(len(people))]
+    model = LogisticRegression().fit(people[["X2", "X3"]], outcome.to_numpy())
+    scm = ee.StructuralCausalModel([], nodes=["X2", "X3"]).fit(people[["X2", "X3"]])
+    features = {"X2": ee.Feature("actionable", upper=np.inf), "X3": "mutable"}
+    schema = ee.Schema(sensitive="S", protected=0, favourable=1, features=features)
+    found = []
+    for groups in (people["S"], people["S"].sample(frac=1, random_state=1)):
+        made = ee.audit(model, people[["X2", "X3"]], schema=schema, scm=scm, sensitive_features=groups)
+        found.append(made.resample(ee.Equations(10)).measures.to_csv())
+    assert found[0] == found[1]
+
+
+def test_the_same_in_every_replicate_keeps_the_closed_form(world):
+    """Where nobody lacks recourse RD is 0 whoever is drawn, and so few people still show only so much."""
+    people, _, _ = world
+    features = {"X2": ee.Feature("actionable", upper=np.inf), "X3": "mutable"}
+    made = ee.audit(
+        ee.LinearScore({"X2": 1.0, "X3": 1.0}, threshold=3.5), people,
+        schema=ee.Schema(sensitive="S", protected=0, favourable=True, features=features),
+        scm=ee.StructuralCausalModel([("S", "X2"), ("X2", "X3")]).fit(people),
+    )  # fmt: skip
+    rows = made.resample(ee.Equations(10)).measures
+    one, other = (rows[(rows["measure"] == "rd") & (rows["chance"] == c)].iloc[0] for c in ("people", "equations"))
+    assert one["estimate"] == 0
+    assert (other["low"], other["high"], other["note"]) == (one["low"], one["high"], "")
+    assert other["low"] < 0 < other["high"]
+
+
+def test_another_budget_is_another_spread(world):
+    from dataclasses import replace
+
+    again = world[2].resample(ee.Bootstrap(20))
+    assert again.resampled is not None
+    assert replace(again, criteria=ee.Criteria(budget=0.1)).resampled is None

@@ -327,3 +327,42 @@ def test_numbers_of_numpy_are_numbers():
 @pytest.mark.parametrize("criteria", [PLAIN, ONE_SIDED, ESTIMATE, Criteria(2.0, 0.125, Literal(), 3, False)])
 def test_criteria_survive_as_plain_data(criteria):
     assert Criteria.from_dict(criteria.to_dict()) == criteria
+
+
+# -- with error rates --------------------------------------------------------------------------------------------------
+
+
+def test_a_burden_that_a_single_refused_person_carries_is_not_judged():
+    criteria = Criteria(judged=("burden",))
+    few = against(
+        people([1.0, 2.0], fine=98, budget=5.0), people([1.0 + k / 9 for k in range(30)], fine=70, budget=5.0),
+        criteria=criteria,
+    )  # fmt: skip
+    assert judge(few, criteria).codes == ("TOO_FEW",)
+    one = against(people([1.0], fine=99, budget=5.0), people([1.0, 2.0], fine=98, budget=5.0), criteria=criteria)
+    assert math.isnan(one.reading("burden").low)
+
+
+def test_a_headline_says_that_efforts_differ_only_where_that_is_open():
+    rng = np.random.default_rng(0)
+    criteria = Criteria(rule=Literal())
+    cheap = people(rng.uniform(0.5, 0.6, 40), infeasible=3)
+    c = against(cheap, people(rng.uniform(1.0, 1.1, 40), infeasible=4), criteria=criteria)
+    verdict = decide((c,), criteria)
+    assert verdict.codes == ("NOISE",)
+    assert "differ" not in verdict.headline
+
+
+def test_with_tau_one_no_number_of_people_shows_equality():
+    rng = np.random.default_rng(1)
+    criteria = Criteria(tau=1.0)
+    c = against(people(rng.uniform(1, 2, 30)), people(rng.uniform(1, 2, 30)), criteria=criteria)
+    assert "truly equal" not in judge(c, criteria).sentence
+
+
+def test_costs_of_any_size_compare():
+    for size in (1e-100, 1e100):
+        c = against(people([size, 2 * size, 3 * size]), people([size, 4 * size, 2 * size]))
+        assert c.reading("acr").estimate == pytest.approx(6 / 7)
+        assert c.reading("acr").low == pytest.approx(against(people([1, 2, 3]), people([1, 4, 2])).reading("acr").low)
+        assert not math.isnan(c.reading("difference").low)

@@ -144,8 +144,10 @@ class Audit:
     @cached_property
     def resampled(self) -> Resampled | None:
         """What replicates say, if `resample` made any."""
-        found = self.about.get("resampled")
-        return Resampled.from_dict(found) if found else None
+        saved = self.about.get("resampled")
+        found = Resampled.from_dict(saved) if saved else None
+        # Under another budget the replicates would have spread otherwise.
+        return found if found is not None and found.budget == self.budget else None
 
     def resample(self, how: Resampling, *, progress: Progress | None = None) -> Audit:
         """The same audit, judged under another source of chance.
@@ -218,7 +220,12 @@ class Audit:
                 "PARAMETER", f"group is {group!r}, which is none.", fix=f"Choose from {', '.join(map(repr, labels))}."
             )
         bound = self.distance(distance if distance is not None else self._distance_of(self.neighbourhood))
-        return individuals(self.recourse, bound, quantile, self.criteria, group)
+        found = individuals(self.recourse, bound, quantile, self.criteria, group)
+        surrogate = self.verdict.surrogate
+        if self.about.get("outliers") or (surrogate is not None and not surrogate.suffices):
+            # As for the groups: nothing is concluded of anybody.
+            found["outcome"] = "inconclusive"
+        return found
 
     def neighbours(self, row: int, neighbourhood: Neighbourhood) -> Bools:
         """Who is in the neighbourhood of the person at a position."""
@@ -313,7 +320,8 @@ class Audit:
         else:
             named = items_in("people", people, "a list of index labels")
             rows = np.array([self._row(label, None) for label in named], dtype=np.intp)
-        return replace(self, recourse=solve_further(self.recourse, rows, solver=solver))
+        about = {key: value for key, value in self.about.items() if key != "resampled"}
+        return replace(self, recourse=solve_further(self.recourse, rows, solver=solver), about=about)
 
     # -- readers ----------------------------------------------------------------------------------------------------
 
@@ -415,7 +423,9 @@ class Audit:
         again = self.resampled
         if again is not None and not individual:
             compared = tuple(
-                replace(c, spreads=again.of(rule, c.group, c.against), chance=again.chance) for c in compared
+                replace(c, spreads=spreads, chance=again.chance) if spreads else c
+                for c in compared
+                for spreads in (again.of(rule, c.group, c.against) if members is None or rule else {},)
             )
         found = tuple(with_readings(c, self.criteria, self.shown_measures) for c in compared)
         stand_in = self.about.get("surrogate")
@@ -425,7 +435,8 @@ class Audit:
         verdict = decide(
             found, self.criteria, individual=individual, surrogate=surrogate, unsettled=people,
             provable=self.about.get("certifies", True), further=self.about.get("further", ""),
-            outliers=self.about.get("outliers", ()), chance="people" if again is None or individual else again.chance,
+            outliers=self.about.get("outliers", ()),
+            chance=again.chance if again is not None and any(c.spreads for c in compared) else "people",
         )  # fmt: skip
         return Assessment(
             level, about, by_group(groups, samples, found, self.criteria.level or SHOWN_LEVEL), found, verdict

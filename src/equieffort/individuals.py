@@ -52,6 +52,8 @@ def individuals(
     wrong = 1 - (criteria.level if criteria.level is not None else 0.95)
     # Nothing is called unequal that its own interval does not carry.
     named = (found["p_adjusted"] <= wrong) & (found["p"] <= wrong)
+    # Nor of anybody whose neighbours could turn out otherwise.
+    named &= not (criteria.certified and table.is_unsettled.any())
     found["outcome"] = np.where(named, "unequal", "inconclusive")
     found["n_looked_at"] = looked_at
     return found.sort_values("p", kind="stable", ignore_index=True)[list(COLUMNS)]
@@ -102,6 +104,8 @@ def _compared(
     )
     thin = (r < INDIVIDUAL) | (s < INDIVIDUAL)
     p_ratio, p_gap = np.where(few | ~(half > 0), np.nan, beyond), np.where(thin, np.nan, gap)
+    p_ratio = p_ratio if "acr" in criteria.judged else np.full(len(n), np.nan)
+    p_gap = p_gap if "rd" in criteria.judged else np.full(len(n), np.nan)
     asked = (~np.isnan(p_ratio)).astype(int) + ~np.isnan(p_gap)
     least = np.fmin(p_ratio, p_gap)
     note = np.where(thin, "TOO_FEW", np.where(few, "TOO_FEW for acr", ""))

@@ -95,7 +95,7 @@ def _by_tests(found: list[list[Reading]], criteria: Criteria, min_people: int) -
 def _unfit(reading: Reading, min_people: int) -> State | None:
     if isnan(reading.estimate):
         return "undefined"
-    if min(reading.n, reading.n_against) < min_people:
+    if reading.carriers < min_people:
         return "few"
     return "undefined" if isnan(reading.p_beyond) else None
 

@@ -34,7 +34,7 @@ def people_to_decide(
             equal.append(gap_inside(next(alike), next(alike), criteria.epsilon, **inside))
         else:
             worth, ratio, share = worth_of(comparison, name)
-            if isnan(worth) or not 0 < ratio < inf or criteria.tau <= 1:
+            if isnan(worth) or not 0 < ratio < inf:
                 continue
             beyond.append(people_beyond(ratio, criteria.tau, worth, share=share, **asked))
             within.append(people_inside(ratio, criteria.tau, worth, share=share, **inside))

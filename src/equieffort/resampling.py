@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from equieffort.arguments import check_number
+from equieffort.arguments import calling, check_number
 from equieffort.errors import DataError, EquieffortError, ParameterError, collecting
-from equieffort.frames import Bools, read_frame
+from equieffort.frames import Bools, join_sensitive, read_frame
 from equieffort.measures import MEASURES, Chance, Measure, Pair, Sample, Spread
 from equieffort.solvers import Status
 
@@ -36,6 +36,8 @@ class Resampled:
     chance: Chance
     replicates: int
     spreads: Mapping[Key, Spread] = field(default_factory=dict)
+    budget: float | None = None
+    """What people without recourse were counted at."""
 
     def of(self, rule: str, group: str, against: str) -> dict[str, Spread]:
         """By measure, of one comparison."""
@@ -44,13 +46,17 @@ class Resampled:
     def to_dict(self) -> dict[str, Any]:
         """A form that JSON can hold."""
         rows = [[*key, s.sd, s.defined, s.undefined] for key, s in self.spreads.items()]
-        return {"chance": self.chance, "replicates": self.replicates, "spreads": rows}
+        return {"chance": self.chance, "replicates": self.replicates, "spreads": rows, "budget": self.budget}
 
     @classmethod
     def from_dict(cls, saved: dict[str, Any]) -> Resampled:
         """From the saved form."""
         spreads = {(r[0], r[1], r[2], r[3]): Spread(float(r[4]), r[5], r[6]) for r in saved["spreads"]}
-        return cls(saved["chance"], saved["replicates"], spreads)
+        return cls(saved["chance"], saved["replicates"], spreads, saved["budget"])
+
+
+Replicate = Mapping[Key, float] | EquieffortError
+"""Measures on their scales, or why there are none."""
 
 
 class Resampling(ABC):
@@ -61,15 +67,18 @@ class Resampling(ABC):
     random_state: int
 
     @abstractmethod
-    def replicate(self, audit: Audit) -> Iterator[Mapping[Key, float]]:
-        """One mapping a replicate: measures on their scales."""
+    def replicate(self, audit: Audit) -> Iterator[Replicate]:
+        """One mapping a replicate, or why it failed."""
 
 
 def resample(audit: Audit, how: Resampling, progress: Callable[..., Any] | None = None) -> Resampled:
     """Repeat the audit under a source of chance."""
     values: dict[Key, list[float]] = {}
     done = 0
+    failed: EquieffortError | None = None
     for found in how.replicate(audit):
+        if isinstance(found, EquieffortError):
+            failed, found = failed or found, {}
         for key, value in found.items():
             # A comparison that an earlier replicate lacked was undefined there.
             values.setdefault(key, [nan] * done).append(value)
@@ -78,7 +87,15 @@ def resample(audit: Audit, how: Resampling, progress: Callable[..., Any] | None 
             kept += [nan] * (done - len(kept))
         if progress is not None:
             progress("resampling", done, how.replicates)
-    return Resampled(how.chance, done, {key: Spread.of(kept) for key, kept in values.items()})
+    if not values:
+        why = failed.what if failed is not None else "There was nothing to compare."
+        raise ParameterError(
+            "PARAMETER",
+            f"Not one of {done:,} replicates could be audited. The first ended with: {why}",
+            fix=failed.fix if failed is not None and failed.fix else "Look at what is learned or trained again.",
+        )
+    spreads = {key: Spread.of(kept) for key, kept in values.items()}
+    return Resampled(how.chance, done, spreads, audit.budget)
 
 
 def _check(replicates: Any, random_state: Any) -> None:
@@ -98,11 +115,12 @@ class Bootstrap(Resampling):
     def __post_init__(self) -> None:
         _check(self.replicates, self.random_state)
 
-    def replicate(self, audit: Audit) -> Iterator[Mapping[Key, float]]:
+    def replicate(self, audit: Audit) -> Iterator[Replicate]:
         """Only the refused are drawn one by one; of the approved their number is."""
         rng = np.random.default_rng(self.random_state)
         table, groups = audit.recourse, audit.recourse.groups
-        measures = audit.shown_measures
+        # Recorded decisions are not drawn: their closed form stays.
+        measures = tuple(m for m in audit.shown_measures if m.name != "impact_ratio_recorded")
         parts: dict[str, Bools] = {"": np.ones(len(table), dtype=bool)}
         parts |= {rule: audit.members(rule) for rule in audit.declared.values()}
         for _ in range(self.replicates):
@@ -136,7 +154,8 @@ def _estimates(
         label = groups.labels[code]
         pair = Pair(samples[label], samples[against])
         for measure in measures:
-            found[rule, label, against, measure.name] = measure.scale.to(measure.estimate(pair))
+            with calling(f"The measure {measure.name!r}", "Correct its estimate(), or leave it out of measures."):
+                found[rule, label, against, measure.name] = measure.scale.to(measure.estimate(pair))
     return found
 
 
@@ -151,7 +170,7 @@ class Equations(Resampling):
     def __post_init__(self) -> None:
         _check(self.replicates, self.random_state)
 
-    def replicate(self, audit: Audit) -> Iterator[Mapping[Key, float]]:
+    def replicate(self, audit: Audit) -> Iterator[Replicate]:
         """One audit a replicate."""
         made = _made(audit, "ee.Equations()")
         yield from _audits(audit, self, lambda rng, rows: made["classifier"])
@@ -183,7 +202,7 @@ class Procedure(Resampling):
                 fix="Give the table the model was trained on, and one label a row.",
             )
 
-    def replicate(self, audit: Audit) -> Iterator[Mapping[Key, float]]:
+    def replicate(self, audit: Audit) -> Iterator[Replicate]:
         """One training and one audit a replicate."""
         from sklearn.base import clone
 
@@ -203,7 +222,8 @@ class Procedure(Resampling):
 
         def train(rng: np.random.Generator, rows: Any) -> Any:
             drawn = rows if same else rng.integers(0, len(frame), len(frame))
-            return clone(blank).fit(frame.iloc[drawn].reset_index(drop=True), labels.iloc[drawn].to_numpy())
+            with calling("Training the model again", "Give more training data, or resample with ee.Equations()."):
+                return clone(blank).fit(frame.iloc[drawn].reset_index(drop=True), labels.iloc[drawn].to_numpy())
 
         yield from _audits(audit, self, train)
 
@@ -220,17 +240,17 @@ def _made(audit: Audit, how: str) -> dict[str, Any]:
 
 def _audits(
     audit: Audit, how: Resampling, classifier: Callable[[np.random.Generator, Any], Any]
-) -> Iterator[Mapping[Key, float]]:
+) -> Iterator[Replicate]:
     """The audit with people and equations drawn again; one that fails knows nothing."""
     from equieffort._audit import audit as run
     from equieffort.scm import StructuralCausalModel
 
     made = _made(audit, type(how).__name__)
-    people, scm, sensitive = (
-        read_frame(made.pop("X"), names=made["model_features"]),
-        made.pop("scm"),
-        made.pop("sensitive_features"),
-    )
+    people, scm = read_frame(made.pop("X"), names=made["model_features"]), made.pop("scm")
+    given = made.pop("sensitive_features")
+    # Joined by label once, so that a person who is drawn brings their own group along.
+    columns = made["schema"].sensitive_columns
+    sensitive = None if given is None else join_sensitive(people, given, columns)[list(columns)]
     reference = scm.reference_ if made["reference"] is None else made["reference"]
     made |= {"reference": reference, "criteria": replace(audit.criteria, budget=audit.budget)}
     made.pop("classifier")
@@ -247,19 +267,12 @@ def _audits(
                 ).fit(scm.reference_.iloc[others].reset_index(drop=True))
                 one = run(
                     classifier(rng, rows), people.iloc[rows].reset_index(drop=True), scm=again,
-                    sensitive_features=_rows(sensitive, rows), **made,
+                    sensitive_features=None if sensitive is None else sensitive.iloc[rows].reset_index(drop=True),
+                    **made,
                 )  # fmt: skip
                 yield _readings(one)
-        except EquieffortError:
-            yield {}
-
-
-def _rows(sensitive: Any, rows: Any) -> Any:
-    if sensitive is None:
-        return None
-    if hasattr(sensitive, "iloc"):
-        return sensitive.iloc[rows].reset_index(drop=True)
-    return np.asarray(sensitive)[rows]
+        except EquieffortError as error:
+            yield error
 
 
 def _readings(audit: Audit) -> dict[Key, float]:

@@ -93,7 +93,7 @@ class Verdict:
             )
         if self.outcome == "equal":
             return "Effort is equal within the thresholds."
-        if any(one.differs for finding in self.findings for one in finding.judged):
+        if any(one.differs and one.state == "open" for finding in self.findings for one in finding.judged):
             return f"Efforts differ, but whether by more than the thresholds allow is not decided{self._people()}."
         return f"The data do not decide whether effort is equal{self._people()}."
 

@@ -165,9 +165,11 @@ def _noise_words(comparison: Comparison, criteria: Criteria, judged: Sequence[Ju
 
 def _people_words(comparison: Comparison, criteria: Criteria, judged: Sequence[Judged], compared: int) -> str:
     as_estimated, if_equal = people_to_decide(comparison, criteria, [one.measure for one in judged], compared)
-    if not isfinite(if_equal):
-        return "No number of people like these would decide it."
     there = comparison.mine.n + comparison.theirs.n
+    if not isfinite(if_equal):
+        if not isfinite(as_estimated):
+            return "No number of people like these would decide it."
+        return f"About {about(as_estimated)} people would decide it if all is as estimated (there are {there:,})."
     equal = f"about {about(if_equal)} if the groups are truly equal"
     if not isfinite(as_estimated):
         return f"More people would decide it: {equal} (there are {there:,})."

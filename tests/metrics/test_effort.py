@@ -236,3 +236,22 @@ def test_by_group_is_tidy(three):
     assert frame.loc["birch", ["acr_low", "acr_high", "rd_low", "rd_high", "difference"]].isna().all()
     counts = frame[["n_optimal", "n_feasible", "n_infeasible", "n_unknown"]]
     assert counts.sum(axis=1).tolist() == frame["n_unfavourable"].tolist()
+
+
+def test_limits_of_a_group_allow_for_people_not_solved_to_the_end():
+    groups = Groups(("a", "b"), np.array([0, 1], dtype=np.int16), (0,), 1)
+    known = people([1.0, 2.0, 3.0, 4.0], infeasible=2)
+    open_ones = people([1.0, 2.0, 3.0], gapped=[(2.0, 4.0)], infeasible=1, unknown=[1.5])
+    frames = []
+    for mine in (known, open_ones):
+        stats = {"a": mine, "b": known}
+        compared = tuple(with_readings(c, Criteria()) for c in comparisons(groups, stats))
+        frames.append(by_group(groups, stats, compared, 0.95).set_index("group").loc["a"])
+    plain, wide = frames
+    assert (plain["rho_high"], plain["phi_high"]) < (wide["rho_high"], wide["phi_high"])
+    assert wide["phi_low"] < plain["phi_low"]
+    # Nothing limits what the unknown person needs.
+    assert wide["phi_high"] == math.inf
+    for frame in frames:
+        assert frame["phi_low"] <= frame["phi_least"] <= frame["phi_most"] <= frame["phi_high"]
+        assert frame["rho_low"] <= frame["rho_least"] <= frame["rho_most"] <= frame["rho_high"]

@@ -151,7 +151,14 @@ ABOUT: dict[str, Shape] = {
     "command": is_text,
     "further": is_text,
     "surrogate": SURROGATE,
-    "resampled": record({"chance": CHANCES.__contains__, "replicates": is_whole, "spreads": a_list(is_spread)}),
+    "resampled": record(
+        {
+            "chance": CHANCES.__contains__,
+            "replicates": is_whole,
+            "spreads": a_list(is_spread),
+            "budget": may(is_finite),
+        }
+    ),
     "recorded": record(
         {"differs": a_list(is_whole), "unknown": a_list(is_whole), "by_group": a_map(a_map(is_whole))},
     ),

@@ -35,7 +35,9 @@ def welch(a: Sums, b: Sums, ratio: bool) -> Welch:
     v = [_spread(s, ratio) / s.n for s in (a, b)]
     if v[0] + v[1] <= 0:
         return Welch(estimate, 0.0, nan)
-    df = (v[0] + v[1]) ** 2 / (v[0] ** 2 / (a.n - 1) + v[1] ** 2 / (b.n - 1))
+    # By shares of the whole, which neither overflow nor vanish.
+    w = v[0] / (v[0] + v[1])
+    df = 1 / (w**2 / (a.n - 1) + (1 - w) ** 2 / (b.n - 1))
     return Welch(estimate, sqrt(v[0] + v[1]), df)
 
 
@@ -55,7 +57,7 @@ def pooled(a: Sums, b: Sums, ratio: bool) -> Welch:
 
 
 def _spread(s: Sums, ratio: bool) -> float:
-    return s.variance / s.mean**2 if ratio else s.variance
+    return (s.sd / s.mean) ** 2 if ratio else s.variance
 
 
 def _estimate(a: Sums, b: Sums, ratio: bool) -> float:
@@ -63,7 +65,7 @@ def _estimate(a: Sums, b: Sums, ratio: bool) -> float:
         return nan
     if not ratio:
         return a.mean - b.mean
-    return log(a.mean / b.mean) if a.mean > 0 and b.mean > 0 else nan
+    return log(a.mean) - log(b.mean) if a.mean > 0 and b.mean > 0 else nan
 
 
 @dataclass(frozen=True)
@@ -104,7 +106,9 @@ def _with(sums: Sums, unknown: int, value: float) -> Iterator[Sums]:
 def compare_guarded(a: Side, b: Side, level: float, *, ratio: bool) -> Law | None:
     """For small neighbourhoods: the wider of two laws, whatever is asked."""
     found = [compare_means(a, b, level, ratio=ratio, spread=one) for one in (cautious, pooled)]
-    return Widest(found[0].estimate, tuple(filter(None, found))) if found[0] is not None else None
+    if found[0] is None or isinstance(found[0], Fixed):
+        return found[0]
+    return Widest(found[0].estimate, tuple(filter(None, found)))
 
 
 def compare_means(a: Side, b: Side, level: float, *, ratio: bool, spread: Spread = welch) -> Law | None:

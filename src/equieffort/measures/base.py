@@ -74,6 +74,8 @@ class Reading:
     n_against: int = 0
     note: str = ""
     chance: str = "people"
+    carriers: int = 0
+    """On the smaller side, those who give it its spread: what `min_people` counts."""
 
 
 class Measure(ABC):
@@ -130,6 +132,10 @@ class Measure(ABC):
         stats = sample.stats
         return {"acting": stats.n_acting, "refused": stats.n_unfavourable, "people": stats.n}[self.basis]
 
+    def carriers(self, sample: Sample) -> int:
+        """How many of a group give it its spread: two for an interval, as many as are asked for for a verdict."""
+        return self.count(sample)
+
 
 def _missing(pair: Pair, basis: Basis) -> str:
     both = pair.mine.stats, pair.theirs.stats
@@ -146,11 +152,12 @@ def read(measure: Measure, pair: Pair, level: float, zone: Zone | None = None) -
     """Estimate, interval and tests of a comparison; what has no answer is NaN, with a note."""
     n, n_against = measure.count(pair.mine), measure.count(pair.theirs)
     estimate = measure.estimate(pair)
-    blank = Reading(measure.name, estimate, n=n, n_against=n_against)
+    fewest = min(measure.carriers(pair.mine), measure.carriers(pair.theirs))
+    blank = Reading(measure.name, estimate, n=n, n_against=n_against, carriers=fewest)
     if isnan(estimate):
         return replace(blank, note=measure.why_not(pair) or "NO_RECOURSE")
     law, notes = measure.law(pair, level), list(measure.notes(pair))
-    few = min(n, n_against) < 2
+    few = fewest < 2
     if law is None or few or isinstance(law, Fixed):
         why = "TOO_FEW" if few else "NO_INTERVAL" if law is None else "NO_SPREAD"
         notes += [] if notes and law is None else [why]

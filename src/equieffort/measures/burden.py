@@ -28,6 +28,10 @@ class Burden(CappedRatio):
         capped = s.capped.with_more(approved, 0.0)
         return Side(capped, s.capped_bounds.with_more(approved, 0.0), capped)
 
+    def carriers(self, sample: Sample) -> int:
+        """The refused: whoever is approved adds nothing."""
+        return sample.stats.n_unfavourable
+
     def headline(self, worse: str, other: str) -> str:
         """Who is worse off."""
         return f"Counting everybody, people in {worse} carry a larger burden of effort than people in {other}."

@@ -35,7 +35,7 @@ class Spread:
     @property
     def suffices(self) -> bool:
         """Whether enough replicates know the measure."""
-        return self.sd > 0 and self.undefined <= MOST_UNDEFINED * (self.defined + self.undefined)
+        return self.sd >= 0 and self.undefined <= MOST_UNDEFINED * (self.defined + self.undefined)
 
 
 def read_spread(
@@ -44,9 +44,13 @@ def read_spread(
     """The reading with the interval and the tests that the replicates give; its certain range stays."""
     if isnan(reading.estimate) or not spread.suffices:
         note = reading.note if isnan(reading.estimate) else "RESAMPLED"
-        blank = Reading(measure.name, reading.estimate, n=reading.n, n_against=reading.n_against, note=note)
-        return replace(blank, least=reading.least, most=reading.most, chance=chance)
+        return replace(reading, low=nan, high=nan, p=nan, p_beyond=nan, p_within=nan, note=note, chance=chance)
+    if spread.sd == 0:
+        # The same in every replicate (nobody lacks recourse, say): what so few people can show is the closed form's.
+        return replace(reading, chance=chance)
     to = measure.scale.to
+    kept = [code for code in reading.note.split() if code not in ("NO_INTERVAL", "NO_SPREAD")]
+    reading = replace(reading, note=" ".join(kept))
     least, most = (reading.estimate if isnan(end) else end for end in (reading.least, reading.most))
     law = Student(to(reading.estimate), spread.sd, spread.defined - 1, to(least), to(most))
     return replace(read_law(measure, reading, law, level, zone), chance=chance)

@@ -19,6 +19,7 @@ from equieffort.groups import Groups
 from equieffort.inference.means import mean_limits
 from equieffort.inference.shares import wilson
 from equieffort.measures import Chance, Pair, Reading, Sample, Spread, sample
+from equieffort.measures.acr import acting
 from equieffort.solvers import Status
 from equieffort.stats import EffortStats
 from equieffort.table import RecourseTable
@@ -183,13 +184,36 @@ def by_group(
             "favourable_rate": mine.count(Status.NOT_NEEDED) / mine.n if mine.n else NAN,
         }
         row |= {f"n_{status.text}": mine.count(status) for status in Status if status != Status.NOT_NEEDED}
-        row |= _ends("phi", mine.phi, mean_limits(mine.costs, level), mine.phi_certified)
-        shares = mine.n_acting, mine.n_unfavourable
-        limits = wilson(*shares, float(ndtri((1 + level) / 2))) if mine.n_unfavourable else (NAN, NAN)
-        row |= _ends("rho", mine.rho, limits, mine.rho_certified)
+        row |= _ends("phi", mine.phi, _phi_limits(samples[label], level), mine.phi_certified)
+        row |= _ends("rho", mine.rho, _rho_limits(mine, level), mine.rho_certified)
         mine_compared = [c for c in compared if c.group == label]
         rows += [row | _compared(comparison) for comparison in mine_compared] or [row | _compared(None)]
     return pd.DataFrame(rows)
+
+
+def _phi_limits(mine: Sample, level: float) -> Interval:
+    """Confidence limits of the average effort, from the least to the most that people not solved to the end allow."""
+    side = acting(mine)
+    limits = mean_limits(side.sums, level)
+    if side.is_settled or isnan(limits[0]):
+        return limits
+    low = min(NAN_LOW if isnan(end) else end for end in (mean_limits(s, level)[0] for s in side.lower()))
+    high = max(NAN_HIGH if isnan(end) else end for end in (mean_limits(s, level)[1] for s in side.upper()))
+    return min(low, limits[0]), max(high, limits[1])
+
+
+NAN_LOW, NAN_HIGH = 0.0, float("inf")
+"""Where nothing bounds an average effort."""
+
+
+def _rho_limits(mine: EffortStats, level: float) -> Interval:
+    """Wilson's limits, likewise."""
+    if not mine.n_unfavourable:
+        return NAN, NAN
+    z = float(ndtri((1 + level) / 2))
+    low, _ = wilson(mine.n_acting, mine.n_unfavourable, z)
+    _, high = wilson(mine.n_acting + mine.n_unknown, mine.n_unfavourable, z)
+    return low, high
 
 
 def _ends(name: str, value: float, limits: Interval, certain: Interval) -> dict[str, object]:
