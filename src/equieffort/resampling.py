@@ -91,7 +91,7 @@ def resample(audit: Audit, how: Resampling, progress: Callable[..., Any] | None 
         why = failed.what if failed is not None else "There was nothing to compare."
         raise ParameterError(
             "PARAMETER",
-            f"Not one of {done:,} replicates could be audited. The first ended with: {why}",
+            f"Not one of {done:,} replicates could be audited; the first said: {why.rstrip('.')}.",
             fix=failed.fix if failed is not None and failed.fix else "Look at what is learned or trained again.",
         )
     spreads = {key: Spread.of(kept) for key, kept in values.items()}
