@@ -1,7 +1,7 @@
 """Every refused person against those like them: a row each, with guarded intervals and an adjusted p-value.
 
-One neighbourhood rarely decides anything: a ratio of 2 is shown in 86 of 100 neighbourhoods of 40 people a side, and in
-12 of those of 5. So most rows are inconclusive, also where effort is grossly unequal.
+One neighbourhood rarely decides anything: it has few people on either side. So most rows are inconclusive, also where
+effort is grossly unequal.
 """
 
 from __future__ import annotations

@@ -67,6 +67,13 @@ class Law(ABC):
         return max([*sides, self.greater(zone.low)] if zone.low > -inf else sides)
 
 
+def _close_range(law: Law) -> None:
+    """A law without a range is sure of its estimate."""
+    if isnan(law.least):
+        object.__setattr__(law, "least", law.estimate)
+        object.__setattr__(law, "most", law.estimate)
+
+
 @dataclass(frozen=True)
 class Student(Law):
     """An estimate with a standard error and its degrees of freedom; a range where people are not solved to the end."""
@@ -78,9 +85,7 @@ class Student(Law):
     most: float = nan
 
     def __post_init__(self) -> None:
-        if isnan(self.least):
-            object.__setattr__(self, "least", self.estimate)
-            object.__setattr__(self, "most", self.estimate)
+        _close_range(self)
 
     def limits(self, level: float) -> tuple[float, float]:
         """Student's interval around the range."""
@@ -220,9 +225,7 @@ class Fixed(Law):
     most: float = nan
 
     def __post_init__(self) -> None:
-        if isnan(self.least):
-            object.__setattr__(self, "least", self.estimate)
-            object.__setattr__(self, "most", self.estimate)
+        _close_range(self)
 
     def limits(self, level: float) -> tuple[float, float]:
         """As given."""

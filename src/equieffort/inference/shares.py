@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import exp, hypot, inf, log, sqrt
+from math import hypot, inf, log, sqrt
 
 from equieffort.inference.laws import ByLimits
 
@@ -61,8 +61,3 @@ def _log_ratio(p: float, q: float) -> float:
     if p == 0:
         return -inf
     return inf if q == 0 or p == inf else log(p) - log(q)
-
-
-def back(limits: tuple[float, float]) -> tuple[float, float]:
-    """From logarithms to ratios."""
-    return exp(limits[0]), exp(limits[1])
