@@ -15,7 +15,18 @@ import pytest
 
 import equieffort as ee
 from equieffort import errors
-from equieffort.errors import CODES, EquieffortError, EquieffortWarning, closest, collecting, listed, warn
+from equieffort.errors import (
+    CODES,
+    EquieffortError,
+    EquieffortWarning,
+    Setting,
+    closest,
+    collecting,
+    listed,
+    parts_of,
+    warn,
+)
+from equieffort.words.settings import SETTINGS
 
 SOURCE = Path(errors.__file__).parent
 KINDS = [getattr(errors, name) for name in dir(errors) if name.endswith("Error") and name != "EquieffortError"]
@@ -56,6 +67,28 @@ def test_problems_survive_copying_and_pickling(kind: type, again: object) -> Non
     assert type(twin) is kind
     assert str(twin) == str(problem)
     assert (twin.code, twin.what, twin.fix) == (problem.code, problem.what, problem.fix)
+
+
+@pytest.mark.parametrize("kind", [*KINDS, EquieffortWarning])
+def test_parts_survive_copying_and_pickling(kind: type) -> None:
+    problem = kind("PARAMETER", ("As in ", Setting("threshold", 0.62), "."), fix=Setting("reference", [1, ...]))
+    problem.node = "job"
+    twin = pickle.loads(pickle.dumps(problem))
+    assert twin.what == "As in threshold=0.62."
+    assert twin.what_parts == ("As in ", Setting("threshold", 0.62), ".")
+    assert twin.fix_parts == (Setting("reference", [1, ...]),)
+    assert twin.node == "job"
+
+
+def test_texts_become_parts() -> None:
+    place = Setting("reference")
+    assert parts_of("a", "", ("b", place), place) == ("a", "b", place, place)
+    assert parts_of("") == ()
+
+
+def test_an_unknown_setting_cannot_be_named() -> None:
+    with pytest.raises(KeyError, match="no such setting"):
+        EquieffortError("PARAMETER", "What.", fix=Setting("no such setting"))
 
 
 def test_a_causal_model_with_warnings_can_be_pickled() -> None:
@@ -171,6 +204,12 @@ def test_every_problem_says_how_to_fix_it() -> None:
 
 def tail(node: ast.expr) -> str | None:
     """The last characters of a text that are known before it is used."""
+    if isinstance(node, ast.Tuple):
+        return tail(node.elts[-1])
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Setting":
+        # A whole sentence of the table of settings, for each of its readers.
+        ways = SETTINGS[node.args[0].value]  # type: ignore[attr-defined]
+        return next((way for way in (ways.python, ways.spec) if not way.endswith(".")), ways.python)
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         return node.value
     if isinstance(node, ast.JoinedStr) and node.values:

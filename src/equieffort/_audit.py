@@ -23,7 +23,7 @@ from equieffort.classifiers import known_features
 from equieffort.cost import Cost
 from equieffort.criteria import Criteria
 from equieffort.distances import BoundDistance, Distance, Manhattan, check_distance
-from equieffort.errors import DataError, EquieffortWarning, ParameterError, RuleError, collecting, many, warn
+from equieffort.errors import DataError, EquieffortWarning, ParameterError, RuleError, Setting, collecting, many, warn
 from equieffort.errors import label as written
 from equieffort.explain import Explanation, assumed_text, explain, recorded
 from equieffort.fidelity import Surrogate
@@ -469,7 +469,7 @@ class Audit:
             raise DataError(
                 "DATA_UNKNOWN_ROW",
                 f"No person has the index label {_plain(label)}.",
-                fix=f"The first labels are {first}; use position= for a position.",
+                fix=(f"The first labels are {first}", Setting("position"), "."),
             ) from error
 
     def _name(self, row: int) -> str:

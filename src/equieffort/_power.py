@@ -10,7 +10,7 @@ import pandas as pd
 
 from equieffort.arguments import check_instance, check_number
 from equieffort.criteria import Criteria
-from equieffort.errors import ParameterError
+from equieffort.errors import ParameterError, Setting
 from equieffort.inference.planning import (
     Shares,
     about,
@@ -158,7 +158,7 @@ def power(
         raise ParameterError(
             "CRITERIA_INVALID",
             "With tau = 1 no number of people can show that effort is equal.",
-            fix="Plan with a tau above 1, or give acr=.",
+            fix=("Plan with a tau above 1, or give ", Setting("acr"), "."),
         )
     wrong = 1 - (rules.level or 0.95)
     beyond = {"alpha": wrong / (len(rules.judged) * groups), "power": power}
@@ -219,7 +219,7 @@ def _from(c: Comparison) -> tuple[float, float, tuple[Shares, Shares]]:
         raise ParameterError(
             "PARAMETER",
             f"In this audit the efforts of {c.group!r} and {c.against!r} show no spread to plan with.",
-            fix="Plan with ee.Assumed(...), which says what you expect.",
+            fix=Setting("assumed"),
         )
     mine, theirs = (Shares(max(s.n_unfavourable, 1) / n, s.rho) for s in (c.mine, c.theirs))
     return worth, smaller, (mine, theirs)

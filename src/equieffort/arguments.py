@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from equieffort.errors import EquieffortError, ParameterError, closest, label, sentence
+from equieffort.errors import EquieffortError, ParameterError, Text, closest, label, sentence
 
 LONG = 80
 """A longer text is cut: what was given may be a whole table."""
@@ -51,7 +51,7 @@ def shown(value: Any) -> str:
 
 
 def refused(
-    name: str, value: Any, takes: str, *, fix: str = "", error: Refusal = ParameterError, code: str = "PARAMETER"
+    name: str, value: Any, takes: str, *, fix: Text = "", error: Refusal = ParameterError, code: str = "PARAMETER"
 ) -> EquieffortError:
     """The error about an argument."""
     hint = fix or (f"Create one: {value.__name__}(...)." if isinstance(value, type) else f"Give {takes}.")
@@ -82,7 +82,7 @@ def check_number(
     whole: bool = False,
     optional: bool = False,
     finite: bool = True,
-    fix: str = "",
+    fix: Text = "",
     error: Refusal = ParameterError,
     code: str = "PARAMETER",
 ) -> None:
@@ -91,6 +91,15 @@ def check_number(
         return
     if not is_number(value, whole=whole) or (finite and math.isinf(float(value))) or not fits(value):
         raise refused(name, value, takes, fix=fix, error=error, code=code)
+
+
+def as_plain(value: Any) -> Any:
+    """A value without numpy's type around it: 2 rather than np.int64(2).
+
+    >>> as_plain(np.int64(2)), as_plain("a")
+    (2, 'a')
+    """
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def is_flag(value: Any) -> bool:
@@ -124,7 +133,7 @@ def check_instance(
     takes: str,
     *,
     optional: bool = False,
-    fix: str = "",
+    fix: Text = "",
     error: Refusal = ParameterError,
     code: str = "PARAMETER",
 ) -> None:
@@ -201,7 +210,7 @@ def as_numbers(answer: Any) -> npt.NDArray[np.float64]:
 
 
 @contextmanager
-def calling(what: str, fix: str, *, error: Refusal = ParameterError, code: str = "PARAMETER") -> Iterator[None]:
+def calling(what: str, fix: Text, *, error: Refusal = ParameterError, code: str = "PARAMETER") -> Iterator[None]:
     """Whatever a function of the caller's own raises inside is told with its name."""
     try:
         yield

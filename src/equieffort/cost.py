@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from equieffort.arguments import as_numbers, calling, check_function, check_instance, check_mapping, check_number
-from equieffort.errors import CostError, ParameterError, closest, listed
+from equieffort.errors import CostError, ParameterError, Setting, closest, listed
 from equieffort.frames import Floats, number
 from equieffort.genuine import is_exactly
 from equieffort.scales import ALTERNATIVES, Own, Range, Scale, warn_outlier
@@ -88,7 +88,7 @@ class LinearCost(BoundCost):
                 "COST_ZERO_SCALE",
                 f"Relative to their own value a change of {self.names[k]!r} has no cost for a person "
                 f"whose {self.names[k]!r} is 0 (the first is number {row} of those to be solved).",
-                fix="Choose another scale: Range(), Std() or MAD().",
+                fix=("Choose another scale: ", Setting("fixed scales"), "."),
             )
         return self.up / size, self.down / size
 
@@ -256,7 +256,7 @@ def _check_names(given: Mapping[str, Any], names: Sequence[str], what: str) -> N
             "COST_INVALID",
             f"The cost has {what} for {stray[0]!r}, which is no numeric actionable feature. "
             f"{closest(stray[0], names)}".rstrip(),
-            fix=f"The numeric actionable features are {listed(names)}. A category costs its weight in the schema.",
+            fix=f"The numeric actionable features are {listed(names)}. A category costs the weight of its feature.",
         )
 
 

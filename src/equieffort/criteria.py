@@ -9,7 +9,7 @@ from math import inf
 from typing import Any
 
 from equieffort.arguments import check_flag, check_instance, check_number, names_in
-from equieffort.errors import AuditFileError, ParameterError
+from equieffort.errors import AuditFileError, ParameterError, Setting
 from equieffort.inference import ADJUSTMENTS, Adjustment, Holm, Zone
 from equieffort.measures import JUDGED, MEASURES, Measure
 
@@ -154,6 +154,6 @@ def _judged(given: Any) -> tuple[str, ...]:
         raise ParameterError(
             "CRITERIA_INVALID",
             f"judged is {list(names)}: each measure once, and at least one.",
-            fix='Give measures such as judged=("acr", "rd").',
+            fix=("Give measures such as ", Setting("judged"), "."),
         )
     return tuple(names)

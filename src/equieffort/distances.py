@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from equieffort.arguments import as_numbers, calling, check_flag, check_function, check_instance, names_in
-from equieffort.errors import ParameterError, closest, label, listed, warn
+from equieffort.errors import ParameterError, Setting, closest, label, listed, warn
 from equieffort.frames import Bools, Encoding, Floats
 from equieffort.scales import ALTERNATIVES, Range, Scale
 from equieffort.schema import Schema
@@ -168,7 +168,7 @@ def _bind(distance: Normalised, data: pd.DataFrame, encoding: Encoding, schema: 
             raise ParameterError(
                 "PARAMETER",
                 f"The distance names {listed(named)}, which is protected and would be left out.",
-                fix="Leave it out of features=, or compare people by it too: include_protected=True.",
+                fix=Setting("protected in distance"),
             )
         names = [name for name in names if name not in schema.protected_columns]
     kept, scales, constant = [], [], []
@@ -179,7 +179,7 @@ def _bind(distance: Normalised, data: pd.DataFrame, encoding: Encoding, schema: 
             raise ParameterError(
                 "DATA_MISSING_VALUES",
                 f"The distance uses {name!r}, which has missing values.",
-                fix="Fill them in, or name other features: Manhattan(features=[...]).",
+                fix=("Fill them in, or name other features: ", Setting("distance"), "."),
             )
         if np.ptp(values) == 0:
             constant.append(name)

@@ -3,6 +3,10 @@
 Every problem a user can cause has a code in `CODES`. The code never changes once released, so that
 scripts can act on it; the words may improve.
 
+A text is a string, or a tuple of strings and of `Setting`s: a setting is written one way in Python and another way in
+a spec, and the room `words` knows both. `what`, `fix` and the message are in Python's words; `what_parts` and
+`fix_parts` are what they were made from.
+
 >>> raise GraphError("GRAPH_CYCLE", "The causal graph has a cycle: a -> b -> a.", fix="Remove one of these edges.")
 Traceback (most recent call last):
 equieffort.errors.GraphError: The causal graph has a cycle: a -> b -> a.
@@ -18,14 +22,16 @@ import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Any
 
 CODES: dict[str, str] = {
     # data
     "DATA_EMPTY": "An audit of nobody says nothing.",
     "DATA_TYPE": "Only a table with named columns says which number belongs to which feature.",
     "DATA_DUPLICATE_COLUMNS": "With two columns of one name it is undecided which of them the model sees.",
-    "DATA_MISSING_COLUMN": "Every column that the model, the graph, the schema or a distance names is needed.",
-    "DATA_NO_NAMES": "Without names the columns cannot be matched to the model, the graph and the schema.",
+    "DATA_MISSING_COLUMN": "Every column that the model, the graph, a declared feature or a distance names is needed.",
+    "DATA_NO_NAMES": "Without names the columns cannot be matched to the model, the graph and the declared features.",
     "DATA_EXTRA_COLUMNS": "These columns play no part in the audit; a misspelt name would look like this.",
     "DATA_MISSING_VALUES": "A counterfactual needs every value of the person it starts from.",
     "DATA_NOT_FINITE": "Infinite or absurdly large values make every range, distance and cost meaningless.",
@@ -106,7 +112,7 @@ CODES: dict[str, str] = {
     "OUTCOME_ALL_UNFAVOURABLE": "A model that refuses everybody may be applied to the wrong data.",
     "AUDIT_FILE": "An audit must come back from its file exactly as it went in, or not at all.",
     "OPTIONAL_DEPENDENCY": "This needs a package that is not part of the core installation.",
-    "PARAMETER": "The argument decides what is computed.",
+    "PARAMETER": "The setting decides what is computed.",
     # runs, comparison, command line
     "AUDIT_SCALES": "Costs at different prices are in different units, and their difference means nothing.",
     "AUDIT_LIMITS": "Part of the change may come from how far people may go, and not from the decisions.",
@@ -141,6 +147,36 @@ CODES: dict[str, str] = {
 """Code -> why it matters."""
 
 
+@dataclass(frozen=True)
+class Setting:
+    """A part of a text that Python's callers and authors of specs write differently.
+
+    `name` is a row of the table in `words/settings.py`; `value` is what to set it to, `...` where that is the
+    reader's choice; `of` is the column, feature or level it is about.
+
+    >>> SchemaError("SCHEMA_GROUPS", "With whom?", fix=("Name one: ", Setting("reference", "male"), ".")).fix
+    "Name one: Schema(..., reference='male')."
+    """
+
+    name: str
+    value: object = ...
+    of: object = ""
+
+
+Part = str | Setting
+Text = Part | tuple[Part, ...]
+"""What a problem says: its parts become words for whoever reads them."""
+
+
+def parts_of(*texts: Text) -> tuple[Part, ...]:
+    """Texts one after the other, as parts.
+
+    >>> parts_of("Write ", (Setting("reference"), "."))
+    ('Write ', Setting(name='reference', value=Ellipsis, of=''), '.')
+    """
+    return tuple(part for text in texts for part in (text if isinstance(text, tuple) else (text,)) if part != "")
+
+
 def _message(code: str, what: str, fix: str) -> str:
     text = f"{what}\n  Why it matters: {CODES[code]}"
     if fix:
@@ -148,19 +184,30 @@ def _message(code: str, what: str, fix: str) -> str:
     return f"{text}\n  Code: {code}"
 
 
-class EquieffortError(ValueError):
+class _Problem:
+    """What errors and warnings have in common."""
+
+    def __init__(self, code: str, what: Text, fix: Text = "") -> None:
+        from equieffort.words.settings import in_words
+
+        self.what_parts, self.fix_parts = parts_of(what), parts_of(fix)
+        self.code, self.why = code, CODES[code]
+        self.what, self.fix = in_words(self.what_parts, "python"), in_words(self.fix_parts, "python")
+        super().__init__(_message(code, self.what, self.fix))  # type: ignore[call-arg]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuild, (type(self), self.code, self.what_parts, self.fix_parts), vars(self)
+
+
+def _rebuild(cls: type[_Problem], code: str, what: Text, fix: Text) -> _Problem:
+    return cls(code, what, fix=fix)
+
+
+class EquieffortError(_Problem, ValueError):
     """Base of all errors raised on purpose; `code`, `what`, `why` and `fix` are attributes."""
 
-    def __init__(self, code: str, what: str, *, fix: str = "") -> None:
-        super().__init__(_message(code, what, fix))
-        self.code, self.what, self.why, self.fix = code, what, CODES[code], fix
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return _rebuild, (type(self), self.code, self.what, self.fix)
-
-
-def _rebuild(cls: type[EquieffortError], code: str, what: str, fix: str) -> EquieffortError:
-    return cls(code, what, fix=fix)
+    def __init__(self, code: str, what: Text, *, fix: Text = "") -> None:
+        super().__init__(code, what, fix)
 
 
 class DataError(EquieffortError):
@@ -205,15 +252,8 @@ class ParameterError(EquieffortError):
     """An argument is out of its domain."""
 
 
-class EquieffortWarning(UserWarning):
+class EquieffortWarning(_Problem, UserWarning):
     """Something the reader of the result should know; `code`, `what`, `why` and `fix` are attributes."""
-
-    def __init__(self, code: str, what: str, fix: str = "") -> None:
-        super().__init__(_message(code, what, fix))
-        self.code, self.what, self.why, self.fix = code, what, CODES[code], fix
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return type(self), (self.code, self.what, self.fix)
 
 
 _collector: ContextVar[list[EquieffortWarning] | None] = ContextVar("equieffort_warnings", default=None)
@@ -230,12 +270,12 @@ def collecting() -> Iterator[list[EquieffortWarning]]:
         _collector.reset(token)
 
 
-def warn(code: str, what: str, *, fix: str = "", stacklevel: int = 3) -> None:
+def warn(code: str, what: Text, *, fix: Text = "", stacklevel: int = 3) -> None:
     """Issue an `EquieffortWarning`, and hand it to whoever is `collecting`."""
     warning = EquieffortWarning(code, what, fix)
     kept = _collector.get()
     if kept is not None:
-        if any((code, what) == (other.code, other.what) for other in kept):
+        if any((code, warning.what) == (other.code, other.what) for other in kept):
             return
         kept.append(warning)
     warnings.warn(warning, stacklevel=stacklevel)

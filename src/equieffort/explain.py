@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from equieffort.arguments import as_plain
 from equieffort.frames import Bools, Floats, number
 from equieffort.problem import limits
 from equieffort.schema import AssumedLimit
@@ -255,7 +256,7 @@ def _steps(table: RecourseTable, one: Any) -> list[Step]:
 def _step(table: RecourseTable, k: int, kind: str, before: float, after: float, cost: float) -> Step:
     column = table.detail.encoding.columns[k]
     values = [column.decode(np.array([value]))[0] for value in (before, after)]
-    plain = [value.item() if isinstance(value, np.generic) else value for value in values]
+    plain = [as_plain(value) for value in values]
     if column.is_category:
         return Step(column.name, kind, plain[0], plain[1], cost)
     fact = np.array([before])

@@ -16,7 +16,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from equieffort.arguments import check_choice, refused
-from equieffort.errors import DataError, SchemaError, closest, label, listed, many
+from equieffort.errors import DataError, SchemaError, Setting, Text, closest, label, listed, many, parts_of
 from equieffort.stored import as_stored, coarse
 
 Kind = Literal["continuous", "integer", "binary", "categorical"]
@@ -230,14 +230,11 @@ def _beside(given: Any, names: list[str]) -> pd.DataFrame:
 Missing = Literal["error", "drop", "model"]
 
 
-FILL_OR_CHOOSE = (
-    'Fill them in, or pass missing="drop" (these people leave the audit) or missing="model" (the model decides on '
-    "them; their recourse is unknown)."
-)
+FILL_OR_CHOOSE: Text = ("Fill them in, or ", Setting("all of missing"), ".")
 
 
 def screen(
-    frame: pd.DataFrame, names: Iterable[str], missing: Missing, hint: str = "Fill them in, or drop these rows."
+    frame: pd.DataFrame, names: Iterable[str], missing: Missing, hint: Text = "Fill them in, or drop these rows."
 ) -> pd.Series:
     """Look at the needed columns before anything is computed with them: who is complete?
 
@@ -411,7 +408,7 @@ class Column:
                     "DATA_UNSEEN_CATEGORY",
                     f"Column {self.name!r} holds {label(unseen.iloc[0])} in row {label(unseen.index[0])}, which is "
                     f"none of its known levels: {listed(self.levels)}. {closest(unseen.iloc[0], self.levels)}".rstrip(),
-                    fix="Correct the value, drop these rows, or fit again with data that holds it.",
+                    fix=("Correct the value, drop these rows, or ", Setting("fit again"), "."),
                 )
         return codes
 
@@ -543,13 +540,13 @@ class Encoding:
                 )
 
 
-def require_columns(frame: pd.DataFrame, names: Iterable[str], why: str = "The data") -> None:
+def require_columns(frame: pd.DataFrame, names: Iterable[str], why: Text = "The data") -> None:
     """Refuse a frame that lacks a column, suggesting the closest name."""
     absent = [name for name in names if name not in frame.columns]
     if absent:
         hint = closest(absent[0], frame.columns)
         raise DataError(
             "DATA_MISSING_COLUMN",
-            f"{why} has no column {listed(absent)}. {hint}".rstrip(),
+            parts_of(why, f" has no column {listed(absent)}. {hint}".rstrip()),
             fix=f"The columns are {listed(frame.columns, most=20)}.",
         )

@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from equieffort.errors import DataError, SchemaError, closest, label, listed, many
+from equieffort.arguments import as_plain
+from equieffort.errors import DataError, SchemaError, Setting, closest, label, listed, many
 from equieffort.schema import Schema
 
 MOST_VALUES = 20
@@ -45,7 +46,7 @@ class Groups:
                 raise DataError(
                     "SCHEMA_SENSITIVE_MISSING",
                     f"The sensitive column {name!r} is not in the data. {closest(name, frame.columns)}".rstrip(),
-                    fix="Add it to X, or pass it beside X as sensitive_features=.",
+                    fix=Setting("sensitive_features"),
                 )
             _check_sensitive(frame[name])
         single = len(columns) == 1
@@ -94,7 +95,7 @@ class Groups:
                 "SCHEMA_GROUPS",
                 f"With whom is {listed(labels[k] for k in protected)} compared? {len(others)} other values "
                 f"remain: {listed(labels[k] for k in others)}.",
-                fix="Name one of them: Schema(..., reference=...).",
+                fix=("Name one of them: ", Setting("reference"), "."),
             )
         else:
             reference = others[0]
@@ -118,7 +119,7 @@ def _check_sensitive(column: pd.Series) -> None:
             "DATA_MISSING_VALUES",
             f"The sensitive column {column.name!r} has "
             f"{many(int(column.isna().sum()), 'missing value', 'missing values')}, the first in row {row}.",
-            fix='Fill them in, give them a group of their own, or pass missing="drop".',
+            fix=("Fill them in, give them a group of their own, or ", Setting("missing"), "."),
         )
     is_number = pd.api.types.is_numeric_dtype(column.dtype)
     has_fractions = pd.api.types.is_float_dtype(column.dtype) and bool((column % 1 != 0).any())
@@ -126,7 +127,7 @@ def _check_sensitive(column: pd.Series) -> None:
         raise SchemaError(
             "SCHEMA_SENSITIVE_CONTINUOUS",
             f"The sensitive column {column.name!r} has {count:,} different {'numbers' if is_number else 'values'}.",
-            fix=f"Put it into bins first, for instance pd.cut(X[{column.name!r}], [0, 25, 60, 120]).astype(str)."
+            fix=Setting("bins", of=str(column.name))
             if is_number
             else "Name the column that holds the groups, not one that names people, or merge values.",
         )
@@ -135,14 +136,10 @@ def _check_sensitive(column: pd.Series) -> None:
 def _codes(frame: pd.DataFrame, columns: tuple[str, ...]) -> tuple[npt.NDArray[np.int16], list[Any]]:
     if len(columns) == 1:
         codes, found = pd.factorize(frame[columns[0]], sort=True)
-        return codes.astype(np.int16), [_plain(value) for value in found]
+        return codes.astype(np.int16), [as_plain(value) for value in found]
     values = pd.MultiIndex.from_frame(frame[list(columns)])
     codes, found = values.factorize(sort=True)
-    return codes.astype(np.int16), [tuple(_plain(part) for part in key) for key in found]
-
-
-def _plain(value: Any) -> Any:
-    return value.item() if isinstance(value, np.generic) else value
+    return codes.astype(np.int16), [tuple(as_plain(part) for part in key) for key in found]
 
 
 def _values(declared: Any, single: bool) -> list[Any]:

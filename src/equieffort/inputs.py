@@ -21,7 +21,7 @@ import numpy as np
 import pandas as pd
 
 from equieffort.cells import EXACT, parse_cells
-from equieffort.errors import DataError, ParameterError, listed, many, sentence, warn
+from equieffort.errors import DataError, ParameterError, Setting, listed, many, sentence, warn
 from equieffort.frames import require_columns
 from equieffort.regular import read_regular
 from equieffort.spec import DataSource
@@ -56,7 +56,7 @@ def read_table(source: DataSource) -> pd.DataFrame:
             fix={
                 errno.EFBIG: "Audit a sample of the people, or leave out columns that nobody uses.",
                 errno.EINVAL: "Save the table as a file, and name that.",
-            }.get(error.errno or 0, "Check data.path; it starts from the folder of the spec."),
+            }.get(error.errno or 0, Setting("the data path")),
         ) from None
     if not raw.strip():
         raise DataError("DATA_EMPTY", f"{path.name!r} is empty.", fix="Check that the export has finished.")
@@ -101,19 +101,19 @@ def _decode(raw: bytes, name: str, encoding: str) -> str:
             "DATA_ENCODING",
             f"{name!r} is not {encoding}: line {raw.count(_LINE_END, 0, error.start) + 1} has the byte "
             f"{raw[error.start]:#04x} at offset {error.start:,}.",
-            fix=f"Set data.encoding in the spec, perhaps to {likely}, or save the file as UTF-8.",
+            fix=("Set ", Setting("encoding"), f", perhaps to {likely}, or save the file as UTF-8."),
         ) from None
     except (LookupError, UnicodeError) as error:
         raise DataError(
             "DATA_ENCODING",
             f"{name!r} cannot be read as {encoding}: {sentence(error)}",
-            fix="Set data.encoding in the spec to the name of an encoding, such as utf-8 or cp1252.",
+            fix=("Set ", Setting("encoding"), " to the name of an encoding, such as utf-8 or cp1252."),
         ) from None
     if "\0" in text:
         raise DataError(
             "DATA_ENCODING",
             f"{name!r} holds a zero byte in line {text.count(chr(10), 0, text.index(chr(0))) + 1}, which no text does.",
-            fix="Set data.encoding in the spec, perhaps to utf-16, or save the file as UTF-8.",
+            fix=("Set ", Setting("encoding"), ", perhaps to utf-16, or save the file as UTF-8."),
         )
     return text.removeprefix("\ufeff")
 
@@ -183,7 +183,7 @@ def _check_header(header: list[str], name: str, delimiter: str) -> None:
         raise DataError(
             "DATA_FILE",
             f"The header of {name!r} is a single cell, {header[0][:60]!r}.",
-            fix=f"Set data.delimiter in the spec, perhaps to {marks[0]!r}.",
+            fix=("Set ", Setting("delimiter"), f", perhaps to {marks[0]!r}."),
         )
     blank = [k for k, column in enumerate(header, 1) if not column.strip()]
     if blank:
@@ -334,7 +334,7 @@ def _indexed(frame: pd.DataFrame, column: str, name: str, lines: list[int] | Non
             "DATA_MISSING_VALUES",
             f"The id column {column!r} of {name!r} has {many(int(ids.isna().sum()), 'empty cell', 'empty cells')}, the "
             f"first in data row {row + 1}.",
-            fix="Give everybody an id, or leave data.id out of the spec to count rows.",
+            fix=("Give everybody an id, or leave ", Setting("id"), " out to count rows."),
         )
     if pd.api.types.is_float_dtype(ids.dtype) and (ids == np.rint(ids)).all():
         ids = ids.astype(np.int64)
@@ -349,8 +349,11 @@ def _indexed(frame: pd.DataFrame, column: str, name: str, lines: list[int] | Non
             "DATA_DUPLICATE_INDEX",
             f"The id {index[rows[0]]!r} in column {column!r} of {name!r} names two people, in "
             f"{'data rows' if lines is None else 'lines'} {first} and {second}{more}.",
-            fix="Give everybody an id of their own, remove rows that are there twice, or leave data.id out of the spec "
-            "to count rows.",
+            fix=(
+                "Give everybody an id of their own, remove rows that are there twice, or leave ",
+                Setting("id"),
+                " out to count rows.",
+            ),
         )
     return frame.drop(columns=column).set_index(index)
 

@@ -21,6 +21,7 @@ from equieffort.errors import (
     EquieffortWarning,
     ParameterError,
     SchemaError,
+    Setting,
     listed,
     warn,
 )
@@ -381,8 +382,12 @@ def _encoding(
         if made.is_category != column.is_category:
             raise SchemaError(
                 "SCHEMA_KIND",
-                f"{column.name!r} is {declared} in the schema but {column.kind} in the causal model.",
-                fix=f"Fit StructuralCausalModel(..., categorical=[{column.name!r}]), or change the schema.",
+                (
+                    f"{column.name!r} is {declared} in ",
+                    Setting("the schema"),
+                    f" but {column.kind} in the causal model.",
+                ),
+                fix=("Either ", Setting("categorical", of=column.name), ", or change ", Setting("the schema"), "."),
             )
         kind = declared or _kind_of_number(column, seen)
         columns.append(Column(column.name, kind, column.levels))
@@ -459,7 +464,7 @@ def _warn_numeric_codes(column: Column, schema: Schema, scm: StructuralCausalMod
             warn(
                 "SCM_NUMERIC_CODES",
                 f"The protected column {name!r} holds {count} numbers and enters the equations as an amount.",
-                fix=f"If they are codes, fit StructuralCausalModel(..., categorical=[{name!r}]).",
+                fix=("If they are codes, ", Setting("categorical", of=name), "."),
             )
 
 
@@ -474,9 +479,12 @@ def _warn_number_like(frame: pd.DataFrame, schema: Schema, encoding: Encoding) -
         if numbers_in(pd.Series(column.levels, dtype=object))[0] and (said := number_like(frame[name])):
             warn(
                 "DATA_NOT_NUMERIC",
-                f"Column {name!r} {said}. It is taken as a category.",
-                fix="Write plain numbers, without marks for thousands or units, or declare it in the schema with "
-                "kind='categorical'.",
+                (Setting("column", of=name), f" {said}. It is taken as a category."),
+                fix=(
+                    "Write plain numbers, without marks for thousands or units, or ",
+                    Setting("kind", "categorical"),
+                    ".",
+                ),
             )
 
 
@@ -488,8 +496,11 @@ def _check_abductible(schema: Schema, scm: StructuralCausalModel) -> None:
             raise CausalModelError(
                 "SCM_CANNOT_ABDUCT",
                 f"Cannot abduct {node!r}: it is a category that would follow an action, and no equation says how.",
-                fix="Give it an equation for levels, Ordinal(order=[...]), declare it immutable, "
-                "remove the edges into it, or code it as a number.",
+                fix=(
+                    "Give it an equation for levels, ",
+                    Setting("ordinal", of=node),
+                    ", declare it immutable, remove the edges into it, or code it as a number.",
+                ),
             )
 
 
@@ -501,7 +512,7 @@ def _reference(scm: StructuralCausalModel, frame: pd.DataFrame, names: list[str]
             "PARAMETER",
             f"The causal model was fitted on data that held {listed(left)}, but was saved or copied without these "
             "values, which are no nodes of its graph.",
-            fix="Pass these data as reference=, or name the features in StructuralCausalModel(edges, nodes=[...]).",
+            fix=Setting("reference data"),
         )
     return scm.reference_ if set(names) <= set(scm.reference_.columns) else frame
 

@@ -12,7 +12,7 @@ import pandas as pd
 
 from equieffort.arguments import check_function, check_instance
 from equieffort.classifiers import BlackBox
-from equieffort.errors import ParameterError, many, warn
+from equieffort.errors import ParameterError, Setting, many, warn
 from equieffort.frames import Missing, join_sensitive, read_frame, require_columns, screen
 from equieffort.groups import Groups
 from equieffort.problem import RecourseProblem, check_problem
@@ -65,16 +65,20 @@ def solve(
         read_frame(X, names=problem.decision.features), sensitive_features, problem.schema.sensitive_columns
     )
     needed = dict.fromkeys((*problem.names, *problem.schema.sensitive_columns))
-    require_columns(frame, needed, why="The problem uses a column, but X")
+    require_columns(frame, needed, why=("The problem uses a column, but ", Setting("the table")))
     complete = screen(frame, needed, missing)
     if missing == "drop" and not complete.all():
         frame = _without_missing(problem, frame, complete)
     if not frame.index.is_unique:
         warn(
             "DATA_DUPLICATE_INDEX",
-            f"The index of X has {many(int(frame.index.duplicated().sum()), 'label', 'labels')} a second time; "
-            "positions are used instead.",
-            fix="Give each person a label of their own, for instance X.reset_index(drop=True).",
+            (
+                "The index of ",
+                Setting("the table"),
+                f" has {many(int(frame.index.duplicated().sum()), 'label', 'labels')} a second time; positions are "
+                "used instead.",
+            ),
+            fix=("Give each person a label of their own", Setting("other names of people"), "."),
         )
     groups = Groups.of(frame, problem.schema)
     problem = problem.typed(frame)
@@ -116,7 +120,9 @@ def require_support(solver: Solver, problem: RecourseProblem) -> None:
     """Refuse a solver that does not fit the problem, with its reason."""
     if obstacle := solver.supports(problem.scaled):
         raise ParameterError(
-            "MODEL_NOT_LINEAR", f"{type(solver).__name__} cannot solve this. {obstacle}", fix="Use solver=Auto()."
+            "MODEL_NOT_LINEAR",
+            (Setting("solver", type(solver).__name__), f" cannot solve this. {obstacle}"),
+            fix=Setting("auto"),
         )
 
 
@@ -220,7 +226,7 @@ def _warn_about(table: RecourseTable, outside: npt.NDArray[np.int64]) -> None:
         warn(
             "RECOURSE_UNKNOWN",
             f"The recourse of {many(unknown, 'person', 'people')} is unknown. The first: {first}",
-            fix="Read `reason` in recourse.frame(); rho and Phi have a least and a most beside them.",
+            fix=(Setting("reason"), "; rho and Phi have a least and a most beside them."),
         )
 
 
@@ -234,8 +240,16 @@ def _warn_heuristic(table: RecourseTable, engine: Solver) -> None:
     if found:
         warn(
             "SOLVER_HEURISTIC",
-            f"{type(engine).__name__} found an action for {many(found, 'person', 'people')}, without a proof that it "
-            f"is the cheapest.{_why_closed(table)}",
-            fix="Use a model that another solver can read (docs/solvers.md), or see with audit.solve_further() whether "
-            "more search changes the ratio; Criteria(certified=False) judges the estimate.",
+            (
+                Setting("solver", type(engine).__name__),
+                f" found an action for {many(found, 'person', 'people')}, without a proof that it is the "
+                f"cheapest.{_why_closed(table)}",
+            ),
+            fix=(
+                "Use a model that another solver can read (docs/solvers.md), or see with ",
+                Setting("solve_further"),
+                " whether more search changes the ratio; ",
+                Setting("certified"),
+                " judges the estimate.",
+            ),
         )

@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 
 from equieffort.arguments import calling, check_number
-from equieffort.errors import DataError, EquieffortError, ParameterError, collecting
+from equieffort.errors import DataError, EquieffortError, ParameterError, Setting, Text, collecting, parts_of
 from equieffort.frames import Bools, join_sensitive, read_frame
 from equieffort.measures import MEASURES, Chance, Measure, Pair, Sample, Spread
 from equieffort.solvers import Status
@@ -88,11 +88,11 @@ def resample(audit: Audit, how: Resampling, progress: Callable[..., Any] | None 
         if progress is not None:
             progress("resampling", done, how.replicates)
     if not values:
-        why = failed.what if failed is not None else "There was nothing to compare."
+        why: Text = failed.what_parts if failed is not None else "There was nothing to compare."
         raise ParameterError(
             "PARAMETER",
-            f"Not one of {done:,} replicates could be audited; the first said: {why.rstrip('.')}.",
-            fix=failed.fix if failed is not None and failed.fix else "Look at what is learned or trained again.",
+            parts_of(f"Not one of {done:,} replicates could be audited; the first said: ", why),
+            fix=failed.fix_parts if failed is not None and failed.fix else "Look at what is learned or trained again.",
         )
     spreads = {key: Spread.of(kept) for key, kept in values.items()}
     return Resampled(how.chance, done, spreads, audit.budget)
@@ -214,7 +214,7 @@ class Procedure(Resampling):
             raise ParameterError(
                 "PARAMETER",
                 f"{type(made['classifier']).__name__} cannot be trained again: it is no scikit-learn estimator.",
-                fix="Audit an estimator with fit(X, y), or resample with ee.Equations().",
+                fix=("Audit a model of scikit-learn, or ", Setting("resample"), "."),
             ) from error
 
         people = read_frame(made["X"], names=made["model_features"])
@@ -222,7 +222,7 @@ class Procedure(Resampling):
 
         def train(rng: np.random.Generator, rows: Any) -> Any:
             drawn = rows if same else rng.integers(0, len(frame), len(frame))
-            with calling("Training the model again", "Give more training data, or resample with ee.Equations()."):
+            with calling("Training the model again", ("Give more training data, or ", Setting("resample"), ".")):
                 return clone(blank).fit(frame.iloc[drawn].reset_index(drop=True), labels.iloc[drawn].to_numpy())
 
         yield from _audits(audit, self, train)

@@ -16,7 +16,7 @@ from equieffort import fidelity
 from equieffort._audit import Audit, audit, without_asked
 from equieffort.arguments import check_instance
 from equieffort.classifiers import known_features
-from equieffort.errors import DataError, EquieffortWarning, ParameterError, collecting, many, warn
+from equieffort.errors import DataError, EquieffortWarning, ParameterError, collecting, listed, many, warn
 from equieffort.explain import assumed_text
 from equieffort.frames import require_columns
 from equieffort.giveaways import FIRST
@@ -36,8 +36,8 @@ from equieffort.spec.against import check_table, placed, placed_equations, said
 from equieffort.spec.causes import with_levels
 from equieffort.spec.nodes import MOST_CHARACTERS
 from equieffort.spec.solving import further
-from equieffort.spec.words import in_yaml, reworded, spec_words
 from equieffort.table import Live, RecourseTable
+from equieffort.words.audience import reworded, spec_words
 
 CHOSEN = "Chosen in the spec."
 FILL_IN = "FILL_IN"
@@ -267,8 +267,7 @@ def run_prepared(prepared: Prepared, *, progress: Progress = silent, command: st
             about["recorded"] = _about_record(done.recourse, found)
     every = sorted((*prepared.warnings, *done.warnings), key=lambda warning: warning.code not in FIRST)
     told = [reworded(warning) for warning in every]
-    table = replace(done.recourse, notes={row: in_yaml(note) for row, note in done.recourse.notes.items()})
-    return replace(done, recourse=table, about=about, warnings=tuple({(w.code, w.what): w for w in told}.values()))
+    return replace(done, about=about, warnings=tuple({(w.code, w.what): w for w in told}.values()))
 
 
 def resampling(prepared: Prepared, chance: str, replicates: int) -> Resampling:
@@ -393,7 +392,14 @@ def _train(spec: Spec, table: pd.DataFrame, people: pd.DataFrame) -> Surrogate:
 def _whole(frame: pd.DataFrame, names: Iterable[str]) -> Any:
     """Who has a value in each of these columns."""
     present = [name for name in dict.fromkeys(names) if name in frame.columns]
-    return frame[present].notna().all(axis=1).to_numpy()
+    whole = frame[present].notna().all(axis=1).to_numpy()
+    if not whole.any():
+        raise DataError(
+            "DATA_EMPTY",
+            f"Every row has an empty cell in one of the columns {listed(present, 20)}.",
+            fix="Fill them in, or leave out a column that is empty.",
+        )
+    return whole
 
 
 def _complete(frame: pd.DataFrame, names: Iterable[str]) -> pd.DataFrame:

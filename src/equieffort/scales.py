@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from equieffort.arguments import is_number, refused
-from equieffort.errors import CostError, warn
+from equieffort.errors import CostError, Setting, warn
 from equieffort.frames import Floats, number
 
 ALTERNATIVES = "Range(), Range(quantiles=(0.01, 0.99)), Std(), MAD() or Own()"
@@ -33,9 +33,11 @@ def _positive(scale: Scale, name: str, value: float) -> float:
     if not value > 0:
         raise CostError(
             "COST_ZERO_SCALE",
-            f"{type(scale).__name__}() of {name!r} is {number(value)}: it does not vary enough to be scaled by it.",
-            fix=f"If nobody can act on {name!r} make it mutable; otherwise choose another scale ({ALTERNATIVES}), or "
-            "give reference= data in which it varies.",
+            (
+                Setting("scale", type(scale).__name__),
+                f" of {name!r} is {number(value)}: it does not vary enough to be scaled by it.",
+            ),
+            fix=(f"If nobody can act on {name!r} make it mutable; otherwise ", Setting("scales"), "."),
         )
     return value
 
@@ -72,7 +74,7 @@ def warn_outlier(name: str, values: Floats) -> None:
             "COST_OUTLIER",
             f"{name!r} ranges over {number(whole)}, by which its cost is scaled, but all except {2 * cut} of "
             f"{n:,} values lie within {number(inner)}.",
-            fix="Use Range(quantiles=(0.01, 0.99)) or Std(), or correct the extreme values.",
+            fix=(Setting("robust scales"), ", or correct the extreme values."),
         )
 
 

@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 
 from equieffort.arguments import check_mapping, is_number, items_in, names_in, shown
-from equieffort.errors import DataError, SchemaError, closest, label, listed, warn
+from equieffort.errors import DataError, SchemaError, Setting, closest, label, listed, warn
 from equieffort.frames import KINDS, Encoding, Kind, number, require_columns
 from equieffort.graph import CausalGraph
 from equieffort.rules import Link, read_link
@@ -72,7 +72,7 @@ class Feature:
             raise SchemaError(
                 "SCHEMA_ROLE",
                 f"{shown(self.role)} is not a role. {closest(self.role, get_args(Role))}".rstrip(),
-                fix='A role is "actionable", "mutable" or "immutable"; protected columns are named in the Schema.',
+                fix=('A role is "actionable", "mutable" or "immutable"; ', Setting("protected"), "."),
             )
         if self.kind is not None and not (isinstance(self.kind, str) and self.kind in KINDS):
             raise SchemaError(
@@ -102,7 +102,7 @@ class Feature:
             raise SchemaError(
                 "SCHEMA_LIMITS",
                 f"{key} is {number(getattr(self, key))}, which no value reaches.",
-                fix=f"Give a number, or {free} for no limit on that side.",
+                fix=("Give a number, or ", Setting("no limit", free), " for no limit on that side."),
             )
         _check_range("The lower limit", self.lower, "the upper limit", self.upper)
         if self.plausible is not None:
@@ -123,7 +123,7 @@ class Feature:
             raise SchemaError(
                 "SCHEMA_LIMITS",
                 f"A feature that is {self.role} has limits for interventions, which it never gets.",
-                fix="Use plausible=(low, high) to limit where its value may go, or make it actionable.",
+                fix=("Use ", Setting("plausible"), " to limit where its value may go, or make it actionable."),
             )
 
     def _check_weight(self) -> None:
@@ -270,7 +270,11 @@ class Schema:
             raise SchemaError(
                 "SCHEMA_THRESHOLD",
                 f"The threshold {self.threshold:g} is not a probability between 0 and 1.",
-                fix="Give the least probability of the favourable label that is approved, as in threshold=0.62.",
+                fix=(
+                    "Give the least probability of the favourable label that is approved, as in ",
+                    Setting("threshold", 0.62),
+                    ".",
+                ),
             )
 
     @property
@@ -340,24 +344,26 @@ class Schema:
                 raise DataError(
                     "SCHEMA_SENSITIVE_MISSING",
                     f"The protected column {name!r} is not in the data. {closest(name, frame.columns)}".rstrip(),
-                    fix="Add it to X, or pass it beside X as sensitive_features=.",
+                    fix=Setting("sensitive_features"),
                 )
-        require_columns(frame, self.features, why="The schema names a feature, but X")
-        require_columns(frame, model_features, why="The model uses a feature, but X")
-        require_columns(frame, self.rule_columns, why="A rule between features names a column, but X")
+        require_columns(frame, self.features, why=("A feature is declared, but ", Setting("the table")))
+        require_columns(frame, model_features, why=("The model uses a feature, but ", Setting("the table")))
+        require_columns(
+            frame, self.rule_columns, why=("A rule between features names a column, but ", Setting("the table"))
+        )
         self._check_graph(frame, graph, model_features)
         used = {*self.features, *self.protected_columns, *graph.nodes, *model_features, *self.rule_columns}
         extra = [name for name in frame.columns if name not in used]
         if extra:
             warn(
                 "DATA_EXTRA_COLUMNS",
-                f"X has columns that neither the model, the graph nor the schema uses: {listed(extra)}.",
-                fix="Drop them from X to silence this.",
+                (Setting("unused columns"), f": {listed(extra)}."),
+                fix=Setting("without unused columns"),
             )
         if not self.actionable:
             raise SchemaError(
                 "PROBLEM_NOTHING_ACTIONABLE",
-                "The schema declares no actionable feature.",
+                "No feature is declared actionable.",
                 fix='Give at least one feature the role "actionable".',
             )
         self._check_one_hot(frame)
@@ -369,7 +375,7 @@ class Schema:
             warn(
                 "GRAPH_ROOTS_ASSUMED",
                 f"No edge of the graph mentions {listed(lonely)}: taken to have no cause and no effect.",
-                fix="Name them in StructuralCausalModel(edges, nodes=[...]) to say that this is meant.",
+                fix=("Name them in ", Setting("nodes"), " to say that this is meant."),
             )
         for name in self.protected_columns:
             if name in graph.nodes and graph.parents(name):
@@ -384,7 +390,7 @@ class Schema:
             warn(
                 "SCHEMA_ROLE_ASSUMED",
                 f"No role is declared for {listed(assumed)}, which would follow an action: taken as mutable.",
-                fix='Declare them "mutable" or "immutable" in the schema.',
+                fix=('Declare them "mutable" or "immutable" in ', Setting("the schema"), "."),
             )
 
     def _check_one_hot(self, frame: pd.DataFrame) -> None:
@@ -405,7 +411,7 @@ class Schema:
                     "SCHEMA_ONE_HOT",
                     f"{listed(members)} look like one category {stem!r} spread over columns, and "
                     f"{listed(acting)} would be changed apart.",
-                    fix=f"Keep {stem!r} as one text column and let the model's pipeline encode it (OneHotEncoder).",
+                    fix=(f"Keep {stem!r} as one text column, ", Setting("one text column"), "."),
                 )
 
     def to_dict(self) -> dict[str, Any]:

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from equieffort.arguments import names_in
-from equieffort.errors import DataError, ModelError, closest, label, listed, sentence
+from equieffort.arguments import as_plain, names_in
+from equieffort.errors import DataError, ModelError, Setting, closest, label, listed, sentence
 from equieffort.frames import Bools, require_columns
 
 ASKED_ALONE = 200
@@ -48,7 +48,7 @@ class Decision:
     ) -> Decision:
         """Check the classifier: it predicts, is fitted, knows the favourable label and answers alike twice."""
         features = known_features(classifier, model_features)
-        require_columns(frame, features, why="The model uses a feature, but X")
+        require_columns(frame, features, why=("The model uses a feature, but ", Setting("the table")))
         bare = not hasattr(classifier, "feature_names_in_")
         whole = all(pd.api.types.is_integer_dtype(frame[name].dtype) for name in features)
         decision = cls(classifier, features, favourable, bare, threshold, whole)
@@ -82,8 +82,13 @@ class Decision:
                 "MODEL_MULTICLASS",
                 f"The model chooses between {len(known)} classes, {listed(known)}, and only "
                 f"{self.favourable!r} was declared favourable.",
-                fix=f"List all that people want, as in favourable=[{self.favourable!r}, ...]; if it is only that one, "
-                f"favourable=[{self.favourable!r}] says so.",
+                fix=(
+                    "List all that people want, as in ",
+                    Setting("favourable", [self.favourable, ...]),
+                    "; if it is only that one, ",
+                    Setting("favourable", [self.favourable]),
+                    " says so.",
+                ),
             )
         if set(known) <= set(self.wanted):
             raise ModelError(
@@ -105,7 +110,7 @@ class Decision:
                 f"classes_ of {type(self.classifier).__name__} has the shape {found.shape}.",
                 fix="Give a model with one list of classes; of a model with several outputs audit each for itself.",
             )
-        return [value.item() if isinstance(value, np.generic) else value for value in found]
+        return [as_plain(value) for value in found]
 
     def _check_threshold(self) -> None:
         if self.threshold is not None and not self._classes:
@@ -145,7 +150,7 @@ class Decision:
                     "MODEL_LABELS",
                     f"The favourable label {wanted!r} is of another type than the model's answers, "
                     f"{listed(sorted(set(map(str, labels.tolist()))))}.",
-                    fix="Name the label as predict returns it.",
+                    fix="Name the label as the model returns it.",
                 )
 
     def model_input(self, frame: pd.DataFrame) -> Any:
@@ -256,7 +261,7 @@ def known_features(classifier: Any, model_features: Sequence[str] | None = None)
         raise DataError(
             "DATA_NO_NAMES",
             f"{type(classifier).__name__} was fitted without column names.",
-            fix="Say which columns it sees, in its order: model_features=[...].",
+            fix=("Say which columns it sees, in its order: ", Setting("model_features"), "."),
         )
     return tuple(map(str, features))
 
@@ -303,8 +308,7 @@ def _check_booster(classifier: Any) -> None:
         raise ModelError(
             "MODEL_NO_PREDICT",
             f"The model is a {library}.Booster, whose predict gives scores or probabilities and no labels.",
-            fix=f"Save it and load it as a classifier: booster.save_model({file!r}), then "
-            f"equieffort.models.load_model({file!r}); or train an {name}.",
+            fix=(Setting("booster", of=file), f"; or train an {name}."),
         )
 
 
@@ -327,4 +331,4 @@ def _check_fitted(classifier: Any) -> None:
 
 
 def _not_fitted(name: str) -> ModelError:
-    return ModelError("MODEL_NOT_FITTED", f"{name} is not fitted.", fix="Call its fit method first.")
+    return ModelError("MODEL_NOT_FITTED", f"{name} is not fitted.", fix=Setting("fit first"))

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from equieffort.arguments import as_plain
 from equieffort.classifiers.decision import Decision, changes_nothing
 
 INNER = ("estimator_", "best_estimator_", "estimator")
@@ -26,7 +27,7 @@ def known_levels(decision: Decision, frame: pd.DataFrame) -> dict[str, tuple[Any
     """
     found: dict[str, tuple[Any, ...]] = {}
     for name, levels in _told(decision.classifier, decision, frame):
-        present = tuple(dict.fromkeys(_plain(level) for level in levels if not _is_missing(level)))
+        present = tuple(dict.fromkeys(as_plain(level) for level in levels if not _is_missing(level)))
         found[name] = tuple(level for level in found[name] if level in present) if name in found else present
     return found
 
@@ -87,10 +88,6 @@ def _of_xgboost(step: Any, decision: Decision) -> Told:
     for k, names in category_names(learner).items():
         if k < len(decision.features):
             yield decision.features[k], names
-
-
-def _plain(level: Any) -> Any:
-    return level.item() if isinstance(level, np.generic) else level
 
 
 def _is_missing(level: Any) -> bool:

@@ -17,7 +17,7 @@ from equieffort.classifiers.decision import Decision
 from equieffort.classifiers.opened import Opened, logit, open_up
 from equieffort.classifiers.pipeline import Affine
 from equieffort.classifiers.views import Goals, Layer, LinearView, NetworkView, NoView, require_plain
-from equieffort.errors import DataError
+from equieffort.errors import DataError, Setting
 from equieffort.frames import Encoding, Floats, read_frame, require_columns
 
 
@@ -47,7 +47,7 @@ class LinearScore:
         if not (isinstance(X, Mapping) or hasattr(X, "columns") or hasattr(X, "column_names")):
             raise refused("X", X, "a table with named columns", error=DataError, code="DATA_TYPE")
         X = X if isinstance(X, pd.DataFrame) else read_frame(X)
-        require_columns(X, self.coef, why="The rule uses a feature, but X")
+        require_columns(X, self.coef, why=("The rule uses a feature, but ", Setting("the table")))
         total = np.zeros(len(X))
         for name, weight in self.coef.items():
             total = total + weight * _amounts(X[name])

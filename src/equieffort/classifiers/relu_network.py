@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from equieffort.arguments import check_mapping, items_in, names_in
-from equieffort.errors import ModelError, listed, sentence
+from equieffort.errors import ModelError, Setting, listed, sentence
 from equieffort.frames import Floats, require_columns
 
 
@@ -114,7 +114,7 @@ class ReLUNetwork:
         """The outputs of the last layer, a row a person."""
         names = getattr(self, "feature_names_in_", None)
         if names is not None and hasattr(X, "columns"):
-            require_columns(X, names, why="The network uses a feature, but X")
+            require_columns(X, names, why=("The network uses a feature, but ", Setting("the table")))
             X = X[list(names)]
         try:
             values = np.asarray(X, dtype=np.float64)

@@ -16,6 +16,7 @@ from typing import Any
 import typer
 
 from equieffort.errors import AuditFileError, EquieffortError, EquieffortWarning, ParameterError, sentence
+from equieffort.words.audience import reworded, spec_text
 
 EQUAL, UNEQUAL, BAD_INPUT, INCOMPLETE, INCONCLUSIVE, INTERRUPTED = 0, 1, 2, 3, 4, 130
 EXIT = {"equal": EQUAL, "unequal": UNEQUAL, "inconclusive": INCONCLUSIVE}
@@ -60,7 +61,7 @@ def guarded(command: Callable[..., None]) -> Callable[..., None]:
 def _explained(error: BaseException) -> tuple[int, str]:
     """The exit code and the words for what went wrong."""
     if isinstance(error, EquieffortError):
-        return INCOMPLETE if error.code in BROKEN_OFF else BAD_INPUT, str(error)
+        return INCOMPLETE if error.code in BROKEN_OFF else BAD_INPUT, str(reworded(error))
     if isinstance(error, KeyboardInterrupt):
         return INTERRUPTED, f"\nInterrupted: the run is not finished. To start it again: {command_line()}"
     if isinstance(error, OSError) and error.errno in NO_ROOM:
@@ -83,9 +84,7 @@ def tell_warning(message: Warning | str, settings: dict[str, Any]) -> None:
     if settings.get("quiet"):
         return
     if isinstance(message, EquieffortWarning):
-        from equieffort.spec.words import in_yaml
-
-        text = f"{in_yaml(message.what)} ({message.code})"
+        text = f"{spec_text(message.what_parts)} ({message.code})"
     else:
         text = sentence(message)
     told = settings.setdefault("told", set())

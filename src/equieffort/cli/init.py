@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -14,7 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from equieffort.cli.common import check_writable, write
-from equieffort.errors import EquieffortError, ParameterError, closest, listed, many
+from equieffort.errors import ParameterError, closest, listed, many
+from equieffort.words.audience import spec_words
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -79,7 +79,7 @@ def init(
         )
     mark = _delimiter(data, encoding) if delimiter is None else delimiter
     source = DataSource(path=data, encoding=encoding, delimiter=mark, decimal=decimal or ".")
-    with _options_words():
+    with spec_words("options"):
         table = read_table(source)
         if decimal is None and (commas := _comma_columns(table, mark)):
             table, decimal = read_table(replace(source, decimal=",")), ","
@@ -88,7 +88,7 @@ def init(
     answers = Answers(person, outcome, favourable, sensitive, protected, reference, reading)
     _check_names(table, answers)
     if person is not None and not table[person].is_unique:
-        with _options_words():
+        with spec_words("options"):
             read_table(replace(source, id=person))
     answers = _check_values(table, answers)
     told = (answers.id, answers.outcome, answers.sensitive)
@@ -318,21 +318,3 @@ def _check_values(table: pd.DataFrame, answers: Answers) -> Answers:
             )
         found[option] = same[0]
     return replace(answers, **found)
-
-
-@contextmanager
-def _options_words() -> Iterator[None]:
-    """There is no spec yet: errors of reading name the options instead of its keys."""
-    words = {
-        "Check data.path; it starts from the folder of the spec.": "Check the path.",
-        "Set data.encoding in the spec": "Set --encoding",
-        "Set data.delimiter in the spec": "Set --delimiter",
-        "leave data.id out of the spec to count rows": "leave --id out to count rows",
-    }
-    try:
-        yield
-    except EquieffortError as error:
-        fix = error.fix
-        for key, option in words.items():
-            fix = fix.replace(key, option)
-        raise type(error)(error.code, error.what, fix=fix) from error

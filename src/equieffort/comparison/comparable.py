@@ -26,7 +26,7 @@ def check_same_rules(a: Audit, b: Audit) -> None:
             raise ParameterError(
                 "AUDIT_SCHEMAS",
                 f"The audits differ in {key}: {before.get(key, 'not declared')} and {after.get(key, 'not declared')}.",
-                fix="Audit both with the same schema; what may be done must not change between them.",
+                fix="Declare the same in both audits; what may be done must not change between them.",
             )
 
 

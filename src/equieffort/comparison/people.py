@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from equieffort.errors import many, warn
+from equieffort.errors import Setting, many, warn
 from equieffort.frames import Floats
 from equieffort.solvers import Status
 from equieffort.table import RecourseTable
@@ -51,13 +51,13 @@ def same_people(a: RecourseTable, b: RecourseTable, pairs: Pairs) -> Pairs:
             "AUDIT_LABELS",
             f"{many(int((~same).sum()), 'label is', 'labels are')} in both audits, but in different groups: "
             "taken as different people.",
-            fix="Name people by a column of your data (`id` in the spec, the index in Python).",
+            fix=("Name people by a column of your data (", Setting("names of people"), ")."),
         )
     elif all(t.index.name is None and t.index.dtype.kind in "iu" for t in (a, b)) and not _same_data(a, b):
         warn(
             "AUDIT_LABELS",
             "People are matched by the number of their row, and the rows of the two audits differ.",
-            fix="Name people by a column of your data (`id` in the spec, the index in Python).",
+            fix=("Name people by a column of your data (", Setting("names of people"), ")."),
         )
     return pairs[same]
 

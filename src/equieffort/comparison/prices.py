@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from equieffort._audit import Audit
-from equieffort.errors import ParameterError
+from equieffort.errors import ParameterError, Setting
 from equieffort.frames import Floats, number
 from equieffort.solvers import Status
 
@@ -39,8 +39,11 @@ def other_scales(a: Audit, b: Audit) -> ParameterError:
     return ParameterError(
         "AUDIT_SCALES",
         what,
-        fix="Audit both with the same reference data for the cost, or rescale the second to the first one's prices "
-        "(rescale=True, --rescale).",
+        fix=(
+            "Audit both with the same reference data for the cost, or rescale the second to the first one's prices (",
+            Setting("rescale"),
+            ").",
+        ),
     )
 
 

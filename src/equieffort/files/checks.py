@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from equieffort.arguments import as_plain
 from equieffort.errors import many
 from equieffort.frames import ABSURD, Bools, Encoding, Floats
 from equieffort.schema import Schema
@@ -328,10 +329,6 @@ def check_groups(contents: Contents, data: pd.DataFrame) -> None:
     """Refuse group codes that are not what the sensitive columns say."""
     pairs = data[list(contents.schema.sensitive_columns)].assign(**{CODE: contents["codes"]}).drop_duplicates()
     for *values, code in pairs.itertuples(index=False):
-        name, label = " & ".join(str(_plain(value)) for value in values), contents.labels[code]
+        name, label = " & ".join(str(as_plain(value)) for value in values), contents.labels[code]
         if not _same_name(name, label):
             raise ValueError(f"somebody of the group {name!r} is counted among {label!r}")
-
-
-def _plain(value: Any) -> Any:
-    return value.item() if isinstance(value, np.generic) else value

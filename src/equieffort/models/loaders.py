@@ -9,7 +9,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from equieffort.errors import ModelError, closest, sentence
+from equieffort.errors import ModelError, Setting, closest, sentence
 from equieffort.models import pickles
 from equieffort.models.lightgbm_file import read_lightgbm
 from equieffort.models.onnx_file import read_onnx
@@ -102,7 +102,7 @@ def _bytes(path: Path) -> bytes:
         raise ModelError(
             "MODEL_FILE",
             f"The model {str(path)!r} cannot be read: {sentence(error.strerror or error)}",
-            fix="Check the path; it is relative to the folder of the spec, or to the working directory.",
+            fix=Setting("the model path"),
         ) from error
     if not data:
         raise ModelError("MODEL_FILE", f"{path.name!r} is empty.", fix="Save the model again and copy the file whole.")

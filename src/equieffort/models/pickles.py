@@ -13,7 +13,7 @@ import zlib
 from pathlib import Path
 from typing import Any
 
-from equieffort.errors import ModelError, sentence
+from equieffort.errors import ModelError, Setting, sentence
 from equieffort.models.optional import need
 
 SUFFIXES = (".pkl", ".pickle", ".joblib", ".p", ".pk", ".sav", ".dill", ".cloudpickle", ".pt", ".pth")
@@ -67,10 +67,13 @@ def refuse(path: Path) -> ModelError:
     return ModelError(
         "MODEL_PICKLE",
         what,
-        fix="If you know who made it, convert it once where it was made:\n"
-        "    import joblib, skops.io\n"
-        f"    skops.io.dump(joblib.load({source!r}), {path.stem + '.skops'!r})\n"
-        + ("  Or read it as it is, with unsafe_load_pickle=True." if named else "  A disguised pickle is never read."),
+        fix=(
+            "If you know who made it, convert it once where it was made:\n"
+            "    import joblib, skops.io\n"
+            f"    skops.io.dump(joblib.load({source!r}), {path.stem + '.skops'!r})\n",
+            *(("  Or read it as it is, with ", Setting("unsafe_load_pickle"), ".") if named else ()),
+            *(() if named else ("  A disguised pickle is never read.",)),
+        ),
     )
 
 

@@ -8,7 +8,7 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
-from equieffort.errors import ModelError, listed
+from equieffort.errors import ModelError, Setting, listed
 from equieffort.files.archive import most_unpacked
 from equieffort.models.native_trees import check_trees
 from equieffort.models.optional import broken, need
@@ -34,8 +34,11 @@ def read_skops(data: bytes, path: Path, trusted: Collection[str] = ()) -> Any:
         raise ModelError(
             "MODEL_UNTRUSTED",
             f"{path.name!r} asks for {listed(untrusted, 20)}, which skops does not know to be harmless.",
-            fix=f"If you know them and who made the file, pass trusted={untrusted!r} to load_model; "
-            "else save a model without them.",
+            fix=(
+                "If you know them and who made the file, ",
+                Setting("trusted", untrusted),
+                "; else save a model without them.",
+            ),
         )
     if any(name in schema for name in TREES + OTHERS):
         probe("skops", data, path, trusted=list(trusted), ask=any(name in schema for name in OTHERS))

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from equieffort.errors import DataError, ModelError, ParameterError, closest, label, listed, many, warn
+from equieffort.errors import DataError, ModelError, ParameterError, Part, Setting, closest, label, listed, many, warn
 from equieffort.fidelity import Refusals
-from equieffort.frames import read_frame, require_columns
+from equieffort.frames import ABSURD, number, read_frame, require_columns
 from equieffort.table import RecourseTable
 
 SURROGATES = ("logistic", "ridge", "linear_svc", "forest", "boosted")
@@ -103,7 +103,7 @@ def train_surrogate(
         )
     frame = _features(X, features)
     labels = _labels(y, frame)
-    names = _values(groups, frame, "groups").astype(str)
+    names = _values(groups, frame, "groups", "groups has no value for").astype(str)
     folds = min(FOLDS, int(np.unique(labels, return_counts=True)[1].min()))
     model = _pipeline(kind, frame, random_state)
     fitted, held_out = _cross_validated(model, frame, labels, folds, random_state)
@@ -145,7 +145,7 @@ def _features(X: Any, features: Sequence[str]) -> pd.DataFrame:
         raise ParameterError("PARAMETER", "features is empty.", fix="Name the columns the surrogate may see.")
     if len(set(features)) != len(features):
         raise ParameterError("PARAMETER", f"features names a column twice: {listed(features)}.", fix="Name each once.")
-    require_columns(frame, features, why="The surrogate learns from a feature, but X")
+    require_columns(frame, features, why=("The surrogate learns from a feature, but ", Setting("the table")))
     frame = frame[list(features)]
     for name in frame.columns:
         column = frame[name]
@@ -154,14 +154,16 @@ def _features(X: Any, features: Sequence[str]) -> pd.DataFrame:
                 "DATA_MISSING_VALUES",
                 f"Column {name!r} has no value in {many(int(missing.sum()), 'row', 'rows')}, first in row "
                 f"{label(frame.index[int(missing.argmax())])}.",
-                fix="Fill or drop these rows before the surrogate is trained.",
+                fix=Setting("training without"),
             )
         if pd.api.types.is_numeric_dtype(column.dtype):
-            finite = np.isfinite(column.to_numpy(dtype=np.float64))
-            if not finite.all():
+            values = column.to_numpy(dtype=np.float64)
+            wild = np.abs(values) > ABSURD
+            if wild.any():
+                row = int(wild.argmax())
                 raise DataError(
                     "DATA_NOT_FINITE",
-                    f"Column {name!r} is infinite in row {label(frame.index[int(finite.argmin())])}.",
+                    f"Column {name!r} holds {number(values[row])} in row {label(frame.index[row])}.",
                     fix="Correct the value.",
                 )
         elif len(kinds := {type(value).__name__ for value in column.unique()}) > 1:
@@ -173,7 +175,7 @@ def _features(X: Any, features: Sequence[str]) -> pd.DataFrame:
     return frame
 
 
-def _values(values: Any, frame: pd.DataFrame, what: str) -> np.ndarray[Any, Any]:
+def _values(values: Any, frame: pd.DataFrame, what: str, missed: Part) -> np.ndarray[Any, Any]:
     """One value a person, none missing."""
     # In a list of different types numpy would turn numbers into text.
     array = np.asarray(values, dtype=None if hasattr(values, "dtype") else object)
@@ -187,15 +189,15 @@ def _values(values: Any, frame: pd.DataFrame, what: str) -> np.ndarray[Any, Any]
     if missing.any():
         raise DataError(
             "DATA_MISSING_VALUES",
-            f"{what} has no value for row {label(frame.index[int(missing.argmax())])}.",
-            fix="Fill or drop these rows before the surrogate is trained.",
+            (missed, f" row {label(frame.index[int(missing.argmax())])}."),
+            fix=Setting("training without"),
         )
     return array
 
 
 def _labels(y: Any, frame: pd.DataFrame) -> np.ndarray[Any, Any]:
     """Two labels, each of them given at least twice."""
-    values = _values(y, frame, "y").tolist()
+    values = _values(y, frame, "y", Setting("no decision")).tolist()
     found = sorted(set(values), key=lambda value: (type(value).__name__, str(value)))
     if len({type(value) for value in found}) > 1 and not all(isinstance(value, int | float) for value in found):
         raise ModelError(
@@ -213,7 +215,7 @@ def _labels(y: Any, frame: pd.DataFrame) -> np.ndarray[Any, Any]:
         raise ModelError(
             "MODEL_SURROGATE",
             f"The decisions have {len(found)} values, {listed(found)}.",
-            fix="Give two outcomes: merge those people want, and those they do not.",
+            fix=Setting("two outcomes"),
         )
     rare = min(found, key=values.count)
     if values.count(rare) < 2:

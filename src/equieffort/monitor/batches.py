@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from equieffort.arguments import as_plain
 from equieffort.errors import DataError, SchemaError, listed, many
 from equieffort.frames import Bools, Floats
 from equieffort.monitor.evidence import Arrivals
@@ -109,9 +110,7 @@ def like(frame: pd.DataFrame, reference: pd.DataFrame) -> pd.DataFrame:
 
 def label_of(frame: pd.DataFrame, columns: tuple[str, ...]) -> np.ndarray:
     """Each person's group by its label."""
-    parts = [
-        frame[name].map(lambda value: value.item() if isinstance(value, np.generic) else value) for name in columns
-    ]
+    parts = [frame[name].map(as_plain) for name in columns]
     return np.array([" & ".join(map(str, row)) for row in zip(*parts, strict=True)], dtype=object)
 
 

@@ -16,7 +16,7 @@ import pandas as pd
 from equieffort.arguments import check_choice, check_flag, check_number, check_path, names_in, refused
 from equieffort.budget import default_budget
 from equieffort.cost import Cost
-from equieffort.errors import DataError, MonitorError, ParameterError, sentence
+from equieffort.errors import DataError, MonitorError, ParameterError, Setting, sentence
 from equieffort.frames import Missing, join_sensitive, number, read_frame, require_columns
 from equieffort.groups import Groups
 from equieffort.monitor.batches import Solved, check_groups, digest, like, with_absent
@@ -211,7 +211,11 @@ class Monitor:
                 "MONITOR_BUDGET",
                 "The first batch has no budget to go by: nobody in it is refused and has an action that costs "
                 "something.",
-                fix="Declare the budget (budget=, --budget), in units of the cost, or begin with a larger batch.",
+                fix=(
+                    "Declare the budget (",
+                    Setting("budget"),
+                    "), in units of the cost, or begin with a larger batch.",
+                ),
             )
         labels, protected = self._groups.labels, self._groups.protected
         return Fixed(
@@ -244,8 +248,12 @@ class Monitor:
                 raise MonitorError(
                     "MONITOR_BATCH",
                     f"These people were counted already, as batch {count:,}{_called(batch)} on {batch.date}.",
-                    fix="Nothing is to be done if the run was repeated: the state holds them. If they are other people "
-                    "who look the same, name them: data.id in the spec, a named index in Python.",
+                    fix=(
+                        "Nothing is to be done if the run was repeated: the state holds them. If they are other people "
+                        "who look the same, name them by ",
+                        Setting("names of people"),
+                        ".",
+                    ),
                 )
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from equieffort.arguments import check_number
 from equieffort.distances import Distance, Manhattan, check_distance
-from equieffort.errors import ParameterError
+from equieffort.errors import ParameterError, Setting
 from equieffort.frames import Bools, Floats
 
 
@@ -88,8 +88,7 @@ class Unsaved(Neighbourhood):
         return ParameterError(
             "PARAMETER",
             f"The audit used {self.was}, which is code of the caller's own and not part of a saved file.",
-            fix="Pass neighbourhood=Nearest(quantile, distance) to individual() and distance= to curve(), or put it "
-            "back: dataclasses.replace(audit, neighbourhood=...).",
+            fix=Setting("neighbourhood"),
         )
 
 

@@ -21,7 +21,7 @@ from math import isfinite
 from typing import Any
 
 from equieffort.arguments import check_instance, check_mapping, check_number, is_number
-from equieffort.errors import RuleError
+from equieffort.errors import RuleError, Setting
 from equieffort.frames import number
 from equieffort.rules.parser import keyword_at, parse_rule
 from equieffort.rules.rule import Rule
@@ -150,7 +150,7 @@ class Sum(Link):
                 "RULE_LINK", "A sum needs features, each with a number as its weight.", fix='As in {"rent": 1}.'
             )
         if self.lower is None and self.upper is None:
-            raise RuleError("RULE_LINK", "The sum has no limit.", fix="Give lower=, upper= or both.")
+            raise RuleError("RULE_LINK", "The sum has no limit.", fix="Give lower, upper or both.")
         if self.lower is not None and self.upper is not None and self.lower > self.upper:
             what = f"The lower limit {self.lower:g} is above the upper limit {self.upper:g}."
             raise RuleError("RULE_LINK", what, fix="Swap them.")
@@ -198,7 +198,7 @@ class Forbidden(Link):
             raise RuleError(
                 "RULE_LINK",
                 f"The forbidden changes of {self.feature!r} are not pairs (from, to).",
-                fix='As in [("retired", "student")]; None stands for any level.',
+                fix=Setting("forbidden"),
             )
         object.__setattr__(self, "moves", moves)
 

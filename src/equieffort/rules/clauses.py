@@ -254,7 +254,7 @@ class _Reader:
             raise RuleError(
                 "RULE_TYPE",
                 f"Changes of {link.feature!r} are forbidden, but it holds numbers, not categories.",
-                fix="Use direction=, lower= and upper= of the Feature, or declare its kind as categorical.",
+                fix="Use direction, lower and upper of the feature, or declare its kind as categorical.",
             )
         for level in (level for move in link.moves for level in move if level is not None):
             if level not in column.levels:

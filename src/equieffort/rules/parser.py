@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NoReturn
 
-from equieffort.errors import RuleError
+from equieffort.errors import RuleError, Setting
 from equieffort.rules.rule import Rule
 from equieffort.rules.tree import KEYWORDS, Between, Compare, Joined, Literal, Name, Node, Not, Within, short
 
@@ -216,7 +216,7 @@ def parse_rule(text: str) -> Rule:
         raise RuleError("RULE_SYNTAX", f"A rule is a text, not {type(text).__name__}.", fix=_EXAMPLE)
     if len(text) > MAX_LENGTH:
         what = f"The rule has {len(text)} characters; at most {MAX_LENGTH} are read."
-        raise RuleError("RULE_SYNTAX", what, fix="Pass a mask of truth values instead.")
+        raise RuleError("RULE_SYNTAX", what, fix=Setting("mask"))
     if not text.strip():
         raise RuleError("RULE_SYNTAX", "The rule is empty.", fix=_EXAMPLE)
     return Rule(text, _Parser(text).rule())

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
-import numpy as np
+from equieffort.arguments import as_plain
 
 KEYWORDS = frozenset({"and", "or", "not", "in", "between", "true", "false"})
 
@@ -119,5 +119,5 @@ def conditions(node: Node) -> Iterator[Condition]:
 def short(value: object, most: int = 40) -> str:
     """A value for a message, cut where it is long."""
     # A value of NumPy would show its type, which says nothing to a reader.
-    shown = repr(value.item() if isinstance(value, np.generic) else value)
+    shown = repr(as_plain(value))
     return shown if len(shown) <= most else shown[: most - 1] + "…"

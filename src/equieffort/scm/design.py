@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from equieffort.errors import CausalModelError, closest, listed, many
+from equieffort.errors import CausalModelError, Setting, closest, listed, many
 from equieffort.frames import Column, Encoding, Floats
 
 Owner = tuple[str, Any]
@@ -75,7 +75,7 @@ def check_rows(node: str, columns: int, rows: int) -> None:
             "SCM_TOO_FEW_ROWS",
             f"The equation of {node!r} has {many(columns, 'coefficient', 'coefficients')} for its causes, but there "
             f"are only {many(rows, 'row', 'rows')}.",
-            fix="Fit on more people, merge rare levels, or give the equation: mechanisms={...: Linear({...})}.",
+            fix=("Fit on more people, merge rare levels, or give the equation: ", Setting("linear", of=node), "."),
         )
 
 

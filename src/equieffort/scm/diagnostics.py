@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from equieffort.errors import listed, warn
+from equieffort.errors import Setting, listed, warn
 from equieffort.frames import Encoding, Floats
 from equieffort.scm.design import indicators
 
@@ -38,7 +38,7 @@ def examine(node: str, causes: Encoding, parents: Floats, values: Floats, fitted
         warn(
             "SCM_POOR_FIT",
             f"The equation of {node!r} explains {max(r2, 0):.1%} of its variance (R2 = {r2:.3f}).",
-            fix="Reconsider its causes or use another mechanism; read effects through it with care.",
+            fix=("Reconsider its causes or ", Setting("mechanism"), "; read effects through it with care."),
             stacklevel=5,
         )
     centred = residual - residual.mean()

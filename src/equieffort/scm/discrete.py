@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 
 from equieffort.arguments import check_function, check_number, items_in, refused
-from equieffort.errors import CausalModelError, DataError, closest, listed, many
+from equieffort.errors import CausalModelError, DataError, Setting, closest, listed, many
 from equieffort.frames import Column, Encoding, Floats, number
 from equieffort.scm.base import DiscreteLearner, DiscreteMechanism
 from equieffort.scm.design import check_rows, indicators
@@ -57,7 +57,7 @@ class Ordinal(DiscreteLearner):
             raise CausalModelError(
                 "SCM_MECHANISM",
                 f"Nobody has the level {listed(absent)} of {node!r}, so nothing can be learned of it.",
-                fix="Fit on people who have it, or give the equation: CumulativeLogit(...).",
+                fix=("Fit on people who have it, or give the equation: ", Setting("cumulative_logit", of=node), "."),
             )
         design, owners = indicators(causes, parents)
         check_rows(node, design.shape[1] + len(ladder) - 1, len(values))
@@ -108,7 +108,7 @@ class CumulativeLogit(DiscreteMechanism):
                 "SCM_MECHANISM",
                 f"The equation of {node!r} has {many(len(self.cuts), 'cut', 'cuts')}, but {node!r} has "
                 f"{many(len(ladder), 'level', 'levels')}.",
-                fix="Give one cut less than there are levels, and the levels as order=[...].",
+                fix=("Give one cut less than there are levels, and the levels as ", Setting("order"), "."),
             )
         latent = LinearEquation(causes, *Linear(self.coef).arrays(node, causes), 0.0)
         return LatentEquation(node, latent, np.asarray(self.cuts, dtype=np.float64), ladder)
@@ -160,7 +160,7 @@ class _Ladder(Discrete):
                 "DATA_UNSEEN_CATEGORY",
                 f"{self.node!r} holds {number(float(values[unknown][0]))}, which is none of its levels: "
                 f"{listed(number(level) for level in self.ladder)}.",
-                fix="Correct the value, or fit again with data that holds it.",
+                fix=("Correct the value, or ", Setting("fit again"), "."),
             )
         return ranks
 
@@ -232,7 +232,7 @@ class QuantileEquation(_Ladder):
         try:
             given = own_numbers(self._f, self.causes.decode(parents), self.node)
         except CausalModelError as error:
-            raise CausalModelError(error.code, error.what, fix=self._refusal("").fix) from error
+            raise CausalModelError(error.code, error.what_parts, fix=self._refusal("").fix_parts) from error
         if given.shape != (len(parents), len(self.ladder)):
             raise self._refusal(f"returned shape {given.shape} for {len(parents)} people")
         if not (given >= 0).all() or not (np.abs(given.sum(axis=1) - 1) <= 1e-9).all():
@@ -318,8 +318,13 @@ def ordered_column(node: str, column: Column, series: pd.Series, mechanism: Any)
         "SCM_CANNOT_ABDUCT",
         f"Cannot abduct {node!r}: its levels {listed(column.levels)} have no order, so nothing says which of them a "
         "change of its causes leads to.",
-        fix="Give the order, Ordinal(order=[lowest, ..., highest]), declare it immutable in the schema, or remove the "
-        "edges into it.",
+        fix=(
+            "Give the order, ",
+            Setting("ordinal", of=node),
+            ", declare it immutable in ",
+            Setting("the schema"),
+            ", or remove the edges into it.",
+        ),
     )
 
 
@@ -335,7 +340,7 @@ def column_ladder(node: str, column: Column, values: Floats | None, order: Seque
         raise CausalModelError(
             "SCM_MECHANISM",
             f"{node!r} holds numbers, and its equation does not say which of them are its levels.",
-            fix="Give order=[...] with the numbers in rising order.",
+            fix=("Give ", Setting("order"), " with the numbers in rising order."),
         )
     if not 2 <= len(ladder) <= MOST_LEVELS or not (np.diff(ladder) > 0).all():
         raise CausalModelError(

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from equieffort.arguments import calling, check_flag, check_mapping, check_number, refused
-from equieffort.errors import CausalModelError
+from equieffort.errors import CausalModelError, Setting
 from equieffort.frames import Column, Encoding, Floats, number
 from equieffort.genuine import why_not
 from equieffort.scm.base import Learner, Mechanism
@@ -75,7 +75,7 @@ class Linear(Mechanism):
                 raise CausalModelError(
                     "SCM_MECHANISM",
                     f"The equation of {node!r} has a coefficient a level for {column.name!r}, which is numeric.",
-                    fix="Give one number, or declare the column in StructuralCausalModel(..., categorical=[...]).",
+                    fix=("Give one number, or ", Setting("categorical", of=column.name), "."),
                 )
             else:
                 weights[k] = given

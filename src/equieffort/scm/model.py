@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from equieffort.arguments import check_mapping, is_number, names_in, refused, shown
-from equieffort.errors import CausalModelError, EquieffortWarning, ParameterError, closest, collecting, listed
+from equieffort.errors import CausalModelError, EquieffortWarning, ParameterError, Setting, closest, collecting, listed
 from equieffort.frames import Bools, Encoding, Floats, aligned, read_frame, screen
 from equieffort.graph import CausalGraph
 from equieffort.scm.asked import readable
@@ -169,8 +169,13 @@ class StructuralCausalModel:
                 raise CausalModelError(
                     "SCM_CANNOT_ABDUCT",
                     f"Cannot abduct {node!r}: a category is not a sum of its causes' effects and noise.",
-                    fix="If its levels have an order, give Ordinal(order=[...]); else declare it immutable in the "
-                    "schema, or code it as a number.",
+                    fix=(
+                        "If its levels have an order, give ",
+                        Setting("ordinal", of=node),
+                        "; else declare it immutable in ",
+                        Setting("the schema"),
+                        ", or code it as a number.",
+                    ),
                 )
             return None
         if isinstance(given, Mechanism):
@@ -419,6 +424,12 @@ def _cannot_abduct(node: str) -> CausalModelError:
     return CausalModelError(
         "SCM_CANNOT_ABDUCT",
         f"Cannot abduct {node!r}: it is a category with causes, and no equation moves it.",
-        fix="Hold it in `do`, declare it immutable in the schema, remove the edges into it, or code it as a number; "
-        f"if its levels have an order, give mechanisms={{{node!r}: Ordinal(order=[...])}}.",
+        fix=(
+            Setting("do"),
+            " it immutable in ",
+            Setting("the schema"),
+            ", remove the edges into it, or code it as a number; if its levels have an order, give ",
+            Setting("ordinal", of=node),
+            ".",
+        ),
     )

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from equieffort.arguments import check_mapping, check_number, is_number, items_in
-from equieffort.errors import CausalModelError
+from equieffort.errors import CausalModelError, Setting
 from equieffort.frames import Column, Encoding, Floats, number
 from equieffort.scm.base import Mechanism
 from equieffort.scm.curves import Curve
@@ -104,7 +104,7 @@ def _category(node: str, column: Column) -> Column:
     raise CausalModelError(
         "SCM_MECHANISM",
         f"The equation of {node!r} names a level of {column.name!r}, which is numeric.",
-        fix="Give its power, or declare the column in StructuralCausalModel(..., categorical=[...]).",
+        fix=("Give its power, or ", Setting("categorical", of=column.name), "."),
     )
 
 
@@ -113,7 +113,7 @@ def _power(node: str, column: Column, given: Any) -> int:
         raise CausalModelError(
             "SCM_MECHANISM",
             f"The equation of {node!r} has the power {given!r} of {column.name!r}, which is {column.kind}.",
-            fix=f"Powers are whole numbers from 1 to {HIGHEST} of numeric causes; levels go into a term's third part.",
+            fix=(f"Powers are whole numbers from 1 to {HIGHEST} of numeric causes; ", Setting("levels of a term"), "."),
         )
     return int(given)
 

@@ -7,9 +7,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
+from equieffort.arguments import as_plain
 from equieffort.cells import has_commas, number_like
 from equieffort.errors import CausalModelError, EquieffortError, closest, label, listed, many, warn
 from equieffort.frames import infer_kind, reads_as_number
@@ -19,6 +19,7 @@ from equieffort.neighbours import Nearest, NearestK
 from equieffort.rules import parse_rule
 from equieffort.spec.nodes import Items, Node, Place, Scalar, SpecError, Table, read_nodes
 from equieffort.spec.parts import Spec
+from equieffort.words.audience import spec_text
 
 
 def check_table(spec: Spec, table: pd.DataFrame) -> None:
@@ -41,7 +42,8 @@ def placed(spec: Spec, *path: str, code: str, fix: str = "") -> Iterator[None]:
     except EquieffortError as error:
         if error.code != code:
             raise
-        raise _error(spec, find(spec, *path), code, f"{'.'.join(path)}: {error.what}", fix or error.fix) from error
+        what = f"{'.'.join(path)}: {spec_text(error.what_parts)}"
+        raise _error(spec, find(spec, *path), code, what, fix or spec_text(error.fix_parts)) from error
 
 
 @contextmanager
@@ -53,9 +55,7 @@ def placed_equations(spec: Spec) -> Iterator[None]:
         path = ("graph", "equations", error.node) if error.node in spec.mechanisms else ("graph", "default")
         if error.node is None or not said(spec, *path[:2]):
             raise
-        from equieffort.spec.words import in_yaml
-
-        what, fix = f"{'.'.join(map(str, path))}: {in_yaml(error.what)}", in_yaml(error.fix)
+        what, fix = f"{'.'.join(map(str, path))}: {spec_text(error.what_parts)}", spec_text(error.fix_parts)
         raise _error(spec, find(spec, *map(str, path)), error.code, what, fix) from error
 
 
@@ -203,10 +203,8 @@ class _Check:
         except EquieffortError as error:
             if not error.code.startswith("SCHEMA_"):
                 raise
-            from equieffort.spec.words import in_yaml
-
-            at = find(self.spec, "sensitive")
-            raise _error(self.spec, at, error.code, f"sensitive: {error.what}", in_yaml(error.fix)) from error
+            what, fix = f"sensitive: {spec_text(error.what_parts)}", spec_text(error.fix_parts)
+            raise _error(self.spec, find(self.spec, "sensitive"), error.code, what, fix) from error
 
     def outcome(self) -> None:
         """The decision people want is among those that were made."""
@@ -234,15 +232,14 @@ class _Check:
                 rule.evaluate(values)
             except EquieffortError as error:
                 path = ("subgroups", name)
-                raise _error(
-                    self.spec, find(self.spec, *path), error.code, f"{'.'.join(path)}: {error.what}", error.fix
-                ) from error
+                what, fix = f"{'.'.join(path)}: {spec_text(error.what_parts)}", spec_text(error.fix_parts)
+                raise _error(self.spec, find(self.spec, *path), error.code, what, fix) from error
             for said in rule.unmatched(values):
                 warn("RULE_UNMATCHED", said, fix="Check the spelling; quotes and case count.")
 
     @staticmethod
     def _values(column: pd.Series) -> list[Any]:
-        return [value.item() if isinstance(value, np.generic) else value for value in column.dropna().unique()]
+        return [as_plain(value) for value in column.dropna().unique()]
 
     @staticmethod
     def _listed(known: list[Any]) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 
 from equieffort.errors import EquieffortError
 from equieffort.spec.nodes import Node, SpecError
-from equieffort.spec.words import in_yaml
+from equieffort.words.audience import reworded, spec_text
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +34,8 @@ class Given:
 
 
 def again(error: EquieffortError, before: str, fix: str | None = None) -> EquieffortError:
-    """The same error with words before it, and perhaps another way out."""
+    """The same error in the words of the spec, with words before it and perhaps another way out."""
+    error = reworded(error)
     new = type(error)(error.code, f"{before}{error.what}", fix=error.fix if fix is None else fix)
     if isinstance(error, SpecError) and isinstance(new, SpecError):
         new.line, new.column = error.line, error.column
@@ -49,5 +50,5 @@ def placed(node: Node, where: str, code: str = "", more: str = "") -> Iterator[N
     except SpecError:
         raise
     except EquieffortError as error:
-        fix = in_yaml(error.fix) + (more if error.code == code else "")
+        fix = spec_text(error.fix_parts) + (more if error.code == code else "")
         raise again(error, f"{node.at}: {where}: ", fix) from error

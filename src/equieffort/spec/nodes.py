@@ -36,9 +36,6 @@ class SpecError(EquieffortError):
     line: int | None = None
     column: int | None = None
 
-    def __reduce__(self) -> tuple[object, ...]:
-        return *super().__reduce__(), {"line": self.line, "column": self.column}
-
 
 @dataclass(frozen=True)
 class Place:

@@ -64,7 +64,7 @@ def _rules(given: Given) -> list[Link]:
     places = given.find("rules")
     nodes = places.items if isinstance(places, Items) else ()
     for k, (rule, node) in enumerate(zip(given["rules"] or [], nodes, strict=True)):
-        with placed(node, f"rules[{k}]", "RULE_SYNTAX", BACK_QUOTES):
+        with placed(node, f"rules, item {k + 1}", "RULE_SYNTAX", BACK_QUOTES):
             found.append(read_link(rule) if isinstance(rule, str) else _table_rule(rule))
     return found
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from equieffort.arguments import as_plain
 from equieffort.frames import Bools, Floats
 from equieffort.testing.cases import Case
 
@@ -55,14 +56,9 @@ def cheapest(case: Case) -> list[Best]:
         cost = np.where(works, cost, np.inf)
         best = int(cost.argmin())
         after = encoding.decode(values[best : best + 1]).iloc[0]
-        done = {name: _plain(after[name]) for j, name in enumerate(names) if choices[best, j] != LEAVE}
+        done = {name: as_plain(after[name]) for j, name in enumerate(names) if choices[best, j] != LEAVE}
         found.append(Best(float(cost[best]), done if np.isfinite(cost[best]) else {}))
     return found
-
-
-def _plain(value: Any) -> Any:
-    """As Python writes it: 2 rather than np.int64(2)."""
-    return value.item() if isinstance(value, np.generic) else value
 
 
 def follow(case: Case, start: Floats, picked: Bools, values: Floats) -> Floats:
