@@ -16,7 +16,8 @@ def page() -> str:
 
 Every error raised on purpose is an `equieffort.errors.EquieffortError` with `code`, `what`, `why` and `fix`; every
 warning an `EquieffortWarning` with the same. Codes do not change between releases. `audit.warnings` keeps
-what was warned about.
+what was warned about. In Python `what` and `fix` speak of arguments; at the command line the same error speaks of the
+spec and of options (`equieffort.words.settings` has both).
 
 | code | why it matters |
 | --- | --- |

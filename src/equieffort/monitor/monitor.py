@@ -37,7 +37,7 @@ CHANGED = {
         "Restore them, or start a monitor with a state of its own.",
     ),
     "spec": (
-        "The rules (schema, graph, equations or other settings) are not those",
+        "The rules (features, graph, equations or other settings) are not those",
         "Restore them, or start a monitor with a state of its own.",
     ),
 }

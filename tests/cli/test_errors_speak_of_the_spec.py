@@ -1,0 +1,135 @@
+"""Whoever writes a spec reads of keys and of the table: never of Python, and never of a class of ours."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+from tests.cli.conftest import SPEC, loans
+
+PYTHON = re.compile(
+    r"\w=[^ =]|\b[A-Z]\w+\(|\bX\b|\by\b|\b(ee|audit|pd|np|scm|recourse)\.[a-z_]+\b|mechanism|schema|argument|"
+    r"\bNone\b|\bTrue\b|\bFalse\b|\[0\]|LinearExact|BranchAndBound|Milp|Curved"
+)
+GRAPH, JOB = "graph: [[income, savings]]", "job: {role: immutable}"
+FOLLOWS = "edges: [[income, savings], [income, job]]"
+
+
+def column(name, values):
+    def change(table):
+        table[name] = values
+
+    return change
+
+
+def cell(name, value, row=3):
+    def change(table):
+        table[name] = table[name].astype(object)
+        table.loc[row, name] = value
+
+    return change
+
+
+def unchanged(table):
+    """The table as it is."""
+
+
+def equations(text, edges="edges: [[income, savings]]"):
+    return (GRAPH, f"graph: {{{edges}, equations: {{{text}}}}}")
+
+
+CASES = {
+    "a cell is empty": ([], cell("income", None), "DATA_MISSING_VALUES", "write data: {missing: drop}"),
+    "a decision is empty": ([], cell("decision", None), "DATA_MISSING_VALUES", "The recorded decision is missing in"),
+    "a group is empty": ([], cell("sex", None), "DATA_MISSING_VALUES", "write data: {missing: drop}"),
+    "every row has an empty cell": (
+        [("id: applicant", "id: applicant, missing: drop")], column("savings", np.nan), "DATA_EMPTY", "'savings'",
+    ),
+    "absurd": ([], cell("savings", 1e300), "DATA_NOT_FINITE", "Column 'savings' holds 1e+300 in row '00003'."),
+    "continuous groups": (
+        [("column: sex, protected: female, reference: male", "column: age, protected: 20")],
+        column("age", np.arange(160)), "SCHEMA_SENSITIVE_CONTINUOUS", "Add a column of bins to the table",
+    ),
+    "no reference": (
+        [(", reference: male", "")], column("sex", ["female", "male", "other", "male"] * 40), "SCHEMA_GROUPS",
+        "Name one of them: sensitive: {reference: ...}.",
+    ),
+    "three decisions": (
+        [], column("decision", ["approved", "refused", "later", "refused"] * 40), "MODEL_SURROGATE",
+        "outcome: {favourable: [...]}",
+    ),
+    "a category follows": (
+        [(GRAPH, f"graph: {{{FOLLOWS}}}"), (JOB, "job: mutable")], unchanged, "SCM_CANNOT_ABDUCT",
+        "graph: {equations: {'job': {kind: ordinal, order: [lowest, ..., highest]}}}",
+    ),
+    "levels without order": (
+        [equations("job: ordinal", FOLLOWS), (JOB, "job: mutable")], column("job", ["a", "b", "c", "d"] * 40),
+        "SCM_CANNOT_ABDUCT", "order: [lowest, ..., highest]",
+    ),
+    "a sum for levels": (
+        [equations("job: linear", FOLLOWS), (JOB, "job: mutable")], unchanged, "SCM_CANNOT_ABDUCT",
+        "declare it immutable in the spec",
+    ),
+    "too many cuts": (
+        [equations("job: {kind: cumulative_logit, coef: {income: 1}, cuts: [1, 2]}", FOLLOWS), (JOB, "job: mutable")],
+        unchanged, "SCM_MECHANISM", "the levels as order: [...].",
+    ),
+    "levels of a number": (
+        [equations("savings: {kind: linear, coef: {income: {a: 1}}}")], unchanged, "SCM_MECHANISM",
+        "write features: {'income': {kind: categorical}} in the spec.",
+    ),
+    "a term with a level of a number": (
+        [equations("savings: {kind: terms, terms: [{coef: 1, levels: {income: 3}}]}")], unchanged, "SCM_MECHANISM",
+        "write features: {'income': {kind: categorical}} in the spec.",
+    ),
+    "a power of a category": (
+        [equations("savings: {kind: terms, terms: [{coef: 1, powers: {job: 2}}]}", "edges: [[job, savings]]")],
+        unchanged, "SCM_MECHANISM", "levels of categories stand under levels: {...}.",
+    ),
+    "no spread": (
+        [("criteria:", "cost: {scale: mad}\ncriteria:")], column("income", [50] * 150 + [20] * 10), "COST_ZERO_SCALE",
+        "The scale mad of 'income' is 0",
+    ),
+    "a solver that does not fit": (
+        [("train: logistic", "train: forest"), ("criteria:", "solver: linear_exact\ncriteria:")], unchanged,
+        "MODEL_NOT_LINEAR", "The solver linear_exact cannot solve this.",
+    ),
+    "limits of a feature that follows": (
+        [("savings: {role: mutable}", "savings: {role: mutable, lower: 3}")], unchanged, "SCHEMA_LIMITS",
+        "Use plausible: [low, high]",
+    ),
+    "no limit on the wrong side": (
+        [("upper: 90", "upper: -.inf")], unchanged, "SCHEMA_LIMITS", "Give a number, or .inf for no limit",
+    ),
+    "a sum without limit": (
+        [("criteria:", "rules: [{sum: {income: 1}}]\ncriteria:")], unchanged, "RULE_LINK", "rules, item 1: The sum",
+    ),
+    "numbers are forbidden": (
+        [("criteria:", "rules: [{feature: income, forbidden: [[1, 2]]}]\ncriteria:")], unchanged, "RULE_TYPE",
+        "Use direction, lower and upper of the feature",
+    ),
+    "a rule that is too long": (
+        [("job = 'smith'", " or ".join(["income > 3"] * 2000))], unchanged, "RULE_SYNTAX", "Add a column to the table",
+    ),
+    "no model": ([("train: logistic", "file: m.skops")], unchanged, "MODEL_FILE", "Check model.file; it starts from"),
+    "no table": ([("loans.csv", "loan.csv")], unchanged, "DATA_FILE", "Check data.path; it starts from"),
+    "two people of one id": ([], column("applicant", "x"), "DATA_DUPLICATE_INDEX", "leave data.id out to count rows."),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_errors_speak_of_the_spec(folder, call, name):
+    changes, change, code, said = CASES[name]
+    spec, table = SPEC, loans()
+    for old, new in changes:
+        assert old in spec
+        spec = spec.replace(old, new)
+    change(table)
+    table.to_csv(folder / "loans.csv", index=False)
+    (folder / "loans.yaml").write_text(spec, encoding="utf-8")
+    done = call("audit", "loans.yaml", "-o", "out", "--dry-run")
+    assert done.exit_code == 2, done.output
+    assert f"Code: {code}\n" in done.output
+    assert said in done.output
+    assert not PYTHON.search(done.output), done.output
