@@ -37,7 +37,7 @@ from equieffort.spec.causes import with_levels
 from equieffort.spec.nodes import MOST_CHARACTERS
 from equieffort.spec.solving import further
 from equieffort.table import Live, RecourseTable
-from equieffort.words.audience import reworded, spec_words
+from equieffort.words.problems import reworded, spec_words
 
 CHOSEN = "Chosen in the spec."
 FILL_IN = "FILL_IN"

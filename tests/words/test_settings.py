@@ -16,7 +16,7 @@ from equieffort.errors import DataError, EquieffortError, EquieffortWarning, Set
 from equieffort.scales import MAD, Own, Range, Std
 from equieffort.spec import SpecError
 from equieffort.spec.forms import SOLVERS
-from equieffort.words.audience import reworded, spec_text, spec_words
+from equieffort.words.problems import reworded, spec_text, spec_words
 from equieffort.words.settings import KINDS, SETTINGS, in_words, python_literal, yaml_literal
 
 SOURCE = Path(ee.__file__).parent

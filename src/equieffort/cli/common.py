@@ -16,7 +16,7 @@ from typing import Any
 import typer
 
 from equieffort.errors import AuditFileError, EquieffortError, EquieffortWarning, ParameterError, sentence
-from equieffort.words.audience import reworded, spec_text
+from equieffort.words.problems import reworded, spec_text
 
 EQUAL, UNEQUAL, BAD_INPUT, INCOMPLETE, INCONCLUSIVE, INTERRUPTED = 0, 1, 2, 3, 4, 130
 EXIT = {"equal": EQUAL, "unequal": UNEQUAL, "inconclusive": INCONCLUSIVE}

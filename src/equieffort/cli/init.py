@@ -14,7 +14,7 @@ import typer
 
 from equieffort.cli.common import check_writable, write
 from equieffort.errors import ParameterError, closest, listed, many
-from equieffort.words.audience import spec_words
+from equieffort.words.problems import spec_words
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -111,7 +111,7 @@ def _count(
     from equieffort.monitor.specs import monitor_of, read_batch
     from equieffort.runs import check_filled, prepare
     from equieffort.spec import read_spec
-    from equieffort.words.audience import spec_words
+    from equieffort.words.problems import spec_words
 
     check_filled(spec)
     told = read_spec(spec)

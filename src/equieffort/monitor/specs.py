@@ -15,7 +15,7 @@ from equieffort.monitor.monitor import Monitor
 from equieffort.runs import Prepared, file_hash
 from equieffort.spec import Spec
 from equieffort.spec.nodes import Items, Node, Scalar, Table, read_nodes
-from equieffort.words.audience import spec_words
+from equieffort.words.problems import spec_words
 
 UNUSED = ("title", "report", "subgroups", "neighbourhood")
 """Keys that a monitor does not use, and that may change."""

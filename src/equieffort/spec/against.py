@@ -19,7 +19,7 @@ from equieffort.neighbours import Nearest, NearestK
 from equieffort.rules import parse_rule
 from equieffort.spec.nodes import Items, Node, Place, Scalar, SpecError, Table, read_nodes
 from equieffort.spec.parts import Spec
-from equieffort.words.audience import spec_text
+from equieffort.words.problems import spec_text
 
 
 def check_table(spec: Spec, table: pd.DataFrame) -> None:

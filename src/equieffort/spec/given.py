@@ -10,7 +10,7 @@ from typing import Any
 
 from equieffort.errors import EquieffortError
 from equieffort.spec.nodes import Node, SpecError
-from equieffort.words.audience import reworded, spec_text
+from equieffort.words.problems import reworded, spec_text
 
 
 @dataclass(frozen=True, eq=False)
