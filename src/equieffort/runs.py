@@ -36,7 +36,7 @@ from equieffort.spec.against import check_table, placed, placed_equations, said
 from equieffort.spec.causes import with_levels
 from equieffort.spec.nodes import MOST_CHARACTERS
 from equieffort.spec.solving import further
-from equieffort.spec.words import in_yaml, reworded, spec_words
+from equieffort.spec.words import reworded, spec_words
 from equieffort.table import Live, RecourseTable
 
 CHOSEN = "Chosen in the spec."
@@ -267,7 +267,7 @@ def run_prepared(prepared: Prepared, *, progress: Progress = silent, command: st
             about["recorded"] = _about_record(done.recourse, found)
     every = sorted((*prepared.warnings, *done.warnings), key=lambda warning: warning.code not in FIRST)
     told = [reworded(warning) for warning in every]
-    table = replace(done.recourse, notes={row: in_yaml(note) for row, note in done.recourse.notes.items()})
+    table = replace(done.recourse, audience="spec")
     return replace(done, recourse=table, about=about, warnings=tuple({(w.code, w.what): w for w in told}.values()))
 
 
@@ -302,7 +302,7 @@ def _further(table: RecourseTable) -> str:
     """What a spec can say for people who are not solved to the end."""
     assert isinstance(table.detail, Live)
     open_rows = np.flatnonzero(table.is_unsettled).tolist()
-    return further(table.detail.solver, [table.notes.get(row, "") for row in open_rows])
+    return further(table.detail.solver, [table.notes[row] for row in open_rows if row in table.notes])
 
 
 def _about_surrogate(prepared: Prepared, surrogate: Surrogate) -> dict[str, Any]:
