@@ -125,9 +125,9 @@ def test_a_program_with_many_limits_names_few():
     )
     scm = ee.StructuralCausalModel([], nodes=list(frame)).fit(frame)
     problem = ee.RecourseProblem.of(ee.LinearScore({"x0": 1.0}, threshold=3.0), frame, schema=schema, scm=scm)
-    said = ee.solve(problem, frame.iloc[:1], solver=ee.Milp()).reasons()[0]
+    said = ee.solve(problem, frame.iloc[:2], solver=ee.Milp()).reasons()[0]
     assert said.blocking == Blocking.EACH
     assert [lifted_by(one) for one in said.obstacles] == [("x0", LimitKind.UPPER, 1)]
     wider = replace(schema, features=features | {"x0": replace(features["x0"], upper=9)})
     free = ee.RecourseProblem.of(ee.LinearScore({"x0": 1.0}, threshold=3.0), frame, schema=wider, scm=scm)
-    assert ee.solve(free, frame.iloc[:1], solver=ee.Milp()).has_action.all()
+    assert ee.solve(free, frame.iloc[:2], solver=ee.Milp()).has_action.all()

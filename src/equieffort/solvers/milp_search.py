@@ -63,6 +63,9 @@ class Search:
         budget, bound = self._first_budget(), 0.0
         if budget == -np.inf:
             return Result(bound=np.inf)
+        if self.gap >= 1 and self._closed(bound):
+            # Whether there is an action was all that was asked.
+            return self._result(bound, None)
         for _ in range(ROUNDS):
             try:
                 model = self._model(budget)
