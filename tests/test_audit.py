@@ -370,7 +370,7 @@ def test_an_audit_carries_its_warnings_and_how_it_was_made(audit):
     assert [w.code for w in audit.warnings].count("SCM_POOR_FIT") == 1
     assert audit.about["solver"].startswith("LinearExact")
     assert audit.about["solver_reason"]
-    assert any("duration" in str(line) for line in audit.about["equations"])
+    assert any("duration" in line["text"] for line in audit.about["equations"])
 
 
 # -- subgroups that are known beforehand -------------------------------------------------------------------------------

@@ -799,11 +799,11 @@ def test_case_32_no_room_left() -> None:
     assert result.recourse.frame().status.tolist() == ["infeasible"] * 7 + ["not_needed"]
     stuck = result.explain(3)
     assert stuck.status == "infeasible"
-    assert stuck.reason == "No allowed action raises the score: income cannot go up from 12 (upper limit 12)."
+    assert stuck.reason == "No allowed change brings approval closer: income cannot go up from 12 (upper limit 12)."
     assert result.recourse.frame().reason[3] == stuck.reason
     short = result.explain(0).reason
-    assert "needs 12.5 more score" in short
-    assert "at most 12" in short
+    # 12 of the 12.5 that are needed.
+    assert "cover 96 % of the distance to approval" in short
     assert "income stops at 12 (upper limit 12)" in short
 
 

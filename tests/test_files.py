@@ -569,8 +569,8 @@ def test_a_member_of_another_kind_or_shape(saved, tmp_path, name, change):
 
 
 FIELDS = [
-    "schema", "columns", "rest", "order", "groups", "index", "index_name", "reasons", "ceilings", "criteria",
-    "own_measures", "neighbourhood", "warnings", "about",
+    "schema", "columns", "rest", "order", "groups", "index", "index_name", "reasons", "audience", "ceilings",
+    "criteria", "own_measures", "neighbourhood", "warnings", "about",
 ]  # fmt: skip
 
 
@@ -599,6 +599,7 @@ def test_a_missing_field(saved, tmp_path, field):
         {"order": ["income", "absent"]},
         {"reasons": []},
         {"reasons": {"first": "none"}},
+        {"audience": "jury"},
         {"ceilings": {"0": "high"}},
         {"rest": [{"name": "city", "levels": []}]},
         {"neighbourhood": {"kind": "other"}},

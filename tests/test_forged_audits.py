@@ -17,7 +17,7 @@ from tests.fuzz.worlds import Opened, members, npy, read_all, small_audit, zippe
 
 import equieffort as ee
 from equieffort.errors import AuditFileError, EquieffortError, EquieffortWarning
-from equieffort.solvers import Status
+from equieffort.status import Ending, Infeasibility, Status, Termination
 
 ACTING = (Status.OPTIMAL, Status.FEASIBLE)
 
@@ -85,6 +85,21 @@ def about(**fields):
     return field(lambda manifest: manifest["about"].update(fields))
 
 
+def retold(who: Status, change):
+    """A forger of what is said of the first person of a status."""
+
+    def forge(opened: Opened) -> None:
+        row = str(opened.rows(who)[0])
+        opened.manifest["reasons"][row] = change(opened.manifest["reasons"][row])
+
+    return forge
+
+
+def obstacle(**fields):
+    """A forger of somebody's first obstacle."""
+    return lambda fact: fact | {"obstacles": [fact["obstacles"][0] | fields]}
+
+
 OWN: dict[str, object] = dict.fromkeys(("level", "about", "measure", "group", "against", "chance", "note"), "some")
 OWN |= dict.fromkeys(("estimate", "low", "high", "least", "most", "p", "p_beyond", "p_within", "p_adjusted"), 0.5)
 OWN |= {"n": 3, "n_against": 4}
@@ -145,7 +160,28 @@ FORGED = {
     "an array nobody knows": lambda opened: opened.arrays.update(extra=np.zeros(3)),
     "reason of a row that is not there": field(lambda m: m["reasons"].update({"4000": "none"})),
     "reason of a negative row": field(lambda m: m["reasons"].update({"-1": "none"})),
-    "reason that is no text": field(lambda m: m["reasons"].update({next(iter(m["reasons"])): 5})),
+    "reason that is a sentence": field(lambda m: m["reasons"].update({next(iter(m["reasons"])): "none"})),
+    "reason that is a number": field(lambda m: m["reasons"].update({next(iter(m["reasons"])): 5})),
+    "reason for another status": retold(Status.INFEASIBLE, lambda fact: Termination(Ending.TIME).to_dict()),
+    "obstacles of somebody unknown": retold(Status.UNKNOWN, lambda fact: Infeasibility().to_dict()),
+    "obstacle of a feature that is not there": retold(Status.INFEASIBLE, obstacle(feature="wealth")),
+    "obstacle of no kind": retold(Status.INFEASIBLE, obstacle(limit="law")),
+    "obstacle on a third side": retold(Status.INFEASIBLE, obstacle(side=2)),
+    "obstacle at no number": retold(Status.INFEASIBLE, obstacle(value=float("nan"))),
+    "obstacle at text": retold(Status.INFEASIBLE, obstacle(stops_at="far")),
+    "obstacle with a field more": retold(Status.INFEASIBLE, obstacle(run="x")),
+    "obstacle by a rule that is not there": retold(Status.INFEASIBLE, obstacle(limit="rule", rule="income <= 1")),
+    "obstacles that are no list": retold(Status.INFEASIBLE, lambda fact: fact | {"obstacles": {}}),
+    "score that is needed without end": retold(Status.INFEASIBLE, lambda fact: fact | {"needed": float("inf")}),
+    "ending of no kind": retold(Status.UNKNOWN, lambda fact: fact | {"kind": "fatigue"}),
+    "negative bound of an ending": retold(Status.UNKNOWN, lambda fact: fact | {"bound": -1.0}),
+    "fault without an action that has it": retold(Status.UNKNOWN, lambda fact: fact | {"fault": "cost"}),
+    "missing value of somebody complete": retold(Status.UNKNOWN, lambda fact: Termination(Ending.MISSING).to_dict()),
+    "column without limits that is not there": retold(Status.UNKNOWN, lambda fact: fact | {"subject": "wealth"}),
+    "audience nobody knows": field(lambda m: m.update(audience="jury")),
+    "equations that are sentences": about(equations=["savings = 2*income"]),
+    "equation of no node": about(equations=[{"causes": [], "kind": None, "parts": {}, "text": ""}]),
+    "seed that is none": about(solver_random_state="x"),
     "ceiling of a row that is not there": field(lambda m: m["ceilings"].update({"4000": 1.0})),
     "ceiling of somebody who is known": lambda o: o.manifest["ceilings"].update({str(o.rows(Status.OPTIMAL)[0]): 1.0}),
     "ceiling that is no number": field(lambda m: m["ceilings"].update({next(iter(m["ceilings"])): float("nan")})),
@@ -338,7 +374,7 @@ def test_another_file_beside(saved, tmp_path):
     attempt(zipped(members(saved) | {"run.py": b"print()"}), tmp_path)
 
 
-@pytest.mark.parametrize("version", [0, 1, 3, 2.0, True, "2"])
+@pytest.mark.parametrize("version", [0, 1, 2, 4, 3.0, True, "3"])
 def test_another_version_is_named(saved, tmp_path, version):
     opened = Opened.of(saved)
     opened.manifest["version"] = version

@@ -192,7 +192,7 @@ def explain(table: RecourseTable, row: int, about: Mapping[str, Any] | None = No
         steps = _steps(table, one)
     reason = ""
     if status in (Status.FEASIBLE, Status.INFEASIBLE, Status.UNKNOWN):
-        reason = table.detail.reasons(table, [row])[0]
+        (reason,) = table.told(table.detail.reasons(table, [row]))
     return Explanation(
         table.index[row],
         table.groups.labels[table.groups.codes[row]],

@@ -33,12 +33,14 @@ from equieffort.explain import recorded
 from equieffort.fidelity import Surrogate
 from equieffort.frames import number
 from equieffort.shown import caveats
+from equieffort.status import Infeasibility, Reason, Termination
+from equieffort.table import RecourseTable
 from equieffort.verdict import REASONS, Assessment, Finding, Verdict
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 """What makes a spreadsheet run a cell; the last four are the full-width forms that some accept too."""
 
-SUMMARY_VERSION = 2
+SUMMARY_VERSION = 3
 SHOWN = (
     "estimate",
     "low",
@@ -77,6 +79,8 @@ def summary(audit: Audit) -> dict[str, Any]:
             "zero_one": list(people.detail.schema.zero_one),
         },
         "surrogate": _surrogate(audit.verdict.surrogate),
+        "obstacles": _counted(people, Infeasibility),
+        "endings": _counted(people, Termination),
         "people": len(people),
         "unfavourable": int(people.is_unfavourable.sum()),
         "criteria": audit.criteria.to_dict(),
@@ -84,6 +88,32 @@ def summary(audit: Audit) -> dict[str, Any]:
         "about": plain(_about(audit)),
         "versions": {"made_by": plain(audit.about.get("version")), "read_by": __version__},
     }
+
+
+def _counted(table: RecourseTable, kind: type[Reason]) -> list[dict[str, Any]]:
+    """What stands in people's way, or why nothing better is known, with how many people of each group; nobody's own
+    numbers are in it. Somebody stopped by several limits is counted under each."""
+    groups = dict.fromkeys(table.groups.labels, 0)
+    found: dict[tuple[tuple[str, Any], ...], dict[str, int]] = {}
+    for row, fact in enumerate(table.reasons()):
+        if not isinstance(fact, kind):
+            continue
+        for said in dict.fromkeys(tuple(one.items()) for one in _shared(fact)):
+            counts = found.setdefault(said, dict(groups))
+            counts[table.groups.labels[table.groups.codes[row]]] += 1
+    ranked = sorted(found.items(), key=lambda item: -sum(item[1].values()))
+    return [dict(said) | {"people": counts} for said, counts in ranked]
+
+
+def _shared(fact: Reason) -> list[dict[str, Any]]:
+    """A fact without what is about one person."""
+    if isinstance(fact, Termination):
+        kept = ("kind", "found", "argument", "limit", "fault", "subject")
+        return [{key: value for key, value in fact.to_dict().items() if key in kept}]
+    own = ("fact", "stops_at")
+    how = {"blocking": fact.blocking.value}
+    each = [{key: value for key, value in one.to_dict().items() if key not in own} for one in fact.obstacles]
+    return [how | one for one in each] or [how]
 
 
 def _about(audit: Audit) -> dict[str, Any]:

@@ -36,7 +36,6 @@ from equieffort.frames import (
     is_zero_one,
     join_sensitive,
     kind_of_type,
-    number,
     read_frame,
     require_columns,
     screen,
@@ -46,6 +45,7 @@ from equieffort.levels import with_known_levels
 from equieffort.rules import Clauses, clauses_of
 from equieffort.schema import Feature, Role, Schema, check_kinds
 from equieffort.scm import StructuralCausalModel
+from equieffort.status import LimitKind
 from equieffort.tolerances import give, power_of_two, unit_of_column
 
 ABSURD = 10.0
@@ -211,7 +211,7 @@ class RecourseProblem:
         return tuple(tuple(self.limits(k)) for k in self.numeric)
 
     def limits(self, position: int) -> list[Limit]:
-        """The limits of a column, in its unit; their words keep the users' numbers."""
+        """The limits of a column, in its unit."""
         unit = float(self.units[position])
         return [replace(limit, value=limit.value / unit) for limit in limits(self.feature(position))]
 
@@ -220,9 +220,9 @@ class RecourseProblem:
         spread = self.spreads[position]
         return spread * give(values / spread)
 
-    def told(self, position: int, value: float) -> str:
-        """An encoded value of a column in the users' numbers."""
-        return number(value * float(self.units[position]))
+    def own(self, position: int, value: float) -> float:
+        """An encoded value of a column in the users' own unit."""
+        return float(value) * float(self.units[position])
 
     def feature(self, position: int) -> Feature:
         """What the schema says of a column."""
@@ -321,7 +321,7 @@ def _check_margin(margin: Any) -> None:
 class Limit:
     """One limit on the value an intervention may set: side -1 below, +1 above; relative to the fact or not."""
 
-    text: str
+    kind: LimitKind
     side: int
     value: float
     relative: bool
@@ -338,33 +338,24 @@ def limits(feature: Feature) -> list[Limit]:
     """
     low, high = feature.plausible or (None, None)
     least, largest = feature.observed or (None, None)
+    observed = LimitKind.ZERO_ONE if feature.kind == "binary" else LimitKind.OBSERVED
     ends = [
-        ("lower limit {}", -1, feature.lower, False),
-        ("upper limit {}", 1, feature.upper, False),
-        ("largest decrease {}", -1, None if feature.max_decrease is None else -feature.max_decrease, True),
-        ("largest increase {}", 1, feature.max_increase, True),
-        ("may only go up", -1, 0.0 if feature.direction == "up" else None, True),
-        ("may only go down", 1, 0.0 if feature.direction == "down" else None, True),
-        ("plausible minimum {}", -1, low, False),
-        ("plausible maximum {}", 1, high, False),
-        (OBSERVED[feature.kind == "binary", -1], -1, least, False),
-        (OBSERVED[feature.kind == "binary", 1], 1, largest, False),
+        (LimitKind.LOWER, -1, feature.lower, False),
+        (LimitKind.UPPER, 1, feature.upper, False),
+        (LimitKind.MAX_DECREASE, -1, None if feature.max_decrease is None else -feature.max_decrease, True),
+        (LimitKind.MAX_INCREASE, 1, feature.max_increase, True),
+        (LimitKind.DIRECTION, -1, 0.0 if feature.direction == "up" else None, True),
+        (LimitKind.DIRECTION, 1, 0.0 if feature.direction == "down" else None, True),
+        (LimitKind.PLAUSIBLE, -1, low, False),
+        (LimitKind.PLAUSIBLE, 1, high, False),
+        (observed, -1, least, False),
+        (observed, 1, largest, False),
     ]
-    found = []
-    for text, side, value, relative in ends:
-        if value is not None and np.isfinite(value):
-            shown = number(abs(value) if relative else value)
-            found.append(Limit(text.format(shown), side, float(value), relative))
-    return found
-
-
-OBSERVED = {
-    (True, -1): "it is 0 or 1",
-    (True, 1): "it is 0 or 1",
-    (False, -1): "smallest observed value {}; declare lower to allow less",
-    (False, 1): "largest observed value {}; declare upper to allow more",
-}
-"""By whether the feature is binary, and the side: the words for a limit that nobody declared."""
+    return [
+        Limit(kind, side, float(value), relative)
+        for kind, side, value, relative in ends
+        if value is not None and np.isfinite(value)
+    ]
 
 
 def _encoding(

@@ -15,11 +15,14 @@ from equieffort.classifiers import BlackBox
 from equieffort.errors import ParameterError, Setting, many, warn
 from equieffort.frames import Missing, join_sensitive, read_frame, require_columns, screen
 from equieffort.groups import Groups
-from equieffort.problem import RecourseProblem, check_problem
+from equieffort.problem import Limit, RecourseProblem, check_problem
 from equieffort.replay import Chunk
-from equieffort.solvers import Auto, Solver, Status
+from equieffort.solvers import Auto, Solver
+from equieffort.status import Status
 from equieffort.table import Live, RecourseTable, starts_outside
 from equieffort.tolerances import is_closed
+from equieffort.words.limits import limit_text
+from equieffort.words.reasons import told
 
 CHUNK = 65_536
 WATCHED = 8_192
@@ -196,13 +199,13 @@ def _without_missing(problem: RecourseProblem, frame: pd.DataFrame, complete: pd
 def _beyond(table: RecourseTable) -> str:
     """Which limits people start beyond, with how many people; empty if it is rules between features alone."""
     detail = table.detail
-    counts: Counter[tuple[str, str]] = Counter()
+    counts: Counter[tuple[str, Limit]] = Counter()
     for start in range(0, len(table), CHUNK):
         facts = detail.facts(slice(start, start + CHUNK))
-        for name, text, who in starts_outside(detail.schema, detail.encoding, facts):
-            counts[name, text] += int(who.sum())
-    told = [f"{name!r} {n:,} beyond the {text}" for (name, text), n in counts.items()]
-    return f"{'; '.join(told)}." if told else ""
+        for name, limit, who in starts_outside(detail.schema, detail.encoding, facts):
+            counts[name, limit] += int(who.sum())
+    beyond = [f"{name!r} {n:,} beyond the {limit_text(limit, name)}" for (name, limit), n in counts.items()]
+    return f"{'; '.join(beyond)}." if beyond else ""
 
 
 def _warn_about(table: RecourseTable, outside: npt.NDArray[np.int64]) -> None:
@@ -222,10 +225,13 @@ def _warn_about(table: RecourseTable, outside: npt.NDArray[np.int64]) -> None:
         )
     unknown = int((table.status == Status.UNKNOWN).sum())
     if unknown:
-        first = next(iter(table.notes.values()), "")
+        first = next(iter(table.notes.values()), None)
         warn(
             "RECOURSE_UNKNOWN",
-            f"The recourse of {many(unknown, 'person', 'people')} is unknown. The first: {first}",
+            (
+                f"The recourse of {many(unknown, 'person', 'people')} is unknown. The first: ",
+                Setting("told twice", told(first), of=told(first, "spec")),
+            ),
             fix=(Setting("reason"), "; rho and Phi have a least and a most beside them."),
         )
 

@@ -12,13 +12,16 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from equieffort.arguments import check_instance
 from equieffort.classifiers import View
 from equieffort.cost import LinearCost, PiecewiseCost
+from equieffort.errors import ParameterError
 from equieffort.frames import Bools, Floats, Missing
 from equieffort.problem import RecourseProblem
 from equieffort.roundings import FURTHEST, resolution, roundings
-from equieffort.solvers import Proposal, Solver, Status
+from equieffort.solvers import Proposal, Solver
 from equieffort.solvers.base import ATTEMPTS, FOUND, LIMIT, NONE, TIE
+from equieffort.status import Ending, Fault, Status, Termination
 from equieffort.table import RecourseTable, action_costs, propagate, settings, with_columns
 from equieffort.tolerances import STEPS, TOLERANCE, give, is_closed
 
@@ -26,6 +29,11 @@ FINE, LABEL = 0, 1
 """No fault; and that of an action right in all but the model's own label: a larger step may do."""
 FURTHER = 9
 """Internal: only a tie is left, to be settled."""
+
+OURS = (Ending.MISSING, Ending.NOT_REPLAYED)
+"""What only `solve` itself finds out."""
+Faults = list[tuple[Fault, str]]
+"""What can be wrong with actions: the fault, and the column or the rule it is about."""
 
 
 @dataclass(eq=False)
@@ -49,22 +57,25 @@ class Chunk:
         for row in np.flatnonzero(~favourable & lacking).tolist():
             table.status[start + row] = Status.UNKNOWN
             table.bound[start + row] = 0.0
-            table.notes[start + row] = "A missing value: no counterfactual can be computed."
+            table.notes[start + row] = Termination(Ending.MISSING)
         if len(self.rows):
             self._solve(table, start)
         return np.flatnonzero(problem.outside(everyone))
 
     def _solve(self, table: RecourseTable, start: int) -> None:
         proposal = self.solver.propose(self.problem, self.matrix)
+        check_notes(self.problem, self.solver, proposal)
         status = np.full(len(self.rows), Status.INFEASIBLE, dtype=np.int8)
         pending = np.flatnonzero(proposal.code == FOUND)
         trial = proposal
         for attempt in range(ATTEMPTS):
-            faults, words = self._replay(pending, trial, proposal)
+            faults, kinds = self._replay(pending, trial, proposal)
             believed = faults == FINE
             status[pending[believed]] = self._judge(proposal, pending[believed])
             for k in np.flatnonzero(faults > LABEL).tolist():
-                self._unknown(table, start, status, int(pending[k]), f"The action did not replay: {words[faults[k]]}.")
+                fault, subject = kinds[faults[k]]
+                note = Termination(Ending.NOT_REPLAYED, fault=fault, subject=subject)
+                self._unknown(table, start, status, int(pending[k]), note)
             pending = pending[faults == LABEL]
             if len(pending) == 0:
                 break
@@ -72,13 +83,13 @@ class Chunk:
             proposal.bound[pending] = trial.bound
             status[pending[trial.code == TIE]] = FURTHER
             for row in pending[trial.code == LIMIT].tolist():
-                self._unknown(table, start, status, row, "The action's label stays, and no surer action was found.")
+                note = Termination(Ending.NOT_REPLAYED, fault=Fault.LABEL)
+                self._unknown(table, start, status, row, note)
             pending, trial = pending[trial.code == FOUND], _take(trial, trial.code == FOUND)
         for row in pending.tolist():
-            self._unknown(table, start, status, row, "The model's label does not follow its score near the boundary.")
+            self._unknown(table, start, status, row, Termination(Ending.LABEL_STAYS))
         for row in np.flatnonzero(proposal.code == LIMIT).tolist():
-            gave_up = "The solver gave up before it found or excluded an action."
-            self._unknown(table, start, status, row, proposal.notes.get(row, gave_up))
+            self._unknown(table, start, status, row, proposal.notes.get(row, Termination(Ending.GAVE_UP)))
         for row in np.flatnonzero(status == Status.FEASIBLE).tolist():
             if row in proposal.notes:
                 table.notes[start + int(self.rows[row])] = proposal.notes[row]
@@ -86,9 +97,7 @@ class Chunk:
         for row in np.flatnonzero(further).tolist() if self.solver.patterns(self.problem) else ():
             status[row] = self._settle(row, proposal, Status(min(status[row], Status.UNKNOWN)))
             if status[row] == Status.UNKNOWN:
-                self._unknown(
-                    table, start, status, row, "The best score is the threshold, and no answer there replays."
-                )
+                self._unknown(table, start, status, row, Termination(Ending.TIE))
         proposal.bound[status == Status.INFEASIBLE] = np.inf
         self._write(table, start, status, proposal)
 
@@ -145,28 +154,28 @@ class Chunk:
 
     def _replay(
         self, rows: npt.NDArray[np.intp], trial: Proposal, proposal: Proposal
-    ) -> tuple[npt.NDArray[np.int16], list[str]]:
+    ) -> tuple[npt.NDArray[np.int16], Faults]:
         """Replay the trial's actions, as the caller's table can hold them; what holds goes into the proposal.
 
-        Returns for each row FINE, or the position among the returned words of what is wrong.
+        Returns for each row FINE, or the position among the returned faults of what is wrong.
         """
         if len(rows) == 0:
             return np.empty(0, dtype=np.int16), []
         if trial is proposal:
             trial = _take(proposal, rows)
         ways = roundings(self.problem, self.matrix[rows], trial.delta)
-        faults, words = self._replay_once(rows, _take(trial, slice(None)), proposal, next(ways))
+        faults, kinds = self._replay_once(rows, _take(trial, slice(None)), proposal, next(ways))
         for delta in ways:
             left = np.flatnonzero(faults != FINE)
             if len(left) == 0:
                 break
             again, _ = self._replay_once(rows[left], _take(trial, left), proposal, delta[left])
             faults[left[again <= LABEL]] = again[again <= LABEL]
-        return faults, words
+        return faults, kinds
 
     def _replay_once(
         self, rows: npt.NDArray[np.intp], trial: Proposal, proposal: Proposal, delta: Floats
-    ) -> tuple[npt.NDArray[np.int16], list[str]]:
+    ) -> tuple[npt.NDArray[np.int16], Faults]:
         """In plain numpy, apart from the solver."""
         problem = self.problem
         matrix = self.matrix[rows]
@@ -175,34 +184,31 @@ class Chunk:
             delta = np.where(picked, values - matrix, 0.0)[:, list(problem.numeric)]
         room = resolution(problem, matrix, picked, values) if problem.grids else 0.0
         moved, unknown = propagate(problem, matrix, picked, values)
-        faults, words = np.zeros(len(rows), dtype=np.int16), ["", "its label stays"]
+        faults, kinds = np.zeros(len(rows), dtype=np.int16), [(Fault.LABEL, ""), (Fault.LABEL, "")]
 
-        def found(whom: Bools, fault: str) -> None:
+        def found(whom: Bools, fault: Fault, subject: str = "") -> None:
             if whom.any():
-                faults[whom] = len(words)
-                words.append(fault)
+                faults[whom] = len(kinds)
+                kinds.append((fault, subject))
 
         for j, k in enumerate(problem.numeric):
             off = np.abs(matrix[:, k] + delta[:, j] - values[:, k]) > problem.give(k, values[:, k])
             if problem.is_integer[j]:
                 off |= values[:, k] != np.rint(values[:, k])
-            found(off & picked[:, k], f"the value of {problem.names[k]!r} is not allowed")
+            found(off & picked[:, k], Fault.VALUE, problem.names[k])
         for k in range(matrix.shape[1]):
             feature = problem.feature(k)
             if feature.role == "immutable" or feature.plausible is not None:
                 low, high = problem.plausible(matrix, k)
                 rounding = problem.give(k, matrix[:, k])
                 off = (moved[:, k] < low - rounding) | (moved[:, k] > high + rounding)
-                found(off, f"{problem.names[k]!r} leaves its plausible range")
+                found(off, Fault.RANGE, problem.names[k])
         for broken, rule in problem.rules.faults(matrix, moved):
-            found(broken, f"it breaks the rule that {rule}")
+            found(broken, Fault.RULE, rule)
         for node, whom in unknown.items():
-            found(whom, f"{node!r} would follow, and no equation says how")
+            found(whom, Fault.EQUATION, node)
         cost = action_costs(problem, matrix, picked, values).sum(axis=1)
-        found(
-            ~(np.abs(cost - trial.cost) <= 1e-6 * cost + TOLERANCE + FURTHEST * room),
-            "its cost comes out differently",
-        )
+        found(~(np.abs(cost - trial.cost) <= 1e-6 * cost + TOLERANCE + FURTHEST * room), Fault.COST)
         fine = np.flatnonzero(faults == FINE)
         flips = self._flips(rows[fine], moved[fine], matrix[fine])
         faults[fine[~flips]] = LABEL
@@ -210,7 +216,7 @@ class Chunk:
         trial.cost[good], trial.delta[good] = cost[good], delta[good]
         trial.chosen[good] = self._needed(matrix, moved, picked, values, trial.chosen)[good]
         _put(proposal, rows[good], _take(trial, good))
-        return faults, words
+        return faults, kinds
 
     def _flips(self, rows: npt.NDArray[np.intp], moved: Floats, matrix: Floats) -> Bools:
         """The classifier's own answer to the counterfactual people."""
@@ -242,7 +248,7 @@ class Chunk:
             kept[still] &= ~(1 << b)
         return kept
 
-    def _unknown(self, table: RecourseTable, start: int, status: Any, row: int, note: str) -> None:
+    def _unknown(self, table: RecourseTable, start: int, status: Any, row: int, note: Termination) -> None:
         status[row] = Status.UNKNOWN
         table.notes[start + int(self.rows[row])] = note
 
@@ -260,6 +266,21 @@ class Chunk:
         unknown = np.flatnonzero(status == Status.UNKNOWN)
         most = self.problem.ceiling(self.matrix[unknown])
         table.ceilings.update(zip(rows[unknown].tolist(), (unit * most).tolist(), strict=True))
+
+
+def check_notes(problem: RecourseProblem, solver: Solver, proposal: Proposal) -> None:
+    """Refuse notes that are no facts: a sentence could be neither counted nor told to another audience."""
+    for note in proposal.notes.values():
+        check_instance(
+            f"a note of {type(solver).__name__}.propose", note, Termination, "a Termination",
+            fix="Give Proposal.notes facts from equieffort.status, such as Termination(Ending.WORK).",
+        )  # fmt: skip
+        if note.kind in OURS or (note.subject and note.subject not in problem.names):
+            raise ParameterError(
+                "PARAMETER",
+                f"A note of {type(solver).__name__}.propose says {note.kind.value!r} of {note.subject!r}.",
+                fix="Give one of the endings that a solver can know of, and the name of a column or none.",
+            )
 
 
 def _take(proposal: Proposal, rows: Any) -> Proposal:

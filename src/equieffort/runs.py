@@ -267,7 +267,8 @@ def run_prepared(prepared: Prepared, *, progress: Progress = silent, command: st
             about["recorded"] = _about_record(done.recourse, found)
     every = sorted((*prepared.warnings, *done.warnings), key=lambda warning: warning.code not in FIRST)
     told = [reworded(warning) for warning in every]
-    return replace(done, about=about, warnings=tuple({(w.code, w.what): w for w in told}.values()))
+    table = replace(done.recourse, audience="spec")
+    return replace(done, recourse=table, about=about, warnings=tuple({(w.code, w.what): w for w in told}.values()))
 
 
 def resampling(prepared: Prepared, chance: str, replicates: int) -> Resampling:
@@ -301,7 +302,7 @@ def _further(table: RecourseTable) -> str:
     """What a spec can say for people who are not solved to the end."""
     assert isinstance(table.detail, Live)
     open_rows = np.flatnonzero(table.is_unsettled).tolist()
-    return further(table.detail.solver, [table.notes.get(row, "") for row in open_rows])
+    return further(table.detail.solver, [table.notes[row] for row in open_rows if row in table.notes])
 
 
 def _about_surrogate(prepared: Prepared, surrogate: Surrogate) -> dict[str, Any]:

@@ -5,22 +5,26 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from equieffort.arguments import check_instance
 from equieffort.errors import ParameterError
 from equieffort.frames import Bools, Encoding, Floats
 from equieffort.groups import Groups
-from equieffort.problem import RecourseProblem, limits
+from equieffort.problem import Limit, RecourseProblem, limits
 from equieffort.schema import Schema
-from equieffort.solvers import Solver, Status
+from equieffort.solvers import Solver
+from equieffort.status import Infeasibility, Reason, Status, Termination
 from equieffort.stored import as_stored, inside
 
 Rows = Any
 """Whatever selects rows of an array."""
+Audience = Literal["python", "spec"]
+AUDIENCES: tuple[str, ...] = get_args(Audience)
 
 
 class Detail(ABC):
@@ -52,8 +56,8 @@ class Detail(ABC):
         """Who starts outside the declared limits, which are then widened to the fact."""
 
     @abstractmethod
-    def reasons(self, table: RecourseTable, rows: Sequence[int]) -> list[str]:
-        """For rows without an action what stands in the way, or why nothing is known; otherwise empty."""
+    def reasons(self, table: RecourseTable, rows: Sequence[int]) -> list[Reason | None]:
+        """For rows without an action what stands in the way, or why nothing is known; otherwise None."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,12 +78,14 @@ class RecourseTable:
     """Change of each numeric actionable feature."""
     level: npt.NDArray[np.int16]
     """Level each actionable category is set to, or -1."""
-    notes: dict[int, str] = field(default_factory=dict)
+    notes: dict[int, Termination] = field(default_factory=dict)
     """Why a row is unknown, or not solved to the end."""
     ceilings: dict[int, float] = field(default_factory=dict)
     """By row, where the recourse is unknown: the most that an allowed action can cost, where that has a limit."""
     vanishing: Bools = None  # type: ignore[assignment]
     """Whose effort the solver states to vanish: actions cost as little as one likes (a step over an open boundary)."""
+    audience: Audience = "python"
+    """Whom sentences about single people speak to: whoever calls Python, or whoever writes a spec."""
 
     def __post_init__(self) -> None:
         n = len(self.status)
@@ -163,13 +169,19 @@ class RecourseTable:
         }
         return with_columns(self.data, changed)
 
-    def reasons(self) -> list[str]:
-        """What stands in the way, why nothing is known, or why the search for a cheaper action ended; else empty."""
-        found = [""] * len(self)
+    def reasons(self) -> list[Reason | None]:
+        """What stands in the way, why nothing is known, or why the search for a cheaper action ended; else None."""
+        found: list[Reason | None] = [None] * len(self)
         rows = np.flatnonzero(self.status >= Status.FEASIBLE).tolist()
-        for row, text in zip(rows, self.detail.reasons(self, rows), strict=True):
-            found[row] = text
+        for row, fact in zip(rows, self.detail.reasons(self, rows), strict=True):
+            found[row] = fact
         return found
+
+    def told(self, reasons: Sequence[Reason | None]) -> list[str]:
+        """Reasons as sentences for those who read the table; empty where there is none."""
+        from equieffort.words.reasons import told
+
+        return [told(reason, self.audience) for reason in reasons]
 
     def frame(self) -> pd.DataFrame:
         """The table: group, status, cost, bound, do_* (value set), delta_* (change), outside_limits, reason.
@@ -195,7 +207,7 @@ class RecourseTable:
             name = self.detail.encoding.columns[self.acts[j]].name
             columns[f"delta_{name}"] = np.where(chosen[:, j] & acting, self.delta[:, j], np.nan)
         columns["outside_limits"] = self.detail.outside()
-        columns["reason"] = self.reasons()
+        columns["reason"] = self.told(self.reasons())
         return pd.DataFrame(columns, index=self.index)
 
 
@@ -220,7 +232,7 @@ class Live(Detail):
     problem: RecourseProblem
     solver: Solver
     data: pd.DataFrame
-    known: dict[int, str] = field(default_factory=dict)
+    known: dict[int, Infeasibility] = field(default_factory=dict)
     """What the solver said of infeasible rows: it takes as long as solving them, and table, file and report ask."""
     further: Solver | None = None
     """The last solver that people were solved further with."""
@@ -259,15 +271,18 @@ class Live(Detail):
         """Who starts outside the declared limits."""
         return self.problem.outside(self.facts(slice(None)))
 
-    def reasons(self, table: RecourseTable, rows: Sequence[int]) -> list[str]:
+    def reasons(self, table: RecourseTable, rows: Sequence[int]) -> list[Reason | None]:
         """Asked of the solver, once, for infeasible rows; noted when solving for others."""
         stuck = {row for row in rows if table.status[row] == Status.INFEASIBLE}
         new = sorted(stuck - self.known.keys())
         if new:
             problem = self.problem.scaled
             people = problem.encoding.encode(self.data.iloc[new])
-            self.known.update(zip(new, self.solver.reasons(problem, people), strict=True))
-        return [self.known[row] if row in stuck else table.notes.get(row, "") for row in rows]
+            found = self.solver.reasons(problem, people)
+            for one in found:
+                _check_reason(problem, self.solver, one)
+            self.known.update(zip(new, found, strict=True))
+        return [self.known[row] if row in stuck else table.notes.get(row) for row in rows]
 
     def _settings(self, table: RecourseTable, rows: Rows, facts: Floats) -> tuple[Bools, Floats]:
         return settings(self.problem, facts, table.chosen[rows], table.delta[rows], table.level[rows])
@@ -281,7 +296,7 @@ class Saved(Detail):
     encoding: Encoding
     data: pd.DataFrame
     arrays: dict[str, npt.NDArray[Any]]
-    texts: dict[int, str]
+    kept: dict[int, Reason]
 
     def facts(self, rows: Rows) -> Floats:
         """Factual people, encoded."""
@@ -305,19 +320,34 @@ class Saved(Detail):
         """Who starts outside the declared limits."""
         return self.arrays["outside"]
 
-    def reasons(self, table: RecourseTable, rows: Sequence[int]) -> list[str]:
+    def reasons(self, table: RecourseTable, rows: Sequence[int]) -> list[Reason | None]:
         """As they were when saved."""
-        return [self.texts.get(row, "") for row in rows]
+        return [self.kept.get(row) for row in rows]
 
 
-def starts_outside(schema: Schema, encoding: Encoding, facts: Floats) -> list[tuple[str, str, Bools]]:
-    """Feature, limit in words, and who starts beyond it; limits that nobody is beyond are left out."""
+def _check_reason(problem: RecourseProblem, solver: Solver, reason: Any) -> None:
+    """Refuse what is no fact, or a fact about another problem: neither could be counted, saved or told."""
+    name, fix = type(solver).__name__, "Return facts from equieffort.status: Infeasibility((Obstacle(...),), ...)."
+    check_instance(f"what {name} says of an infeasible person", reason, Infeasibility, "an Infeasibility", fix=fix)
+    rules = {str(link) for link in problem.schema.links}
+    strange = [column for column in reason.named if column not in problem.names]
+    strange += [one.rule for one in reason.obstacles if one.rule and one.rule not in rules]
+    if strange:
+        raise ParameterError(
+            "PARAMETER",
+            f"What {name} says of an infeasible person names {strange[0]!r}, which is no column and no rule here.",
+            fix="Name columns as in problem.names, and rules by their text, str(link).",
+        )
+
+
+def starts_outside(schema: Schema, encoding: Encoding, facts: Floats) -> list[tuple[str, Limit, Bools]]:
+    """Feature, limit, and who starts beyond it; limits that nobody is beyond are left out."""
     found = []
     for k, column in enumerate(encoding.columns):
         for limit in limits(schema.feature(column.name)):
             who = facts[:, k] > limit.value if limit.side > 0 else facts[:, k] < limit.value
             if not limit.relative and who.any():
-                found.append((column.name, limit.text, who))
+                found.append((column.name, limit, who))
     return found
 
 

@@ -37,7 +37,7 @@ def test_what_was_declared_is_used_and_shown_before_and_after(folder, call):
     assert done.exit_code == 1, done.output
     judged = call("check", "out.audit")
     about = ee.load("out.audit").about
-    (equation,) = about["equations"]
+    (equation,) = (one["text"] for one in about["equations"])
     assert "income - " in equation
     assert "^2" in equation
     for shown in (dry.stdout, done.stdout, judged.stdout):

@@ -17,7 +17,7 @@ import pandas as pd
 
 import equieffort as ee
 from equieffort.errors import EquieffortWarning
-from equieffort.solvers import Status
+from equieffort.status import Ending, Status, Termination
 
 N = 40
 
@@ -79,7 +79,8 @@ def small_audit() -> ee.Audit:
     # As if limits had ended the search for two of them.
     status[acting[0]], bound[acting[0]] = Status.FEASIBLE, cost[acting[0]] / 2
     status[stuck[0]], bound[stuck[0]] = Status.UNKNOWN, 0.1
-    notes = {int(acting[0]): "It took too long.", int(stuck[0]): "It took too long."}
+    late = Termination(Ending.TIME, bound=0.1, argument="time_limit", limit=10.0)
+    notes = {int(acting[0]): dataclasses.replace(late, found=True), int(stuck[0]): late}
     table = dataclasses.replace(table, status=status, bound=bound, notes=notes, ceilings={int(stuck[0]): 4.0})
     return dataclasses.replace(audit, recourse=table)
 

@@ -18,6 +18,7 @@ from equieffort.metrics import Comparison
 from equieffort.solvers import LinearExact, Proposal, Solver, Status
 from equieffort.solvers.base import LIMIT
 from equieffort.stats import EffortStats
+from equieffort.status import Ending, Infeasibility, Termination
 
 POINT = ee.Criteria(level=None)
 """The estimate itself is judged, so that few people suffice to see what unsolved rows do to a verdict."""
@@ -105,14 +106,14 @@ class Lazy(Solver):
         proposal: Proposal = LinearExact().propose(problem, matrix, attempt=attempt)
         proposal.code[: self.unknown] = LIMIT
         proposal.bound[: self.unknown + self.loose] = 0.0
-        proposal.notes.update(dict.fromkeys(range(self.unknown + self.loose), "It was tired."))
+        proposal.notes.update(dict.fromkeys(range(self.unknown + self.loose), Termination(Ending.GAVE_UP)))
         return proposal
 
     def harder(self):
         return Lazy(max(self.unknown - 1, 0), 0)
 
     def why_infeasible(self, problem, person):
-        return "No."
+        return Infeasibility()
 
 
 def town(n=60, *, upper=9.0):
@@ -146,7 +147,7 @@ def test_an_audit_that_could_be_overturned_says_whom_to_solve_further():
     # By hand: whatever they do is at most a move to 9, which is more than twice the range away; the scale is 4.
     np.testing.assert_allclose(found["gap"].iloc[:2], [9 / 4, (9 - people["x"].iloc[1]) / 4])
     np.testing.assert_allclose(found["gap"].iloc[2:], (3 - people["x"].iloc[2:14]) / 4)
-    assert (found["reason"] == "It was tired.").all()
+    assert (found["reason"] == Termination(Ending.GAVE_UP)).all()
 
 
 @pytest.mark.filterwarnings("ignore::equieffort.errors.EquieffortWarning")

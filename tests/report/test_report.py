@@ -21,10 +21,11 @@ from equieffort.errors import EquieffortWarning, ParameterError
 from equieffort.report import model_card, render
 from equieffort.report.background import reproduction
 from equieffort.report.blocks import Chart
-from equieffort.report.burdens import binding_limits
 from equieffort.report.material import Material
+from equieffort.report.obstacles import binding_limits
 from equieffort.report.page import outline
 from equieffort.report.words import Guard, plain
+from equieffort.status import Blocking, Infeasibility, LimitKind, Obstacle
 
 SECTIONS = [
     "verdict", "people", "measures", "levels", "curve", "costs", "no-recourse", "actions", "graph", "features",
@@ -185,18 +186,18 @@ def test_limits_are_counted_from_the_reasons(audit):
     assert rows["fox: upper limit 2"] == [str((reached["group"] == group).sum()) for group in order]
 
 
-def test_a_limit_is_found_whatever_the_names_hold(hostile_audit):
-    material = Material(hostile_audit, Guard())
-    reason = (
-        f"The decision needs 1 more score; the best allowed actions give at most 0.5: {HOSTILE['script']} stops at 3 "
-        f"(largest increase 1); {HOSTILE['long']} cannot go up from 9 ('{HOSTILE['fixed']}' must not move)."
-    )
-    found = [plain(limit) for limit in binding_limits(material, reason)]
-    assert found == [
+def test_a_limit_is_told_whatever_the_names_hold():
+    reason = Infeasibility(
+        (
+            Obstacle(HOSTILE["script"], LimitKind.MAX_INCREASE, 1, 1.0, fact=2.0, stops_at=3.0),
+            Obstacle(HOSTILE["long"], LimitKind.FIXED, 1, column=HOSTILE["fixed"], fact=9.0, stops_at=9.0),
+        ),
+        Blocking.CLOSEST, needed=1.0, reachable=0.5,
+    )  # fmt: skip
+    assert [plain(limit) for limit in binding_limits(reason)] == [
         f"{HOSTILE['script']}: largest increase 1",
         f"{HOSTILE['long']}: '{HOSTILE['fixed']}' must not move",
     ]
-    assert [plain(x) for x in binding_limits(material, "No action moves the score.")] == ["no action moves the score"]
 
 
 def test_limits_that_stop_people_before_trees_are_named_too():
@@ -212,28 +213,29 @@ def test_limits_that_stop_people_before_trees_are_named_too():
     assert behind == [["all without an action", "15", "15"], ["pay: upper limit 25", "15", "15"]]
 
 
+FOX = Obstacle("fox", LimitKind.UPPER, 1, 2.0, fact=1.0, stops_at=2.0)
+
+
 @pytest.mark.parametrize(
     ("reason", "limits"),
     [
         (
-            "Several limits stop every action together: fox (upper limit 2; now 1); 'marks' must not move.",
+            Infeasibility((FOX, Obstacle("", LimitKind.FIXED, column="marks")), Blocking.TOGETHER),
             ["fox: upper limit 2", "'marks' must not move"],
         ),
         (
-            "There would be an action without all of these: script (largest increase 1; now 0.5); "
-            "the plausible range of 'hebrew'.",
-            ["script: largest increase 1", "the plausible range of 'hebrew'"],
+            Infeasibility((FOX, Obstacle("", LimitKind.RULE, rule="fox <= script")), Blocking.ALL),
+            ["fox: upper limit 2", "the rule that fox <= script"],
         ),
-        (
-            "Nothing that the actionable features can become, within or beyond their limits, changes the decision.",
-            ["no limit: nothing they could set turns the decision"],
-        ),
-        ("No allowed action leads to the favourable decision: fox stops at 2 (upper limit 2).", ["fox: upper limit 2"]),
-        ("Without any limit no action was found soon either.", ["no single limit"]),
+        (Infeasibility(blocking=Blocking.BEYOND), ["no limit: nothing they could set turns the decision"]),
+        # Two people at different values are stopped by the same limit.
+        (Infeasibility((FOX, replace(FOX, fact=0.0)), Blocking.EACH), ["fox: upper limit 2"]),
+        (Infeasibility((), Blocking.CLOSEST, 1.0, 0.0), ["no action moves the score"]),
+        (Infeasibility(), ["no single limit"]),
     ],
 )
-def test_limits_are_read_from_every_kind_of_reason(audit, reason, limits):
-    assert [plain(limit) for limit in binding_limits(Material.of(audit), reason)] == limits
+def test_limits_are_read_from_every_kind_of_reason(reason, limits):
+    assert [plain(limit) for limit in binding_limits(reason)] == limits
 
 
 def test_actions_and_effort_add_up(audit):

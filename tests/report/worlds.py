@@ -10,7 +10,7 @@ import pandas as pd
 from tests.limits import unlimited
 
 import equieffort as ee
-from equieffort.solvers import Status
+from equieffort.status import Ending, Status, Termination
 
 HOSTILE = {
     "group": 'group of "people"',
@@ -94,8 +94,8 @@ def unsettled(audit: ee.Audit, every: int = 4) -> ee.Audit:
     arrays["bound"][worse] *= 0.5
     arrays["bound"][lost] *= 0.25
     arrays["cost"][lost], arrays["chosen"][lost], arrays["delta"][lost], arrays["level"][lost] = np.nan, 0, 0.0, -1
-    notes = table.notes | dict.fromkeys(worse.tolist(), "The search ended before the last cheaper set was excluded.")
-    notes |= {row: f"Time ran out after {k} sets of interventions." for k, row in enumerate(lost.tolist())}
+    notes = table.notes | dict.fromkeys(worse.tolist(), Termination(Ending.TOLERANCE, found=True))
+    notes |= {row: Termination(Ending.TIME, argument="time_limit", limit=k + 1) for k, row in enumerate(lost.tolist())}
     return replace(audit, recourse=replace(table, **arrays, notes=notes))
 
 

@@ -24,6 +24,7 @@ from equieffort.solvers import curved_open
 from equieffort.solvers.curved_bounds import Boxes, Planes, contract, enclose, fill, impossible
 from equieffort.solvers.curved_open import Look
 from equieffort.solvers.curved_world import People
+from equieffort.status import Blocking, Ending, Infeasibility, LimitKind, Obstacle
 from equieffort.testing import check_solver
 
 pytestmark = pytest.mark.filterwarnings("ignore::equieffort.errors.EquieffortWarning")
@@ -227,7 +228,8 @@ def test_infeasible_only_by_proof_and_with_a_reason():
     problem, frame = world({"b": ee.Terms([(1.0, {"a": 2})])}, people, features, {"b": 1.0}, 9.0)
     table = solved(problem, frame)
     assert (table.status == ee.Status.INFEASIBLE).all()
-    assert table.reasons()[0] == "There would be an action without: the plausible range of 'b'."
+    stop = Obstacle("", LimitKind.PLAUSIBLE, column="b")
+    assert table.reasons()[0] == Infeasibility((stop,), Blocking.EACH)
 
 
 def test_an_immutable_follower_lets_only_what_does_not_move_it():
@@ -262,7 +264,7 @@ def test_without_limits_nothing_found_is_unknown_and_never_infeasible():
     table = solved(problem, frame)
     assert (table.status == ee.Status.UNKNOWN).all()
     assert (table.bound > 1000).all()
-    assert "have no limits" in table.reasons()[0]
+    assert table.reasons()[0].kind == Ending.UNLIMITED
 
 
 def test_at_the_limit_the_bound_and_the_best_action_are_kept():
@@ -273,7 +275,7 @@ def test_at_the_limit_the_bound_and_the_best_action_are_kept():
         full = ee.solve(case.problem, case.people, solver=ee.Curved())
         for row in np.flatnonzero((some.status == ee.Status.FEASIBLE) | (some.status == ee.Status.UNKNOWN)):
             early += 1
-            assert "raise node_limit" in some.notes[row]
+            assert (some.notes[row].argument, some.notes[row].limit) == ("node_limit", 1)
             least = full.cost[row] if full.has_action[row] else np.inf
             assert some.bound[row] <= least + 1e-9
     assert early

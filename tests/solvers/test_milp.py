@@ -467,7 +467,7 @@ def test_a_claim_of_optimality_needs_a_second_opinion(monkeypatch):
     row = told(one, frame).iloc[0]
     assert row.status == "feasible"
     assert row.cost == 1.0
-    assert "do not agree" in row.reason
+    assert "contradict each other" in row.reason
 
 
 def test_limits_without_end_are_searched_with_a_growing_budget():

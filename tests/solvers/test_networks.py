@@ -116,13 +116,15 @@ def test_reasons_name_the_limits_and_rules_without_which_there_is_an_action():
         assert row.status == "infeasible"
         return row.reason
 
-    assert why({"lower": -9, "upper": 0}) == "There would be an action without: x (upper limit 0; now -4)."
+    first = "Without this limit there would be a route to approval"
+    assert why({"lower": -9, "upper": 0}) == f"{first}: x (upper limit 0; now -4)."
     wide = {"lower": -9, "upper": 9}
-    assert why(wide, "x <= 0.9", "y <= 8") == "There would be an action without: the rule that x <= 0.9."
-    both = "Several limits stop every action together: x (largest increase 2; now -4); the rule that x <= 0.9."
+    assert why(wide, "x <= 0.9", "y <= 8") == f"{first}: the rule that x <= 0.9."
+    several = "Several limits together block every route to approval"
+    both = f"{several}: x (largest increase 2; now -4); the rule that x <= 0.9."
     assert why({"max_increase": 2.0}, "x <= 0.9", y="mutable", network=ridge(4.0)) == both
     flat = ReLUNetwork([[[1, 0]], [[-1]]], [[0], [-1.0]], classes=["no", "yes"], feature_names=["x", "y"])
-    words = "Nothing that the actionable features can become, within or beyond their limits, changes the decision."
+    words = "Nothing that the actionable features could become, within or beyond their limits, changes the decision."
     assert why(wide, network=flat) == words
 
 

@@ -419,7 +419,7 @@ def test_the_examples_on_the_page_run(tmp_path, monkeypatch):
     table.replace({"granted": "approved", "denied": "refused"}).to_csv("decisions.csv", index=False)
     Path("audit.yaml").write_text(example, encoding="utf-8")
     audit = run_spec(read_spec("audit.yaml"))
-    curve, savings, housing = audit.about["equations"]
+    curve, savings, housing = (one["text"] for one in audit.about["equations"])
     assert curve.startswith("income = ")
     assert savings == "savings = 1 + 0.02*income^2"
     assert housing.startswith("housing = rents if ")
@@ -429,7 +429,7 @@ def test_the_examples_on_the_page_run(tmp_path, monkeypatch):
     names: dict[str, object] = {}
     exec(compile(code, "spec.md", "exec"), names)
     found = ee.load("result.audit")
-    assert found.about["equations"][1] == "savings = <lambda>(causes)"
+    assert found.about["equations"][1]["text"] == "savings = <lambda>(causes)"
     # A search finds no action that costs less than the cheapest, and the constant makes no difference.
     ours, exact = (one.recourse.frame()["cost"] for one in (found, audit))
     both = ours.notna() & exact.notna()

@@ -12,6 +12,7 @@ from equieffort.scm import Mechanism
 from equieffort.scm.equations import Additive
 from equieffort.solvers import LinearExact, Solver
 from equieffort.solvers.base import FOUND, LIMIT, NONE
+from equieffort.status import Infeasibility
 from equieffort.testing import cheapest, check_mechanism, check_solver, make_case
 
 
@@ -57,7 +58,7 @@ class Broken(Solver):
         return proposal
 
     def why_infeasible(self, problem, person):
-        return "" if self.how == "silent" else "No."
+        return None if self.how == "silent" else Infeasibility()
 
 
 WORDS = {

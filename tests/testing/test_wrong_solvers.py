@@ -9,6 +9,7 @@ import pytest
 from equieffort.errors import ParameterError
 from equieffort.solvers import LinearExact, Proposal, Solver
 from equieffort.solvers.base import FOUND, LIMIT, NONE, TIE
+from equieffort.status import Blocking, Infeasibility, LimitKind, Obstacle
 from equieffort.testing import check_solver
 
 SEED = 2
@@ -69,7 +70,7 @@ class TriesEverything(Solver):
         return tuple(shaped)
 
     def why_infeasible(self, problem, person):
-        return "None of all combinations works."
+        return Infeasibility()
 
 
 def take(problem, cost, which, chosen, delta, level):
@@ -308,6 +309,21 @@ class ReasonRaises(TriesEverything):
         raise RuntimeError("no reason kept")
 
 
+class Sentence(TriesEverything):
+    def why_infeasible(self, problem, person):
+        return "None of all combinations works."
+
+
+class Stranger(TriesEverything):
+    def why_infeasible(self, problem, person):
+        return Infeasibility((Obstacle("wealth", LimitKind.UPPER, 1),), Blocking.EACH)
+
+
+class NamesNone(TriesEverything):
+    def why_infeasible(self, problem, person):
+        return Infeasibility(blocking=Blocking.TOGETHER)
+
+
 class NoGap(TriesEverything):
     def __init__(self):
         super().__init__(gap=float("nan"))
@@ -319,6 +335,9 @@ OTHERS = {
     SupportsRaises: "supports raised KeyError: 'weights'",
     ReasonRaises: "why_infeasible raised RuntimeError: no reason kept",
     NoGap: "its gap is nan",
+    Sentence: "without a reason: a str, not an Infeasibility",
+    Stranger: "its reason names 'wealth', which is no column",
+    NamesNone: "(together) and names none",
 }
 
 
@@ -365,7 +384,7 @@ class WrongTies(Solver):
         return proposal
 
     def why_infeasible(self, problem, person):
-        return "No."
+        return Infeasibility()
 
 
 def test_a_tie_is_looked_at_too():

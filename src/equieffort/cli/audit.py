@@ -139,7 +139,7 @@ def _basis(about: dict[str, Any]) -> str:
     lines = [f"{about['solver']}: {about.get('solver_reason', '')}"] if about.get("solver") else []
     equations = about.get("equations") or []
     if equations:
-        lines += ["Structural equations:", *(f"  {equation}" for equation in equations[:MOST_EQUATIONS])]
+        lines += ["Structural equations:", *(f"  {one['text']}" for one in equations[:MOST_EQUATIONS])]
     if len(equations) > MOST_EQUATIONS:
         lines.append(f"  and {len(equations) - MOST_EQUATIONS:,} more, in the report")
     return "\n".join(lines)

@@ -29,13 +29,13 @@ from equieffort.regular import is_dir, is_file
 from equieffort.rules import link_from_dict
 from equieffort.scales import MAD, Own, Range, Scale, Std
 from equieffort.schema import Feature, Schema, check_kinds
-from equieffort.solvers import Status
+from equieffort.status import Status, fact_from_dict
 from equieffort.table import RecourseTable, Saved
 
 if TYPE_CHECKING:
     from equieffort._audit import Audit
 
-FORMAT, VERSION = "equieffort-audit", 2
+FORMAT, VERSION = "equieffort-audit", 3
 STORED = ("status", "cost", "bound", "chosen", "delta", "level", "vanishing")
 SCALARS = ("string", "integer", "floating", "mixed-integer-float", "boolean", "empty")
 """What pandas calls columns of values that JSON gives back as they were."""
@@ -88,7 +88,7 @@ def _parts(audit: Audit) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
     labels = _labels(table)
     if isinstance(labels, np.ndarray):
         arrays["index"] = labels
-    reasons = {str(row): text for row, text in enumerate(table.reasons()) if text}
+    reasons = {str(row): fact.to_dict() for row, fact in enumerate(table.reasons()) if fact is not None}
     manifest = {
         "format": FORMAT,
         "version": VERSION,
@@ -104,6 +104,7 @@ def _parts(audit: Audit) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
         "index": None if isinstance(labels, np.ndarray) else labels,
         "index_name": None if table.data.index.name is None else str(table.data.index.name),
         "reasons": reasons,
+        "audience": table.audience,
         "ceilings": {
             str(row): most
             for row, most in table.ceilings.items()
@@ -283,7 +284,7 @@ def _rebuild(manifest: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> A
     check_groups(contents, data)
     if "surrogate" in manifest["about"]:
         Surrogate.from_dict(manifest["about"]["surrogate"])
-    reasons = {int(row): text for row, text in manifest["reasons"].items()}
+    reasons = {int(row): fact_from_dict(fact) for row, fact in manifest["reasons"].items()}
     saved = Saved(schema, encoding, data, arrays, reasons)
     groups = manifest["groups"]
     table = RecourseTable(
@@ -297,6 +298,7 @@ def _rebuild(manifest: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> A
         arrays["level"],
         vanishing=arrays["vanishing"],
         ceilings={int(row): float(most) for row, most in manifest["ceilings"].items()},
+        audience=manifest["audience"],
     )
     warnings = tuple(EquieffortWarning(*parts) for parts in manifest["warnings"])
     criteria = Criteria.from_dict(manifest["criteria"])

@@ -22,7 +22,7 @@ from equieffort.arguments import as_plain
 from equieffort.errors import many
 from equieffort.frames import ABSURD, Bools, Encoding, Floats
 from equieffort.schema import Schema
-from equieffort.solvers import Status
+from equieffort.status import Ending, Fault, Infeasibility, Reason, Status, Termination, fact_from_dict
 from equieffort.table import split_actions
 
 CLOSE = 1e-6
@@ -87,6 +87,12 @@ class Contents:
     def lacks(self) -> Bools:
         """Who has a missing value."""
         return np.isnan(self["facts"]).any(axis=1)
+
+    @cached_property
+    def reasons(self) -> dict[int, Reason]:
+        """What stands in people's way, or why nothing better is known of them."""
+        given = self.manifest["reasons"].values()
+        return dict(zip(self.rows("reasons"), map(fact_from_dict, given), strict=True))
 
     def rows(self, name: str) -> list[int]:
         """The rows that a field names; -1 for what is none."""
@@ -270,6 +276,29 @@ def _told_wrong(contents: Contents, name: str, *whom: Status) -> bool:
     return any(not (0 <= row < contents.n and may[row]) for row in contents.rows(name))
 
 
+def _reasons_wrong(contents: Contents) -> Bools:
+    """Obstacles stand in the way of whoever is infeasible; for others it says why nothing better is known."""
+    found = np.zeros(contents.n, dtype=bool)
+    for row, fact in contents.reasons.items():
+        is_stuck = contents["status"][row] == Status.INFEASIBLE
+        found[row] = isinstance(fact, Infeasibility) != is_stuck
+        if isinstance(fact, Termination):
+            found[row] |= fact.kind == Ending.MISSING and not contents.lacks[row]
+    return found
+
+
+def _strange_reasons(contents: Contents) -> Bools:
+    columns, rules = set(contents.encoding.names), {str(link) for link in contents.schema.links}
+    found = np.zeros(contents.n, dtype=bool)
+    for row, fact in contents.reasons.items():
+        if isinstance(fact, Infeasibility):
+            found[row] = not columns.issuperset(fact.named)
+            found[row] |= not rules.issuperset(one.rule for one in fact.obstacles if one.rule)
+        elif fact.subject:
+            found[row] = fact.subject not in (rules if fact.fault == Fault.RULE else columns)
+    return found
+
+
 def _hash_wrong(contents: Contents) -> bool:
     found = hashlib.sha256(np.ascontiguousarray(contents["facts"]).tobytes()).hexdigest()
     return found != contents.manifest["about"]["data_sha256"]
@@ -308,6 +337,8 @@ CHECKS: tuple[tuple[str, Callable[[Contents], Broken]], ...] = (
     ("a change does not lead to the value that is set", _changes_wrong),
     ("a column that nothing uses has codes without levels", _rest_wrong),
     ("reasons are given for people who have none", lambda c: _told_wrong(c, "reasons", *REASONED)),
+    ("a reason is not one for what is known of the person", _reasons_wrong),
+    ("a reason names a column or a rule that is not there", _strange_reasons),
     ("limits of costs are given for people who have none", lambda c: _told_wrong(c, "ceilings", Status.UNKNOWN)),
     ("a limit of costs is negative", lambda c: any(most < 0 for most in c.manifest["ceilings"].values())),
     ("recorded decisions are given for people who are not there", _recorded_wrong),

@@ -12,8 +12,11 @@ from typing import Any
 
 import numpy as np
 
+from equieffort.errors import EquieffortError
 from equieffort.frames import KINDS
 from equieffort.measures import MEASURES
+from equieffort.status import fact_from_dict
+from equieffort.table import AUDIENCES
 
 Shape = Callable[[Any], bool]
 
@@ -97,6 +100,15 @@ def record(needed: dict[str, Shape], also: dict[str, Shape] | None = None) -> Sh
     return fits
 
 
+def is_reason(value: Any) -> bool:
+    """What stands in somebody's way, or why nothing better is known: what such a fact itself would write."""
+    try:
+        fact_from_dict(value)
+    except EquieffortError:
+        return False
+    return True
+
+
 def is_price(value: Any) -> bool:
     """What a unit up and a unit down cost: not both nothing."""
     return a_list(lambda price: is_finite(price) and price >= 0, 2, 2)(value) and any(value)
@@ -111,6 +123,9 @@ REFUSALS = record(dict.fromkeys(("n", "recorded", "by_surrogate", "by_both"), is
 SURROGATE = record(
     {"kind": is_text, "agreement": is_share, "by_group": a_map(is_share), "required": is_share},
     {"refusals": may(REFUSALS), "refusals_by_group": a_map(REFUSALS), "min_refusal_recall": is_share},
+)
+EQUATION = record(
+    {"node": is_text, "causes": a_list(is_text), "kind": may(is_text), "parts": a_map(is_anything), "text": is_text}
 )
 CHANCES = ("people", "equations", "procedure")
 
@@ -134,7 +149,8 @@ ABOUT: dict[str, Shape] = {
     "solver_reason": is_text,
     "certifies": is_flag,
     "graph": record({"nodes": a_list(is_text), "edges": a_list(a_list(is_text, 2, 2))}),
-    "equations": a_list(is_text),
+    "equations": a_list(EQUATION),
+    "solver_random_state": may(is_whole),
     "learned_by": a_map(is_text),
     "fit": a_list(record({"node": is_text}, {"r2": may(is_real)})),
     "cost": record({}, {"kind": is_text, "own": is_flag, "prices": a_map(is_price), "percentiles": a_map(is_curve)}),
@@ -198,7 +214,8 @@ FIELDS: dict[str, Shape] = {
     "groups": record({"labels": distinct(is_text), "protected": distinct(is_whole), "reference": is_whole}),
     "index": may(a_list(is_text)),
     "index_name": may(is_text),
-    "reasons": a_map(is_text),
+    "reasons": a_map(is_reason),
+    "audience": AUDIENCES.__contains__,
     "ceilings": a_map(is_finite),
     "criteria": record({}),
     "own_measures": a_list(OWN_MEASURE),

@@ -18,8 +18,8 @@ from equieffort.neighbours import Nearest, NearestK, Sweep, Unsaved
 from equieffort.problem import limits
 from equieffort.report.answer import assumed
 from equieffort.report.blocks import Block, Chart, Items, Pairs, Section, Source, Text
-from equieffort.report.burdens import binding_limits
 from equieffort.report.material import Material
+from equieffort.report.obstacles import binding_limits
 from equieffort.report.units import cost_table
 from equieffort.report.words import (
     HIDDEN,
@@ -39,6 +39,7 @@ from equieffort.report.words import (
 from equieffort.scm.diagnostics import POOR_R2
 from equieffort.solvers import Status
 from equieffort.table import starts_outside
+from equieffort.words.limits import limit_text
 
 MOST_PEOPLE = 10
 DATA = {"path": "file", "sha256": "SHA-256"}
@@ -108,13 +109,13 @@ def _equations(material: Material) -> Table:
     learned = about.get("learned_by") or {}
     rows: list[list[Cell]] = []
     for equation in about.get("equations") or []:
-        node = next((name for name in fit if equation.startswith(f"{name} = ")), None)
-        known = None if node is None else fit[node].get("r2")
+        node = equation["node"]
+        known = fit[node].get("r2") if node in fit else None
         r2 = float("nan") if known is None else float(known)
         remark = f"learned by {learned[node]}" if node in learned else ""
         if r2 < POOR_R2:
             remark = f"weak: explains almost nothing{'; ' if remark else ''}{remark}"
-        rows.append([material.told(equation), "given" if node is None else share(r2), (Phrase(remark),)])
+        rows.append([material.told(equation["text"]), share(r2) if node in fit else "given", (Phrase(remark),)])
     if not rows:
         rows.append(["none: no feature follows another", "", ""])
     return Table("Structural equations", ("equation", "R2: variance explained", "remark"), rows, frozenset({2}))
@@ -125,7 +126,7 @@ def _limits(material: Material) -> Table:
     rows: list[list[Cell]] = []
     for name in encoding.names:
         feature = schema.feature(name)
-        texts = [limit.text for limit in limits(feature)]
+        texts = [limit_text(limit, name) for limit in limits(feature)]
         up, down = feature.weights
         weight = number(up) if up == down else f"{number(up)} up, {number(down)} down"
         shown = weight if feature.role == "actionable" else ""
@@ -146,10 +147,11 @@ def _outside(material: Material) -> list[Block]:
     found = starts_outside(table.detail.schema, table.detail.encoding, material.facts)
     named = np.zeros(len(table), dtype=bool)
     rows: list[list[Cell]] = []
-    for name, text, who in found:
+    for name, limit, who in found:
         named |= who
         seen = [not guard.hides(int((mine & ~who).sum())) for mine in members]
         counts = [guard.count(int((mine & who).sum()), seen=s) for mine, s in zip(members, seen, strict=True)]
+        text = limit_text(limit, name)
         rows.append([Name(name), text, *counts])
     if (rest := outside & ~named).any():
         rows.append(
@@ -243,11 +245,11 @@ def _person(material: Material, sweep: Sweep, centre: int, row: int, a: int, b: 
     own = "no way" if told.status == "infeasible" else effort(told.cost)
     return [
         Name(told.person), Name(material.labels[a]), Name(material.labels[b]), times(float(phi[a] / phi[b])),
-        effort(float(phi[a])), effort(float(phi[b])), own, _does(material, told),
+        effort(float(phi[a])), effort(float(phi[b])), own, _does(material, told, row),
     ]  # fmt: skip
 
 
-def _does(material: Material, told: Explanation) -> Words:
+def _does(material: Material, told: Explanation, row: int) -> Words:
     """The recourse action, or what stands in its way."""
     words: Words = ()
     for step in told.steps:
@@ -258,7 +260,7 @@ def _does(material: Material, told: Explanation) -> Words:
     if words:
         return words
     stops: Words = ()
-    for limit in binding_limits(material, told.reason):
+    for limit in binding_limits(material.reasons[row]):
         stops += ("; " if stops else "none: ", *limit)
     return stops
 
@@ -289,7 +291,7 @@ def reproduction(material: Material, command: str) -> list[tuple[str, Cell]]:
         shown = HIDDEN if key == "rows" and few else count(value) if isinstance(value, int) else value
         pairs.append((f"Data, {DATA.get(key, key)}", (Name(shown),)))
     seed = about.get("random_state", about.get("seed"))
-    drawn = "random_state" in str(about.get("solver"))
+    drawn = about.get("solver_random_state") is not None
     none = "that of the solver, see there" if drawn else "none recorded; the solver draws nothing at random"
     pairs.append(("Seed", none if seed is None else str(seed)))
     pairs.append(("Classifier", (Name(about.get("classifier", "not recorded")),)))

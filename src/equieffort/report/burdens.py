@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 
 import numpy as np
@@ -10,10 +9,10 @@ import numpy as np
 from equieffort.frames import Bools
 from equieffort.inference.curves import half_width
 from equieffort.judging import SHOWN_LEVEL
-from equieffort.problem import limits
 from equieffort.report.blocks import Block, Chart, Section, Text
 from equieffort.report.curves import coarse_steps, steps_of
 from equieffort.report.material import Material
+from equieffort.report.obstacles import binding_limits, unknown_because
 from equieffort.report.series import rate
 from equieffort.report.svg import BOLD, WIDTH, Bar, Line, cut, width_of
 from equieffort.report.words import (
@@ -21,7 +20,6 @@ from equieffort.report.words import (
     MISSING,
     Cell,
     Name,
-    Phrase,
     Table,
     Words,
     count,
@@ -104,58 +102,6 @@ def _not_drawn(material: Material) -> str:
 
 # -- no recourse ------------------------------------------------------------------------------------------------------
 
-_LEFT_OUT = re.compile(
-    r"^(?:There would be an action without(?: all of these)?|Several limits stop every action together): "
-)
-_BEFORE = re.compile(
-    r"^(?:No allowed action (?:raises the score|leads to the favourable decision)"
-    r"|The decision needs \S+ more score; the best allowed actions give at most \S+): "
-)
-
-
-def binding_limits(material: Material, reason: str) -> list[Words]:
-    """The limits that a reason names, without the numbers of the person."""
-    schema, encoding = material.table.detail.schema, material.table.detail.encoding
-    body = _BEFORE.sub("", reason).removesuffix(".")
-    found: list[Words] = [
-        (Phrase(text),) for text in (f"the rule that {link}" for link in schema.links) if text in body
-    ]
-    if _LEFT_OUT.match(reason):
-        return _left_out(material, _LEFT_OUT.sub("; ", reason)) + found
-    followers = [f"plausible range of {name!r}" for name in encoding.names]
-    followers += [f"{name!r} must not move" for name in encoding.names]
-    for name in schema.actionable:
-        there = re.search(rf"(?:^|; ){re.escape(name)} (?:stops at|cannot go (?:up|down) from) \S+ \(", body)
-        if there:
-            rest = body[there.end() :]
-            texts = [limit.text for limit in limits(schema.feature(name))] + followers
-            stop = max((text for text in texts if rest.startswith(text)), key=len, default=rest.split(")")[0])
-            found.append((Name(name), ": ", Phrase(stop)))
-    for piece in body.split("; "):
-        if " cannot change that way (" in piece or piece.startswith("what may become of "):
-            found.append((Phrase(piece),))
-    if found:
-        return found
-    if reason.startswith("Nothing that the actionable features can become"):
-        return [("no limit: nothing they could set turns the decision",)]
-    still = reason.startswith(("No action moves the score", "No allowed action raises the score"))
-    return [("no action moves the score",)] if still else [("no single limit",)]
-
-
-def _left_out(material: Material, body: str) -> list[Words]:
-    """The limits without which there would be an action, from the reason that lists them."""
-    schema, encoding = material.table.detail.schema, material.table.detail.encoding
-    found: list[Words] = []
-    for name in schema.actionable:
-        for text in dict.fromkeys(limit.text for limit in limits(schema.feature(name))):
-            if f"; {name} ({text}; now " in body:
-                found.append((Name(name), ": ", Phrase(text)))
-    for name in encoding.names:
-        for text in (f"the plausible range of {name!r}", f"{name!r} must not move"):
-            if f"; {text}" in body:
-                found.append((Phrase(text),))
-    return found
-
 
 def _heading(limit: Words) -> str:
     """The limit as a heading: a long name gives way to what limits it."""
@@ -178,7 +124,7 @@ def _proven(material: Material) -> list[Block]:
     labels = [material.labels[code] for code in material.order]
     counted: dict[Words, Counter[str]] = {}
     for row in np.flatnonzero(table.status == Status.INFEASIBLE):
-        for limit in dict.fromkeys(binding_limits(material, material.reasons[row])):
+        for limit in dict.fromkeys(binding_limits(material.reasons[row])):
             counted.setdefault(limit, Counter())[material.labels[table.groups.codes[row]]] += 1
     if not counted:
         return []
@@ -220,7 +166,7 @@ def _unknown(material: Material) -> list[Block]:
         # A reason may tell of one person, and the reasons add up to the count above.
         counted: dict[str, Counter[str]] = {}
         for row in unknown:
-            why = material.reasons[row] or "Nothing was found and nothing excluded."
+            why = unknown_because(material.reasons[row])
             counted.setdefault(why, Counter())[material.labels[table.groups.codes[row]]] += 1
         ranked = sorted(counted.items(), key=lambda item: (-item[1].total(), item[0]))
         rest = sum((found for _, found in ranked[MOST_REASONS:]), Counter[str]())

@@ -19,6 +19,7 @@ from equieffort.metrics import PAPER_QUANTILES, group_stats, individual_ratios
 from equieffort.neighbours import Nearest, NearestK, Sweep, Unsaved
 from equieffort.report.words import Guard, Name, Phrase, Words, is_turned
 from equieffort.stats import EffortStats
+from equieffort.status import Reason
 from equieffort.table import RecourseTable
 from equieffort.verdict import Assessment
 
@@ -109,8 +110,8 @@ class Material:
         return self.table.detail.costs(self.table, slice(None))
 
     @cached_property
-    def reasons(self) -> list[str]:
-        """What stands in the way of each person without an action."""
+    def reasons(self) -> list[Reason | None]:
+        """What stands in the way of each person without an action, or why nothing better is known."""
         return self.table.reasons()
 
     @cached_property

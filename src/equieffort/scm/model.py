@@ -228,6 +228,12 @@ class StructuralCausalModel:
         """The structural equations in words."""
         return [m.equation(node) if m else f"{node}: no equation" for node, m in self.mechanisms_.items()]
 
+    def equation_records(self) -> list[dict[str, Any]]:
+        """The structural equations as plain data: node, causes, kind of mechanism, its numbers, and the text."""
+        from equieffort.scm.records import record_of
+
+        return [record_of(node, self.graph.parents(node), m) for node, m in self.mechanisms_.items()]
+
     def learned_by(self) -> dict[str, str]:
         """What learned each equation, with its settings; equations that were given are left out."""
         used = {node: self.mechanisms.get(node, self.default) for node, m in self.mechanisms_.items() if m is not None}

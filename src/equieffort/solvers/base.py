@@ -5,7 +5,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from enum import IntEnum
 from typing import Any
 
 import numpy as np
@@ -15,27 +14,7 @@ from equieffort.arguments import check_number
 from equieffort.classifiers import View
 from equieffort.frames import Bools, Floats
 from equieffort.problem import RecourseProblem
-
-
-class Status(IntEnum):
-    """What is known of a person's recourse."""
-
-    NOT_NEEDED = 0
-    """The decision is favourable already."""
-    OPTIMAL = 1
-    """An action, and a proof that none is cheaper."""
-    FEASIBLE = 2
-    """An action, and a lower bound on what any action costs."""
-    INFEASIBLE = 3
-    """Proven: no allowed action leads to the favourable decision."""
-    UNKNOWN = 4
-    """Nothing found and nothing proven."""
-
-    @property
-    def text(self) -> str:
-        """Lower-case name, as in tables."""
-        return self.name.lower()
-
+from equieffort.status import Infeasibility, Termination
 
 FOUND, TIE, NONE, LIMIT = 1, 2, 3, 4
 """Codes of a proposal: an action; an action whose best score is the threshold up to rounding, so that only the
@@ -59,8 +38,8 @@ class Proposal:
     """Change of each numeric actionable feature that is set."""
     level: npt.NDArray[np.int16]
     """Level that each actionable category is set to; -1 where it is left."""
-    notes: dict[int, str] = field(default_factory=dict)
-    """By row: why the solver stopped before it was done, as a sentence."""
+    notes: dict[int, Termination] = field(default_factory=dict)
+    """By row: why the solver stopped before it was done; costs and bounds in it are in the users' own unit."""
     rounding: Floats | None = None
     """What of cost - bound is owed to a model that computes with floats coarser than doubles."""
     vanishing: Bools = None  # type: ignore[assignment]
@@ -142,9 +121,10 @@ class Solver(ABC):
         return self
 
     @abstractmethod
-    def why_infeasible(self, problem: RecourseProblem, person: Floats) -> str:
-        """What stands in the way of one encoded person (a matrix of one row) who has no recourse."""
+    def why_infeasible(self, problem: RecourseProblem, person: Floats) -> Infeasibility:
+        """What stands in the way of one encoded person (a matrix of one row) who has no recourse: facts, in the users'
+        own units (`RecourseProblem.own`); `Infeasibility()` where nothing is known of it."""
 
-    def reasons(self, problem: RecourseProblem, people: Floats) -> list[str]:
+    def reasons(self, problem: RecourseProblem, people: Floats) -> list[Infeasibility]:
         """What stands in the way of each of many; a solver that can ask for all at once does."""
         return [self.why_infeasible(problem, people[row : row + 1]) for row in range(len(people))]

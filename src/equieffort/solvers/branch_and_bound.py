@@ -18,11 +18,12 @@ from equieffort.cost import LinearCost, PiecewiseCost
 from equieffort.frames import Bools, Floats
 from equieffort.problem import RecourseProblem
 from equieffort.solvers.base import FOUND, LIMIT, Proposal, Solver, check_count, check_gap, check_seconds
-from equieffort.solvers.endings import told
+from equieffort.solvers.endings import termination
 from equieffort.solvers.left_out import ANY, NODES_EACH, why_infeasible
 from equieffort.solvers.networks import propose_network, supports_network
 from equieffort.solvers.patterns import NotLinear, Pattern
 from equieffort.solvers.tree_world import TreeWorld, together, tree_world
+from equieffort.status import Infeasibility
 from equieffort.tolerances import is_closed
 
 
@@ -121,17 +122,17 @@ class BranchAndBound(Solver):
         cost = np.where(has, proposal.cost, 0.0)
         far = has & ~is_closed(cost, np.minimum(proposal.bound, cost), self.gap)
         for i in np.flatnonzero(unsure | far).tolist():
-            proposal.notes[i] = told(
-                int(found.ended[i]), acts=bool(has[i]), bound=float(proposal.bound[i]) * problem.cost_unit,
-                boxes=self.node_limit, seconds=self.time_limit,
+            proposal.notes[i] = termination(
+                int(found.ended[i]), found=bool(has[i]), bound=float(proposal.bound[i]) * problem.cost_unit,
+                nodes=self.node_limit, seconds=self.time_limit,
             )  # fmt: skip
         return proposal
 
-    def why_infeasible(self, problem: RecourseProblem, person: Floats) -> str:
+    def why_infeasible(self, problem: RecourseProblem, person: Floats) -> Infeasibility:
         """Which limit or rule would have to go so that there is an action."""
         return self.reasons(problem, person)[0]
 
-    def reasons(self, problem: RecourseProblem, people: Floats) -> list[str]:
+    def reasons(self, problem: RecourseProblem, people: Floats) -> list[Infeasibility]:
         """Which limits or rules would have to go, for many people at once."""
         return why_infeasible(problem, people, replace(self, gap=ANY, node_limit=NODES_EACH, time_limit=None))
 

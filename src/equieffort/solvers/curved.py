@@ -17,8 +17,9 @@ from equieffort.frames import Floats
 from equieffort.problem import RecourseProblem
 from equieffort.solvers.base import FOUND, LIMIT, NONE, Proposal, Solver, check_count, check_gap
 from equieffort.solvers.curved_world import People, Refused, curved_world
-from equieffort.solvers.endings import DONE, told
+from equieffort.solvers.endings import DONE, termination
 from equieffort.solvers.left_out import ANY, why_infeasible
+from equieffort.status import Infeasibility
 from equieffort.tolerances import is_closed
 
 STRICTER = 1000
@@ -107,12 +108,14 @@ class Curved(Solver):
             if found.bound[i] == np.inf:
                 proposal.bound[start + i] = 0.0
             bound = float(proposal.bound[start + i]) * problem.cost_unit
-            proposal.notes[start + i] = told(int(found.ended[i]), acts=bool(has[i]), bound=bound, boxes=self.node_limit)
+            proposal.notes[start + i] = termination(
+                int(found.ended[i]), found=bool(has[i]), bound=bound, nodes=self.node_limit
+            )
 
-    def why_infeasible(self, problem: RecourseProblem, person: Floats) -> str:
+    def why_infeasible(self, problem: RecourseProblem, person: Floats) -> Infeasibility:
         """Which limit or rule would have to go so that there is an action."""
         return self.reasons(problem, person)[0]
 
-    def reasons(self, problem: RecourseProblem, people: Floats) -> list[str]:
+    def reasons(self, problem: RecourseProblem, people: Floats) -> list[Infeasibility]:
         """Which limits or rules would have to go, for many people at once."""
         return why_infeasible(problem, people, replace(self, gap=ANY, node_limit=BOXES_EACH))

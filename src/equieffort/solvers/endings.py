@@ -1,37 +1,31 @@
-"""Why a search ended: a code, which compiled loops return too, and the sentence that says so to users."""
+"""Why a search ended: a code, which compiled loops return too, and the fact that says so."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from equieffort.frames import number
+from equieffort.status import Ending, Termination
 
 DONE, NODES, TIME, ENDLESS, STOPPED = range(5)
 """All was looked at; the limit of boxes; of time; actions have no limits and the last budget was spent; interrupted."""
 
 
-def told(ended: int, *, acts: bool, bound: float, boxes: int | None, seconds: float | None = None) -> str:
-    """What is known where a search did not prove everything, and what would help.
+def termination(
+    ended: int, *, found: bool, bound: float, nodes: int | None, seconds: float | None = None, work: int | None = None
+) -> Termination:
+    """What is known where a search did not prove everything.
 
-    >>> told(NODES, acts=False, bound=0.5, boxes=1000)
-    '1,000 boxes were looked at, the limit; no action was found, and no action costs less than 0.5; raise node_limit.'
+    >>> termination(NODES, found=False, bound=0.5, nodes=1000).argument
+    'node_limit'
     """
-    found = "an action was found" if acts else "no action was found"
-    known = f"{found}, and {least(bound)}"
+    known = proven(bound)
     if ended == NODES:
-        return f"{boxes:,} boxes were looked at, the limit; {known}; raise node_limit."
+        return Termination(Ending.WORK, found, known, "node_limit", nodes, nodes if work is None else work)
     if ended == TIME:
-        return f"{seconds:g} s passed, the limit; {known}; raise time_limit."
-    if ended == ENDLESS:
-        return f"The actions have no limits; {known}."
-    return f"A part of the boundary is too thin for floating point to decide; {known}."
+        return Termination(Ending.TIME, found, known, "time_limit", seconds)
+    return Termination(Ending.UNLIMITED if ended == ENDLESS else Ending.PRECISION, found, known)
 
 
-def least(bound: float) -> str:
-    """What a bound says of everybody's actions.
-
-    >>> least(0.0)
-    'nothing is proven of what actions cost'
-    """
-    is_some = np.isfinite(bound) and bound > 0
-    return f"no action costs less than {number(bound)}" if is_some else "nothing is proven of what actions cost"
+def proven(bound: float) -> float | None:
+    """A bound that says something of what actions cost; None for one that does not."""
+    return float(bound) if np.isfinite(bound) and bound > 0 else None

@@ -20,6 +20,7 @@ from equieffort.problem import RecourseProblem
 from equieffort.solvers.base import ATTEMPTS, FOUND, LIMIT, NONE, TIE, Proposal, Solver
 from equieffort.solvers.patterns import NotLinear, Pattern, Row, make_patterns
 from equieffort.solvers.programs import Program, Segment, Side
+from equieffort.status import Infeasibility
 from equieffort.tolerances import ROUNDING, TOLERANCE, give
 
 TIED = 1e-12
@@ -95,7 +96,7 @@ class LinearExact(Solver):
         proposal.state_vanishing(problem, matrix)
         return proposal
 
-    def why_infeasible(self, problem: RecourseProblem, person: Floats) -> str:
+    def why_infeasible(self, problem: RecourseProblem, person: Floats) -> Infeasibility:
         """Which limits stop the action that comes closest."""
         from equieffort.solvers.reasons import why_infeasible
 

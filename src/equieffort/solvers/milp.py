@@ -11,11 +11,15 @@ from equieffort.cost import LinearCost, PiecewiseCost
 from equieffort.frames import Floats
 from equieffort.problem import RecourseProblem
 from equieffort.solvers.base import FOUND, LIMIT, NONE, Proposal, Solver, check_gap, check_seconds
+from equieffort.solvers.left_out import ANY, MOST_ALONE, why_infeasible
 from equieffort.solvers.milp_model import obstacle
 from equieffort.solvers.milp_search import Result, Search
+from equieffort.status import Infeasibility
 
 MOST_ACTS = 62
 """Sets of intervened features are bits of one number."""
+SECONDS_EACH = 5.0
+"""For each question about a limit that is left out."""
 
 
 @dataclass(frozen=True)
@@ -86,28 +90,21 @@ class Milp(Solver):
             proposal.delta[i], proposal.level[i] = action.delta, action.level
             proposal.bound[i] = min(result.bound, action.cost)
         else:
-            proven = result.bound == np.inf and not result.note and attempt == 0
+            proven = result.bound == np.inf and result.note is None and attempt == 0
             proposal.code[i] = NONE if proven else LIMIT
             proposal.bound[i] = result.bound if proven or np.isfinite(result.bound) else 0.0
-        if result.note:
+        if result.note is not None:
             proposal.notes[i] = result.note
 
     def harder(self) -> Milp:
         """Ten times the seconds."""
         return replace(self, time_limit=10 * self.time_limit)
 
-    def why_infeasible(self, problem: RecourseProblem, person: Floats) -> str:
-        """The limits within which no action leads to the favourable decision."""
-        stops = []
-        for k in problem.numeric:
-            fact = float(person[0, k])
-            ends: dict[int, tuple[float, str]] = {}
-            for limit in problem.limits(k):
-                room = max(limit.side * (float(limit.at(person[:, k])[0]) - fact), 0.0)
-                ends[limit.side] = min(ends.get(limit.side, (np.inf, "")), (room, limit.text))
-            for side, (room, text) in sorted(ends.items()):
-                stops.append(f"{problem.names[k]} stops at {problem.told(k, fact + side * room)} ({text})")
-        asked = problem.rules.asked(person)[0] if problem.rules.clauses else []
-        words = dict.fromkeys(c.words for c, yes in zip(problem.rules.clauses, asked, strict=True) if yes)
-        stops += [f"the rule that {text}" for text in words]
-        return "No allowed action leads to the favourable decision" + (f": {'; '.join(stops)}." if stops else ".")
+    def why_infeasible(self, problem: RecourseProblem, person: Floats) -> Infeasibility:
+        """Which limits or rules would have to go so that there is an action."""
+        return self.reasons(problem, person)[0]
+
+    def reasons(self, problem: RecourseProblem, people: Floats) -> list[Infeasibility]:
+        """Which limits or rules would have to go; with many limits some that would do, not each that would."""
+        quick = replace(self, gap=ANY, time_limit=min(self.time_limit, SECONDS_EACH))
+        return why_infeasible(problem, people, quick, MOST_ALONE)

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from equieffort.classifiers import LinearView, NetworkView, TreeView
-from equieffort.frames import Floats, number
+from equieffort.frames import Floats
 from equieffort.problem import RecourseProblem
+from equieffort.solvers.endings import proven
 from equieffort.solvers.milp_actions import Action, act, flips
 from equieffort.solvers.milp_model import Model, Reach, person_model
 from equieffort.solvers.milp_networks import add_linear, add_network
 from equieffort.solvers.milp_program import EMPTY, OPTIMAL, STOPPED, Unbounded
 from equieffort.solvers.milp_rules import add_rules
 from equieffort.solvers.milp_trees import add_trees, leaf_switches, useful_reach
+from equieffort.status import Ending, Termination
 
 STEPS = (1.0, 30.0, 1000.0, 0.0)
 """How many steps over the boundary are tried, the cheapest first; at last the boundary itself.
@@ -24,7 +26,6 @@ A step is more than what polishing forgives, so that nothing is reached by toler
 """
 SLACK = 1e-6
 """How far every row is moved out, in scaled units, before an empty program is believed."""
-THIN = "A part of the boundary is too thin to decide, and might hold an action."
 MOST_CELLS = 30
 """Cells that are tried and excluded one by one before a person is given up."""
 ROUNDS = 8
@@ -38,7 +39,7 @@ class Result:
 
     action: Action | None = None
     bound: float = 0.0
-    note: str = ""
+    note: Termination | None = None
     """Why it is not known better."""
 
 
@@ -50,7 +51,7 @@ class Search:
         self.seconds, self.attempt = seconds, attempt
         self.end = time.monotonic() + seconds
         self.best: Action | None = None
-        self.note = ""
+        self.note: Termination | None = None
 
     @property
     def left(self) -> float:
@@ -62,12 +63,15 @@ class Search:
         budget, bound = self._first_budget(), 0.0
         if budget == -np.inf:
             return Result(bound=np.inf)
+        if self.gap >= 1 and self._closed(bound):
+            # Whether there is an action was all that was asked.
+            return self._result(bound, None)
         for _ in range(ROUNDS):
             try:
                 model = self._model(budget)
             except Unbounded as endless:
                 if np.isfinite(budget):
-                    return self._result(bound, f"The program has no bound on {endless.what}.")
+                    return self._result(bound, self._unlimited(endless.what))
                 bound = self._loosely()
                 if bound == np.inf or self._closed(bound):
                     break
@@ -75,12 +79,12 @@ class Search:
                 continue
             least = self._search(model)
             if self._denies(least, budget):
-                return self._result(0.0, "The solver claims to have excluded an action that there is.")
+                return self._result(0.0, self._ended(Ending.DISAGREEMENT))
             # Whatever the budget cuts off costs more than the budget.
             bound = max(bound, min(least, budget) if model.is_cut else least)
             if self.note and model.is_cut and self.best is None and self.left > 0:
                 # Further out it only gets vaguer.
-                self.note = ""
+                self.note = None
                 break
             if self._closed(bound) or self.note:
                 break
@@ -93,17 +97,26 @@ class Search:
                 break
             else:
                 budget *= GROWTH
-        if not self.note and self.best is None and np.isfinite(bound):
-            self.note = (
-                f"No action costs less than {number(bound * self.problem.cost_unit)}; beyond that nothing is proven, "
-                "since some actions have no limits."
-            )
+        if self.note is None and self.best is None and np.isfinite(bound):
+            self.note = self._ended(Ending.UNLIMITED)
         return self._result(bound, self.note)
 
-    def _result(self, bound: float, note: str) -> Result:
-        if self.best is not None and not note and not self._closed(bound):
-            note = "The solver's tolerances leave a gap between the action's cost and the bound."
+    def _result(self, bound: float, note: Termination | None) -> Result:
+        if self.best is not None and note is None and not self._closed(bound):
+            note = self._ended(Ending.TOLERANCE)
+        if note is not None:
+            own = proven(bound * self.problem.cost_unit)
+            note = replace(note, found=self.best is not None, bound=own)
         return Result(self.best, bound, note)
+
+    def _unlimited(self, what: str) -> Termination:
+        return Termination(Ending.UNLIMITED, subject=what if what in self.problem.names else "")
+
+    def _ended(self, kind: Ending) -> Termination:
+        """Why nothing better is known; what is known is filled in at the end."""
+        if kind == Ending.TIME:
+            return Termination(kind, argument="time_limit", limit=self.seconds)
+        return Termination(kind)
 
     def _closed(self, bound: float) -> bool:
         return self.best is not None and self.best.cost - bound <= max(self.gap, 1e-9) * self.best.cost
@@ -131,7 +144,7 @@ class Search:
                 return self.best.cost
             if not hold and answer.status == EMPTY and self._confirm(model) == np.inf:
                 return -np.inf
-            self.note = ""
+            self.note = None
         return np.inf
 
     def _start(self) -> float:
@@ -157,7 +170,7 @@ class Search:
         answer = model.program.run(self.left)
         if answer.status == EMPTY:
             bound = self._confirm(model)
-            self.note = ""
+            self.note = None
             return bound
         if answer.point is not None:
             self._try(model, answer.point)
@@ -194,20 +207,20 @@ class Search:
             if answer.status == EMPTY:
                 bound = min(self._confirm(model), excluded)
                 if excluded < np.inf and not self._closed(bound):
-                    self.note = self.note or THIN
+                    self.note = self.note or self._ended(Ending.PRECISION)
                 return bound
             bound = min(answer.bound, excluded)
             if answer.point is None:
-                self.note = self._stopped() if answer.status == STOPPED else "The solver gave no clear answer."
+                self.note = self._ended(Ending.TIME if answer.status == STOPPED else Ending.GAVE_UP)
                 return bound
             refused = self._try(model, answer.point)
             if answer.status == STOPPED:
-                self.note = self._stopped()
+                self.note = self._ended(Ending.TIME)
                 return bound
             if self._closed(bound):
                 return self._agreed(model, bound)
             if self._closed(answer.bound):
-                self.note = THIN
+                self.note = self._ended(Ending.PRECISION)
                 return bound
             if refused is not None and model.leave_out(answer.point):
                 continue
@@ -226,7 +239,7 @@ class Search:
             excluded = min(excluded, answer.bound if closed is None else max(closed[0] * (1 - 1e-9), answer.bound))
             program.exclude(switches, answer.point)
         self._surer(model)
-        self.note = f"{MOST_CELLS} candidates were tried one by one, and more are left."
+        self.note = Termination(Ending.WORK, work=MOST_CELLS)
         return bound
 
     def _agreed(self, model: Model, bound: float) -> float:
@@ -241,9 +254,9 @@ class Search:
         if again.point is not None:
             self._try(model, again.point)
         if again.status == STOPPED:
-            self.note = self._stopped()
+            self.note = self._ended(Ending.TIME)
             return min(bound, again.bound)
-        self.note = "Two ways to solve the program do not agree."
+        self.note = self._ended(Ending.DISAGREEMENT)
         return 0.0
 
     def _confirm(self, model: Model) -> float:
@@ -251,7 +264,7 @@ class Search:
         again = model.program.run(self.left, slack=SLACK, presolve=True)
         if again.status == EMPTY:
             return np.inf
-        self.note = self._stopped() if again.status == STOPPED else "The program is empty, but only just."
+        self.note = self._ended(Ending.TIME if again.status == STOPPED else Ending.TOLERANCE)
         return again.bound
 
     def _surer(self, model: Model) -> None:
@@ -260,9 +273,6 @@ class Search:
             answer = model.program.run(self.left, step=STEPS[-2] * 2.0**self.attempt)
             if answer.point is not None:
                 self._try(model, answer.point)
-
-    def _stopped(self) -> str:
-        return f"{self.seconds:g} s reached; raise time_limit."
 
     def _try(self, model: Model, point: Floats) -> Floats | None:
         """Keep the cheapest action with these whole numbers that holds when tried.

@@ -17,10 +17,11 @@ from equieffort.classifiers import NetworkView
 from equieffort.frames import Floats
 from equieffort.problem import RecourseProblem
 from equieffort.solvers.base import FOUND, LIMIT, NONE, Proposal
-from equieffort.solvers.endings import DONE, least, told
+from equieffort.solvers.endings import DONE, proven, termination
 from equieffort.solvers.network_world import NetworkPeople, prepare
 from equieffort.solvers.patterns import NotLinear
 from equieffort.solvers.threads import pool
+from equieffort.status import Ending, Termination
 from equieffort.tolerances import is_closed
 
 TOGETHER = 1024
@@ -125,16 +126,17 @@ def _solve(
         if len(people.problem.categorical):
             proposal.level[row] = pattern.levels
     else:
-        proven = why == DONE and bound == np.inf and attempt == 0
-        proposal.code[row] = NONE if proven else LIMIT
-        if not proven and bound == np.inf:
+        is_proven = why == DONE and bound == np.inf and attempt == 0
+        proposal.code[row] = NONE if is_proven else LIMIT
+        if not is_proven and bound == np.inf:
             proposal.bound[row] = 0.0
     bound *= people.problem.cost_unit
     if why != DONE:
-        proposal.notes[row] = told(why, acts=root >= 0, bound=bound, boxes=nodes, seconds=time_limit)
+        proposal.notes[row] = termination(
+            why, found=bool(root >= 0), bound=bound, nodes=node_limit, seconds=time_limit, work=nodes
+        )
     elif root >= 0 and not is_closed(cost, proposal.bound[row], gap):
-        share = f"{made.view.relative_error:.0e} of what it sums"
-        proposal.notes[row] = f"The model's own rounding ({share}) leaves room; {least(bound)}."
+        proposal.notes[row] = Termination(Ending.ROUNDING, True, proven(bound), limit=made.view.relative_error)
 
 
 @contextmanager

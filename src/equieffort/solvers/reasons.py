@@ -1,56 +1,62 @@
-"""Why a person has no recourse: the limits that stop the action which comes closest."""
+"""Why a person has no recourse: the limits that stop the set of interventions which comes closest."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import numpy as np
 
 from equieffort.classifiers import LinearView
-from equieffort.frames import Floats, number
+from equieffort.frames import Floats
 from equieffort.problem import RecourseProblem
 from equieffort.solvers.linear import LinearPattern, People, level_shift, make_box, row_range
+from equieffort.solvers.obstacles import obstacle_of, room_to
+from equieffort.solvers.patterns import Row
 from equieffort.solvers.programs import Program, Side
+from equieffort.status import Blocking, Infeasibility, LimitKind, Obstacle
 
 
-def why_infeasible(problem: RecourseProblem, patterns: list[LinearPattern], person: Floats) -> str:
-    """A sentence: how close the best pattern comes, and what stops it."""
+def why_infeasible(problem: RecourseProblem, patterns: list[LinearPattern], person: Floats) -> Infeasibility:
+    """How close the best pattern comes, and what stops it."""
     view = problem.view
     assert isinstance(view, LinearView)
     ranked = [(_reach(problem, pattern, person), pattern) for pattern in patterns]
     reach, best = max(ranked, key=lambda item: item[0])
-    start = float(view.score(person)[0])
-    stops = _stops(problem, best, person) + _stopped_categories(problem, patterns, person)
-    if reach <= 0:
-        if not best.gain.any() and not problem.categorical:
-            return "No action moves the score."
-        return "No allowed action raises the score" + (f": {'; '.join(stops)}." if stops else ".")
-    shared = [problem.names[row.position] for row in best.rows if len(row.movers) > 1]
-    if shared:
-        stops.append("what may become of " + ", ".join(map(repr, shared)))
-    needed = f"The decision needs {number(problem.margin - start)} more score"
-    most = f"the best allowed actions give at most {number(reach)}"
-    return f"{needed}; {most}: {'; '.join(stops)}." if stops else f"{needed}; {most}."
+    stops = [one for _, _, one in _room(problem, best, person) if one is not None]
+    stops += _stopped_categories(problem, patterns, person)
+    if reach <= 0 and not best.gain.any() and not problem.categorical:
+        return Infeasibility(blocking=Blocking.BEYOND)
+    if reach > 0:
+        stops += [_held_by(problem, row, "") for row in best.rows if len(row.movers) > 1]
+    needed = float(problem.margin - view.score(person)[0])
+    best_known = max(float(reach), 0.0) if reach < np.inf else None
+    return Infeasibility(tuple(stops), Blocking.CLOSEST, needed, best_known)
 
 
-def _stopped_categories(problem: RecourseProblem, patterns: list[LinearPattern], person: Floats) -> list[str]:
+def _held_by(problem: RecourseProblem, row: Row, feature: str) -> Obstacle:
+    """A column that must not move, or must stay in its range, as what stops a feature, or several at once."""
+    kind = LimitKind.FIXED if row.fixed else LimitKind.PLAUSIBLE
+    return Obstacle(feature, kind, column=problem.names[row.position], guards=row.guards)
+
+
+def _stopped_categories(problem: RecourseProblem, patterns: list[LinearPattern], person: Floats) -> list[Obstacle]:
     """Categories whose change would help, but would move a column that must stay."""
-    texts: dict[str, None] = {}
+    found: dict[Obstacle, None] = {}
     for pattern in patterns:
-        changed = [problem.names[c] for c, level in zip(problem.categorical, pattern.levels, strict=True) if level >= 0]
+        changed = [c for c, level in zip(problem.categorical, pattern.levels, strict=True) if level >= 0]
         helps = level_shift(problem, pattern, person, lambda b, c, p=pattern: p.level_gain[b])[0] > 0
         if not changed or not helps:
             continue
         for row in pattern.rows:
             least, most = row_range(problem, pattern, row, person)
             if not row.movers and (least[0] > 0 or most[0] < 0):
-                name = problem.names[row.position]
-                why = f"{row.guards!r} must not move" if row.guards else f"{name!r} must not move"
-                if not row.fixed:
-                    why = f"plausible range of {name!r}"
-                texts[f"{' and '.join(changed)} cannot change that way ({why})"] = None
-    return list(texts)[:3]
+                for c in changed:
+                    if c in row.shifts and np.ptp(row.shifts[c]) > 0:
+                        found[_held_by(problem, row, problem.names[c])] = None
+    return list(found)[:3]
 
 
-def _room(problem: RecourseProblem, pattern: LinearPattern, person: Floats) -> list[tuple[int, float, str]]:
+def _room(problem: RecourseProblem, pattern: LinearPattern, person: Floats) -> list[tuple[int, float, Obstacle | None]]:
     """For each set feature that matters: how far it may go the useful way, and what stops it there."""
     found = []
     for j, k in enumerate(problem.numeric):
@@ -58,12 +64,10 @@ def _room(problem: RecourseProblem, pattern: LinearPattern, person: Floats) -> l
             continue
         side = 1 if pattern.gain[j] > 0 else -1
         fact = float(person[0, k])
-        room, stop = np.inf, ""
+        room, nearest, holds = np.inf, None, None
         for limit in problem.limits(k):
-            if limit.side == side:
-                here = max(side * (float(limit.at(person[:, k])[0]) - fact), 0.0)
-                if here < room:
-                    room, stop = here, limit.text
+            if limit.side == side and (here := room_to(limit, person[:, k])) < room:
+                room, nearest = here, limit
         for row in pattern.rows:
             if row.movers == [j]:
                 least, most = row_range(problem, pattern, row, person)
@@ -71,14 +75,16 @@ def _room(problem: RecourseProblem, pattern: LinearPattern, person: Floats) -> l
                 end = most[0] if side * row.effect[j] > 0 else least[0]
                 here = max(float(end / (side * row.effect[j])), 0.0)
                 if here < room:
-                    name = problem.names[row.position]
-                    room, stop = here, f"plausible range of {name!r}"
-                    if row.fixed:
-                        stop = f"{name!r} must not move"
-                    if row.guards:
-                        stop = f"{row.guards!r} must not move, and no equation says how it follows {name!r}"
+                    room, holds = here, row
         if problem.is_integer[j] and np.isfinite(room):
             room = np.floor(room)
+        stop = None
+        if holds is not None:
+            end = problem.own(k, fact + side * room)
+            stop = _held_by(problem, holds, problem.names[k])
+            stop = replace(stop, side=side, fact=problem.own(k, fact), stops_at=end)
+        elif nearest is not None:
+            stop = obstacle_of(problem, k, nearest, fact, room)
         found.append((j, room, stop))
     return found
 
@@ -111,18 +117,3 @@ def _reach(problem: RecourseProblem, pattern: LinearPattern, person: Floats) -> 
     )  # fmt: skip
     lacking = float(problem.margin - view.score(person)[0])
     return total + program.largest_gain(2 * abs(lacking) + abs(total))[0]
-
-
-def _stops(problem: RecourseProblem, pattern: LinearPattern, person: Floats) -> list[str]:
-    texts = []
-    for j, room, stop in _room(problem, pattern, person):
-        k = problem.numeric[j]
-        name, fact = problem.names[k], float(person[0, k])
-        side = 1 if pattern.gain[j] > 0 else -1
-        if not stop:
-            continue
-        if room == 0:
-            texts.append(f"{name} cannot go {'up' if side > 0 else 'down'} from {problem.told(k, fact)} ({stop})")
-        else:
-            texts.append(f"{name} stops at {problem.told(k, fact + side * room)} ({stop})")
-    return texts

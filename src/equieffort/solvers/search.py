@@ -15,12 +15,17 @@ from equieffort.classifiers import BlackBox
 from equieffort.frames import Floats, number
 from equieffort.problem import RecourseProblem
 from equieffort.solvers.base import FOUND, LIMIT, NONE, Proposal, Solver, check_count
+from equieffort.solvers.left_out import why_infeasible
+from equieffort.solvers.obstacles import obstacle_of, room_to
 from equieffort.solvers.search_people import People
 from equieffort.solvers.search_rounds import HALVINGS, Best, search
+from equieffort.status import Blocking, Ending, Infeasibility, LimitKind, Obstacle, Termination
 
 BLOCK = 512
 """People searched together; results do not depend on it."""
 MOST_ACTS = 62
+BUDGET_EACH = 200
+"""Candidates for each question about a limit that is left out."""
 
 
 @dataclass(frozen=True)
@@ -90,23 +95,34 @@ class Search(Solver):
         levels = np.where(best.is_set[:, numbers:], best.value[:, numbers:], -1)
         proposal.level[rows] = levels.astype(np.int16)
         for i in np.flatnonzero(~stuck).tolist():
-            tried = f"{people.used[i]:,} tried"
-            proposal.notes[start + i] = (
-                f"The cheapest action found among {tried}; a cheaper one may exist."
-                if has[i]
-                else f"No favourable action was found among {tried}."
+            proposal.notes[start + i] = Termination(
+                Ending.HEURISTIC, bool(has[i]), argument="budget", limit=self.budget, work=people.used[i]
             )
 
-    def why_infeasible(self, problem: RecourseProblem, person: Floats) -> str:
-        """Which limits keep every actionable feature where it is."""
-        stops = []
-        for k in problem.acts:
-            column = problem.encoding.columns[k]
-            if column.is_category:
-                stops.append(f"{column.name} must not change its level")
-                continue
-            fact = person[:, k]
-            step = 1.0 if column.kind != "continuous" else 0.0
-            texts = [limit.text for limit in problem.limits(k) if limit.side * (limit.at(fact) - fact)[0] <= step]
-            stops.append(f"{column.name} stays at {problem.told(k, float(fact[0]))} ({'; '.join(texts)})")
-        return f"Nothing may change: {'; '.join(stops)}."
+    def why_infeasible(self, problem: RecourseProblem, person: Floats) -> Infeasibility:
+        """Which limit would have to go; where none is found to help, all that keep every feature where it is."""
+        return self.reasons(problem, person)[0]
+
+    def reasons(self, problem: RecourseProblem, people: Floats) -> list[Infeasibility]:
+        """Which limits would have to go, for many people at once. An action that is found proves that it exists."""
+        quick = replace(self, budget=min(self.budget, BUDGET_EACH))
+        found = why_infeasible(problem, people, quick)
+        alone = (Blocking.EACH, Blocking.TOGETHER)
+        return [
+            told if told.blocking in alone else _held(problem, people[row : row + 1]) for row, told in enumerate(found)
+        ]
+
+
+def _held(problem: RecourseProblem, person: Floats) -> Infeasibility:
+    """Every limit that keeps an actionable feature where it is."""
+    held = []
+    for k in problem.acts:
+        column, facts = problem.encoding.columns[k], person[:, k]
+        if column.is_category:
+            held.append(Obstacle(column.name, LimitKind.LEVEL))
+            continue
+        is_whole = column.kind != "continuous"
+        rooms = [(limit, room_to(limit, facts)) for limit in problem.limits(k)]
+        stops = [limit for limit, room in rooms if (room < 1 if is_whole else room <= 0)]
+        held += [obstacle_of(problem, k, limit, float(facts[0]), 0.0) for limit in stops]
+    return Infeasibility(tuple(held), Blocking.HELD)

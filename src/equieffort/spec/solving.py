@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from equieffort.solvers import Auto, Search, Solver
 from equieffort.spec.forms import SOLVERS
 from equieffort.spec.given import Given, placed
+from equieffort.status import Ending, Termination
 
 LIMITS = ("node_limit", "time_limit")
 
@@ -23,13 +24,13 @@ def read_solver(given: Given) -> Solver | Auto:
         return kind(**said)
 
 
-def further(solver: Solver, reasons: Iterable[str]) -> str:
+def further(solver: Solver, endings: Iterable[Termination]) -> str:
     """What to change in a spec for people who are not solved to the end, as the end of a sentence.
 
-    `reasons` say of each of them what stopped the solver.
+    `endings` say of each of them what stopped the solver.
 
     >>> from equieffort.solvers import Curved
-    >>> further(Curved(node_limit=500), ["500 boxes looked at, the limit; ...; raise node_limit."])
+    >>> further(Curved(node_limit=500), [Termination(Ending.WORK, argument="node_limit", limit=500)])
     'raise node_limit (it was 500) under solver in the spec and audit again (the column `reason` of the CSV file says
     why, person by person).'
     """
@@ -38,13 +39,13 @@ def further(solver: Solver, reasons: Iterable[str]) -> str:
             "a search proves nothing, however long it goes on; criteria: {certified: false} in the spec judges the "
             "estimate."
         )
-    reasons = list(reasons)
-    reached = [name for name in LIMITS if any(f"raise {name}" in reason for reason in reasons)]
+    endings = list(endings)
+    reached = [name for name in LIMITS if any(one.argument == name for one in endings) and hasattr(solver, name)]
     ways = []
     if reached:
         keys = " and ".join(f"{name} (it was {getattr(solver, name):,.10g})" for name in reached)
         ways.append(f"raise {keys} under solver in the spec and audit again")
-    if any("have no limits" in reason for reason in reasons):
+    if any(one.kind == Ending.UNLIMITED for one in endings):
         ways.append("say under features how far actions may go (lower, upper, max_increase, max_decrease)")
     where = "the column `reason` of the CSV file says why, person by person"
     return f"{'; '.join(ways)} ({where})." if ways else f"{where}."

@@ -13,6 +13,7 @@ from equieffort.testing.cases import Case
 from equieffort.testing.exhaustive import breaches, follow, price
 from equieffort.testing.watched import Asked
 from equieffort.tolerances import TOLERANCE
+from equieffort.words.limits import limit_text
 
 STAYS = "the label stays"
 
@@ -130,7 +131,8 @@ def _outside(case: Case, facts: Floats, picked: Bools, values: Floats, note: Any
             note(
                 picked[:, k] & beyond & further,
                 lambda i, name=name, fact=fact, value=value, limit=limit: (
-                    f"{name!r} leaves its range: from {number(fact[i])} to {number(value[i])} ({limit.text})"
+                    f"{name!r} leaves its range: from {number(fact[i])} to {number(value[i])} "
+                    f"({limit_text(limit, name)})"
                 ),
             )
         if problem.is_integer[j]:

@@ -15,17 +15,21 @@ import pandas as pd
 from equieffort.arguments import check_instance, check_number, names_in
 from equieffort.errors import EquieffortError, EquieffortWarning, ParameterError
 from equieffort.recourse import solve
-from equieffort.solvers import Solver, Status
+from equieffort.solvers import Solver
 from equieffort.solvers.base import FOUND
+from equieffort.status import Blocking, Infeasibility, Status
 from equieffort.table import RecourseTable
 from equieffort.testing.cases import FAMILIES, Case, check_seed, make_case
 from equieffort.testing.exhaustive import Best, cheapest
 from equieffort.testing.proposals import STAYS, told, wrong_actions, wrong_bounds
 from equieffort.testing.watched import Asked, Malformed, Watched
 from equieffort.tolerances import TOLERANCE
+from equieffort.words.reasons import told as told_reason
 
 SETTLED = ("optimal", "feasible", "infeasible")
 """What a solver says of a person when it has found or proven something."""
+NAMING = (Blocking.EACH, Blocking.TOGETHER, Blocking.ALL, Blocking.HELD)
+"""Reasons that say nothing without an obstacle."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +86,8 @@ def check_solver(
       numbers and rules, moves nothing that must stay, and costs what the solver says;
     - it turns the decision, by the model's own label; on the boundary a further attempt may do that;
     - the answer is the same when asked again, for some of the people only, and after pickling;
-    - a problem that is not supported is refused with a reason, and an infeasible person gets one too.
+    - a problem that is not supported is refused with a reason, and an infeasible person gets one too: facts
+      (`equieffort.status.Infeasibility`) that name no column which is not there.
 
     `solve` itself believes no action that does not hold and calls such a person unknown; here it is a fault. So is
     whatever the solver raises, and a proposal that cannot be read; the suite then goes on with the next problem.
@@ -197,7 +202,7 @@ def _proposed(case: Case, asked: list[Asked], table: RecourseTable | None) -> It
     for row, action in first.items():
         if table.status[row] == Status.UNKNOWN and row not in blamed:
             label = f"{STAYS}, and no further attempt turned it"
-            why = label if row in stayed else table.notes.get(row, "it did not replay")
+            why = label if row in stayed else told_reason(table.notes.get(row)) or "it did not replay"
             yield Fault(case.name, _label(case, row), f"its action {action} does not hold: {why}")
 
 
@@ -218,8 +223,9 @@ def _wrong(solver: Solver, case: Case, table: RecourseTable, row: int, best: Bes
             yield f"it is called infeasible, but {found}"
         try:
             problem = case.problem.scaled
-            if not solver.why_infeasible(problem, problem.encoding.encode(case.people.iloc[[row]])):
-                yield "it is called infeasible without a reason"
+            yield from _unreasoned(
+                case, solver.why_infeasible(problem, problem.encoding.encode(case.people.iloc[[row]]))
+            )
         except Exception as error:
             yield f"it is called infeasible, and why_infeasible raised {_words(error)}"
         return
@@ -231,6 +237,17 @@ def _wrong(solver: Solver, case: Case, table: RecourseTable, row: int, best: Bes
         yield f"it is called optimal at {cost:.6g}, but {found}"
     if case.complete and cost < best.cost - rounding:
         yield f"it costs {cost:.6g}, less than any of all the actions there are ({best.cost:.6g})"
+
+
+def _unreasoned(case: Case, reason: Any) -> Iterator[str]:
+    """What is wrong with what a solver says of somebody infeasible: no facts, or about columns that are not there."""
+    if not isinstance(reason, Infeasibility):
+        yield f"it is called infeasible without a reason: a {type(reason).__name__}, not an Infeasibility"
+        return
+    if stray := [name for name in reason.named if name not in case.problem.names]:
+        yield f"its reason names {stray[0]!r}, which is no column"
+    if reason.blocking in NAMING and not reason.obstacles:
+        yield f"its reason says that obstacles are in the way ({reason.blocking}) and names none"
 
 
 def _same_again(solver: Solver, case: Case, table: RecourseTable) -> Iterator[Fault]:

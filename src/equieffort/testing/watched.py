@@ -11,6 +11,7 @@ from equieffort.frames import Floats
 from equieffort.problem import RecourseProblem
 from equieffort.solvers import Proposal, Solver
 from equieffort.solvers.base import FOUND, LIMIT, NONE, TIE
+from equieffort.status import Infeasibility, Termination
 
 KINDS = {"f": "floating-point numbers", "iu": "whole numbers", "b": "truth values"}
 """What the kinds of numpy's types are called."""
@@ -65,7 +66,7 @@ class Watched(Solver):
         """What the solver says."""
         return self.solver.patterns(problem)
 
-    def why_infeasible(self, problem: RecourseProblem, person: Floats) -> str:
+    def why_infeasible(self, problem: RecourseProblem, person: Floats) -> Infeasibility:
         """What the solver says."""
         return self.solver.why_infeasible(problem, person)
 
@@ -94,6 +95,9 @@ def _require_readable(problem: RecourseProblem, n: int, proposal: Any) -> None:
             raise Malformed(f"its proposal cannot be read: `{name}` has shape {array.shape}, not {shape}")
         if array.dtype.kind not in kind:
             raise Malformed(f"its proposal cannot be read: `{name}` holds {array.dtype}, not {KINDS[kind]}")
+    for row, note in proposal.notes.items():
+        if not isinstance(note, Termination):
+            raise Malformed(f"its note on row {row} is a {type(note).__name__}, not a Termination")
     stray = proposal.code[~np.isin(proposal.code, (FOUND, TIE, NONE, LIMIT))]
     if len(stray):
         raise Malformed(f"its proposal cannot be read: code {stray[0]} is none of FOUND, TIE, NONE and LIMIT")

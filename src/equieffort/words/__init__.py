@@ -1,1 +1,1 @@
-"""Where facts become sentences, once for each audience: callers in Python, authors of a spec, readers of a report."""
+"""Where facts become sentences, once for each audience: whoever calls Python, writes a spec, or reads the report."""

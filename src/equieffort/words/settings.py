@@ -141,6 +141,8 @@ SETTINGS: dict[str, Written] = {
     # solvers and criteria
     "solver": Written("$bare", "The solver $kind"),
     "auto": Written("Use solver=Auto().", "Write solver: auto, or leave it out."),
+    # What was made into words for both already.
+    "told twice": Written("$bare", "$key"),
     "reason": Written("Read `reason` in recourse.frame()", "Read the column `reason` of the CSV file"),
     "solve_further": Written("audit.solve_further()", "a larger solver: {kind: search, budget: ...}"),
     "certified": Written("Criteria(certified=False)", "criteria: {certified: false}"),

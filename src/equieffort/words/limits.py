@@ -1,0 +1,67 @@
+"""Limits in words: what was declared, what was observed, what must not move."""
+
+from __future__ import annotations
+
+from equieffort.frames import number
+from equieffort.problem import Limit
+from equieffort.status import LimitKind, Obstacle
+from equieffort.words.audience import PYTHON, REPORT, Audience
+
+NAMES = {
+    LimitKind.LOWER: "lower limit {}",
+    LimitKind.UPPER: "upper limit {}",
+    LimitKind.MAX_DECREASE: "largest decrease {}",
+    LimitKind.MAX_INCREASE: "largest increase {}",
+    LimitKind.ZERO_ONE: "it is 0 or 1",
+    LimitKind.LEVEL: "no other level may be set",
+}
+SIDED = {
+    (LimitKind.DIRECTION, -1): "may only go up",
+    (LimitKind.DIRECTION, 1): "may only go down",
+    (LimitKind.PLAUSIBLE, -1): "plausible minimum {}",
+    (LimitKind.PLAUSIBLE, 1): "plausible maximum {}",
+    (LimitKind.OBSERVED, -1): "smallest observed value {}",
+    (LimitKind.OBSERVED, 1): "largest observed value {}",
+}
+
+
+def limit_text(limit: Limit, feature: str, audience: Audience = PYTHON) -> str:
+    """A limit of a feature, in its own unit.
+
+    >>> limit_text(Limit(LimitKind.MAX_DECREASE, -1, -500.0, True), "debt")
+    'largest decrease 500'
+    """
+    return _text(limit.kind, limit.side, limit.value, feature, audience)
+
+
+def _text(kind: LimitKind, side: int, value: float | None, feature: str, audience: Audience) -> str:
+    """A limit that nobody declared is told with how to declare it, where readers can."""
+    relative = kind in (LimitKind.MAX_DECREASE, LimitKind.MAX_INCREASE)
+    shown = "" if value is None else number(abs(value) if relative else value)
+    text = NAMES.get(kind) or SIDED.get((kind, side)) or kind.value.replace("_", " ")
+    text = text.format(shown).rstrip()
+    if kind == LimitKind.OBSERVED and audience.declare:
+        key, way = ("lower", "less") if side < 0 else ("upper", "more")
+        text += "; " + audience.declare.format(feature=feature, key=key, way=way)
+    return text
+
+
+def obstacle_text(obstacle: Obstacle, audience: Audience = REPORT) -> str:
+    """What stops the feature, without the feature's own name.
+
+    >>> obstacle_text(Obstacle("pay", LimitKind.FIXED, column="rent"))
+    "'rent' must not move"
+    >>> obstacle_text(Obstacle("", LimitKind.RULE, rule="a <= b"))
+    'the rule that a <= b'
+    >>> obstacle_text(Obstacle("pay", LimitKind.OBSERVED, 1, 12.0), PYTHON)
+    'largest observed value 12; declare upper to allow more'
+    """
+    if obstacle.rule:
+        return f"the rule that {obstacle.rule}"
+    if not obstacle.column:
+        return _text(obstacle.limit, obstacle.side, obstacle.value, obstacle.feature, audience)
+    if obstacle.guards:
+        return f"{obstacle.guards!r} must not move, and no equation says how it follows {obstacle.column!r}"
+    if obstacle.limit == LimitKind.FIXED:
+        return f"{obstacle.column!r} must not move"
+    return f"{'' if obstacle.feature else 'the '}plausible range of {obstacle.column!r}"
