@@ -12,6 +12,7 @@ from equieffort.arguments import check_flag, check_instance, check_number, names
 from equieffort.errors import AuditFileError, ParameterError, Setting
 from equieffort.inference import ADJUSTMENTS, Adjustment, Holm, Zone
 from equieffort.measures import JUDGED, MEASURES, Measure
+from equieffort.tolerances import LARGEST
 
 
 class Rule(ABC):
@@ -96,7 +97,13 @@ class Criteria:
             takes = "a share between 0.5 and 1, such as 0.95"
             check_number("level", self.level, takes, lambda level: 0.5 < level < 1, code=code)
         if self.budget is not None:
-            check_number("budget", self.budget, "an effort above 0", lambda budget: 0 < budget < inf, code=code)
+            check_number(
+                "budget",
+                self.budget,
+                f"an effort above 0, at most {LARGEST:g}",
+                lambda budget: 0 < budget <= LARGEST,
+                code=code,
+            )
         check_instance("adjust", self.adjust, Adjustment, "Holm() or Unadjusted()", code=code)
         object.__setattr__(self, "judged", _judged(self.judged))
 

@@ -46,7 +46,7 @@ from equieffort.rules import Clauses, clauses_of
 from equieffort.schema import Feature, Role, Schema, check_kinds
 from equieffort.scm import StructuralCausalModel
 from equieffort.status import LimitKind
-from equieffort.tolerances import give, power_of_two, unit_of_column
+from equieffort.tolerances import LARGEST, give, power_of_two, unit_of_column
 
 ABSURD = 10.0
 """A value that makes a range so many times wider than all others together do is not taken as a measure of effort."""
@@ -143,7 +143,9 @@ class RecourseProblem:
         examples = frame[list(encoding.names)].iloc[spaced].reset_index(drop=True)
         others = encoding.columns[len(scm.graph.nodes) :]
         spreads = np.array([*scm.units, *(unit_of_column(column, frame) for column in others)])
-        return cls(decision, view, scm, schema, encoding, bound, margin, examples, outliers, spreads)
+        problem = cls(decision, view, scm, schema, encoding, bound, margin, examples, outliers, spreads)
+        _check_prices(problem)
+        return problem
 
     @cached_property
     def scaled(self) -> RecourseProblem:
@@ -311,6 +313,20 @@ def check_problem(problem: Any) -> None:
     """Refuse what is not a problem."""
     made = "RecourseProblem.of(classifier, X, schema=..., scm=...)"
     check_instance("problem", problem, RecourseProblem, made, fix=f"Give {made}.")
+
+
+def _check_prices(problem: RecourseProblem) -> None:
+    """Refuse prices whose efforts no mean or spread can be computed of, before anything is solved."""
+    positions = list(problem.numeric)
+    prices = [*problem.cost.typical_prices(problem.spreads[positions]), *problem.change_weights]
+    for k, price in zip([*positions, *problem.categorical], prices, strict=True):
+        # A price of 0 is what a cost of one's own may say.
+        if price > LARGEST or 0 < price < 1 / LARGEST:
+            raise CostError(
+                "COST_SIZE",
+                f"An ordinary change of {problem.names[k]!r} costs about {number(float(price))}.",
+                fix=f"Choose weights and scales for which it costs from {1 / LARGEST:g} to {LARGEST:g}, best about 1.",
+            )
 
 
 def _check_margin(margin: Any) -> None:

@@ -12,15 +12,15 @@ import pandas as pd
 
 from equieffort.arguments import check_function, check_instance
 from equieffort.classifiers import BlackBox
-from equieffort.errors import ParameterError, Setting, many, warn
-from equieffort.frames import Missing, join_sensitive, read_frame, require_columns, screen
+from equieffort.errors import CostError, ParameterError, Setting, many, warn
+from equieffort.frames import Missing, join_sensitive, number, read_frame, require_columns, screen
 from equieffort.groups import Groups
 from equieffort.problem import Limit, RecourseProblem, check_problem
 from equieffort.replay import Chunk
 from equieffort.solvers import Auto, Solver
 from equieffort.status import Status
 from equieffort.table import Live, RecourseTable, starts_outside
-from equieffort.tolerances import is_closed
+from equieffort.tolerances import LARGEST, is_closed
 from equieffort.words.limits import limit_text
 from equieffort.words.reasons import told
 
@@ -97,6 +97,7 @@ def solve(
     for start in range(0, n, size):
         part = slice(start, min(start + size, n))
         out = Chunk(problem.scaled, engine, frame.iloc[part]).run(table, start, missing)
+        _check_efforts(table, part)
         outside += np.bincount(groups.codes[part][out], minlength=len(outside))
         if progress is not None:
             stuck = int((table.status[: part.stop] == Status.INFEASIBLE).sum())
@@ -105,6 +106,19 @@ def solve(
     if not engine.certifies:
         _warn_heuristic(table, engine)
     return table
+
+
+def _check_efforts(table: RecourseTable, rows: slice) -> None:
+    """Refuse efforts that no mean or spread can be computed of: limits or thresholds far beyond what anybody has."""
+    beyond = table.has_action[rows] & (table.cost[rows] > LARGEST)
+    if beyond.any():
+        first = int(beyond.argmax())
+        raise CostError(
+            "COST_SIZE",
+            f"The effort of {many(int(beyond.sum()), 'person', 'people')} is beyond {LARGEST:g}. The first: "
+            f"{table.data.index[rows][first]!r}, {number(float(table.cost[rows][first]))}.",
+            fix="Choose smaller weights or larger scales, or limit how far the features may go (lower, upper).",
+        )
 
 
 def check_solver(solver: Any) -> None:
@@ -153,6 +167,7 @@ def solve_further(table: RecourseTable, rows: npt.NDArray[np.intp], *, solver: S
     groups = replace(table.groups, codes=table.groups.codes[rows])
     part = RecourseTable.blank(Live(detail.problem, engine, detail.data.iloc[rows]), groups)
     Chunk(detail.problem.scaled, engine, part.data).run(part, 0, "model")
+    _check_efforts(part, slice(None))
     merged = _merged(table, part, rows, engine.gap)
     return replace(merged, detail=replace(detail, further=engine))
 

@@ -28,6 +28,9 @@ STRICT = 2.0
 """Where "more than" begins, as a multiple of what a replay forgives: what it forgives must not turn "more" into "as
 much"."""
 
+LARGEST = 1e100
+"""Efforts from one over this to this: their squares, and sums of them, are numbers that doubles can hold."""
+
 
 def give(values: Any) -> Any:
     """How far rounding may carry such values past an end, in scaled units.

@@ -28,6 +28,7 @@ ONCE = {
     "far from zero": (100_033, 100_350, 100_563, 100_749, 100_788),
     "units, curved": (100_457,),
     "rules broken already": (100_360, 100_366),
+    "costs below the gap": (100_542,),
     "whole audits": (100_856,),
 }
 """Cases of the long run in which package and oracle disagreed, by the fault of either."""

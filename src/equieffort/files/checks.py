@@ -24,6 +24,7 @@ from equieffort.frames import ABSURD, Bools, Encoding, Floats
 from equieffort.schema import Schema
 from equieffort.status import Ending, Fault, Infeasibility, Reason, Status, Termination, fact_from_dict
 from equieffort.table import split_actions
+from equieffort.tolerances import LARGEST
 
 CLOSE = 1e-6
 """Of a sum: how far two ways to add up the same numbers may lie apart."""
@@ -318,7 +319,8 @@ CHECKS: tuple[tuple[str, Callable[[Contents], Broken]], ...] = (
     ("a fact is no value of its column", _facts_wrong),
     ("somebody with a missing value is solved", lambda c: c.lacks & ~c.has(Status.NOT_NEEDED, Status.UNKNOWN)),
     ("a counterfactual is no value of its column", _moved_wrong),
-    ("a cost is negative, infinite or missing", lambda c: c.acting & _not((c["cost"] >= 0) & (c["cost"] < np.inf))),
+    ("a cost is negative, too large or missing",
+     lambda c: c.acting & _not((c["cost"] >= 0) & (c["cost"] <= LARGEST))),
     ("there is a cost without an action", lambda c: ~c.acting & ~np.isnan(c["cost"])),
     ("a part of a cost is negative or infinite",
      lambda c: c.acting & ~((c["costs"] >= 0) & (c["costs"] < np.inf)).all(axis=1)),

@@ -222,15 +222,8 @@ class Search:
             if self._closed(answer.bound):
                 self.note = self._ended(Ending.PRECISION)
                 return bound
-            if refused is not None and model.leave_out(answer.point):
+            if refused and (model.leave_out(answer.point) or self._leave_leaves(model, refused, answer.point)):
                 continue
-            if refused is not None and isinstance(self.problem.view, TreeView):
-                # One leaf of every tree: all who fall into these leaves have the same label.
-                leaves = leaf_switches(model, self.problem.view, refused)
-                if leaves:
-                    program.exclude(leaves, np.ones(len(program.lower)))
-                    if all(answer.point[v] > 0.5 for v in leaves):
-                        continue
             switches = program.switches
             if program.counts or not switches:
                 self._surer(model)
@@ -241,6 +234,22 @@ class Search:
         self._surer(model)
         self.note = Termination(Ending.WORK, work=MOST_CELLS)
         return bound
+
+    def _leave_leaves(self, model: Model, refused: list[Floats], point: Floats) -> bool:
+        """Forbid the leaves that refused people fall into; whether those of the program's point are among them.
+
+        One leaf of every tree: all who fall into these leaves have the same label. At a threshold of what follows each
+        step may end on another side, so that only some of them show what becomes of the point's own leaves.
+        """
+        view, program = self.problem.view, model.program
+        if not isinstance(view, TreeView):
+            return False
+        among = False
+        for leaves in dict.fromkeys(tuple(leaf_switches(model, view, moved)) for moved in refused):
+            if leaves:
+                program.exclude(list(leaves), np.ones(len(program.lower)))
+                among |= all(point[v] > 0.5 for v in leaves)
+        return among
 
     def _agreed(self, model: Model, bound: float) -> float:
         """A bound that meets the action's cost, believed when the program solved another way has nothing cheaper."""
@@ -274,12 +283,13 @@ class Search:
             if answer.point is not None:
                 self._try(model, answer.point)
 
-    def _try(self, model: Model, point: Floats) -> Floats | None:
+    def _try(self, model: Model, point: Floats) -> list[Floats]:
         """Keep the cheapest action with these whole numbers that holds when tried.
 
-        Returns where it led if only the label was in the way, and the label of a person is the same in every batch.
+        Returns where the steps led if only the label was in the way, and a person's label is the same in every batch.
         """
-        refused, view = None, self.problem.view
+        refused: list[Floats] = []
+        view = self.problem.view
         for step in STEPS:
             solved = model.program.polish(point, step * 2.0**self.attempt)
             if solved is None:
@@ -288,7 +298,7 @@ class Search:
             if holds and flips(self.problem, moved):
                 if self.best is None or action.cost < self.best.cost:
                     self.best = action
-                return None
+                return []
             if holds and (isinstance(view, TreeView) or (isinstance(view, LinearView) and view.rowwise)):
-                refused = moved
+                refused.append(moved)
         return refused
