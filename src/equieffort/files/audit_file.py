@@ -288,7 +288,13 @@ def _rebuild(manifest: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> A
     groups = manifest["groups"]
     table = RecourseTable(
         saved,
-        Groups(tuple(groups["labels"]), arrays["codes"], tuple(groups["protected"]), groups["reference"]),
+        Groups(
+            tuple(groups["labels"]),
+            arrays["codes"],
+            tuple(groups["protected"]),
+            groups["reference"],
+            schema.sensitive_columns,
+        ),
         arrays["status"],
         arrays["cost"],
         arrays["bound"],

@@ -15,7 +15,7 @@ import pandas as pd
 from scipy.special import ndtri
 
 from equieffort.frames import Bools
-from equieffort.groups import Groups
+from equieffort.groups import Groups, group_name, people_of
 from equieffort.inference.means import mean_limits
 from equieffort.inference.shares import wilson
 from equieffort.measures import Chance, Pair, Reading, Sample, Spread, sample
@@ -71,6 +71,18 @@ class Comparison:
     spreads: Mapping[str, Spread] = field(default_factory=dict)
     """By measure how far replicates spread, where another source of chance than people was asked for."""
     chance: Chance = "people"
+    columns: tuple[str, ...] = ()
+    """The sensitive columns whose values name the groups."""
+
+    @property
+    def people(self) -> tuple[str, str]:
+        """The people of both groups, as a sentence names them."""
+        return people_of(self.group, self.columns), people_of(self.against, self.columns)
+
+    @property
+    def title(self) -> str:
+        """Who is compared with whom, as a heading."""
+        return f"{group_name(self.group, self.columns)} against {group_name(self.against, self.columns)}"
 
     @property
     def mine(self) -> EffortStats:
@@ -156,7 +168,13 @@ def comparisons(
     else:
         pairs = [(own, reference)]
     return tuple(
-        Comparison(label[a], label[b], groups.role(a), Pair(samples[label[a]], samples[label[b]], guarded))
+        Comparison(
+            label[a],
+            label[b],
+            groups.role(a),
+            Pair(samples[label[a]], samples[label[b]], guarded),
+            columns=groups.columns,
+        )
         for a, b in pairs
     )
 
