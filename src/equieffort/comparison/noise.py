@@ -153,13 +153,14 @@ def _why_undefined(compared: Comparison, measure: str) -> str:
     """Why an audit has no such measure; empty if it has."""
     if not np.isnan(getattr(compared, measure)):
         return ""
-    sides = ((compared.group, compared.mine), (compared.against, compared.theirs))
-    nobody = [group for group, stats in sides if not stats.n_unfavourable]
+    sides = tuple(zip(compared.people, (compared.mine, compared.theirs), strict=True))
+    nobody = [people for people, stats in sides if not stats.n_unfavourable]
     if nobody:
-        return "nobody" + (f" in {nobody[0]!r}" if len(nobody) == 1 else "") + " was decided unfavourably"
-    stuck = [group for group, stats in sides if not stats.n_acting]
+        return f"none of the {nobody[0]} were refused" if len(nobody) == 1 else "nobody was refused"
+    stuck = [people for people, stats in sides if not stats.n_acting]
     if stuck:
-        return "nobody" + (f" in {stuck[0]!r}" if len(stuck) == 1 else "") + " has an action that is known"
-    if compared.mine.phi > 0:
-        return f"{compared.against!r} needs no effort and {compared.group!r} does"
+        return f"no route is known for refused {stuck[0]}" if len(stuck) == 1 else "no route is known for anybody"
+    if compared.mine.phi > 0 or compared.theirs.phi > 0:
+        idle, busy = compared.people[::-1] if compared.mine.phi > 0 else compared.people
+        return f"refused {idle} need no effort and refused {busy} do"
     return "neither group needs any effort"

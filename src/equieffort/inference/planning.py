@@ -12,6 +12,7 @@ from math import ceil, exp, inf, log, sqrt
 
 from scipy.special import ndtr, ndtri
 
+from equieffort.inference.laws import Zone
 from equieffort.inference.shares import wilson
 
 LEAST = 10
@@ -23,30 +24,33 @@ def _z(p: float) -> float:
     return float(ndtri(p))
 
 
-def people_beyond(ratio: float, tau: float, worth: float, *, alpha: float, power: float, share: float) -> float:
-    """People needed to show that a ratio lies beyond tau; infinite if it does not."""
-    distance = abs(log(ratio)) - log(tau)
+def people_beyond(ratio: float, zone: Zone, worth: float, *, alpha: float, power: float, share: float) -> float:
+    """People needed to show that a ratio lies beyond the zone that counts as equal; infinite if it does not."""
+    distance = max(log(ratio) - zone.high, zone.low - log(ratio))
     if distance <= 0:
         return inf
     return ceil(max(worth * ((_z(1 - alpha) + _z(power)) / distance) ** 2, LEAST / share))
 
 
-def people_inside(ratio: float, tau: float, worth: float, *, alpha: float, power: float, share: float) -> float:
-    """People needed to show that a ratio lies within tau; infinite if it does not."""
-    size, edge, z = abs(log(ratio)), log(tau), _z(1 - alpha)
-    if size >= edge:
+def people_inside(ratio: float, zone: Zone, worth: float, *, alpha: float, power: float, share: float) -> float:
+    """People needed to show that a ratio lies within the zone; infinite if it does not.
+
+    A zone with one end needs fewer: nothing is asked of the other.
+    """
+    size, z = log(ratio), _z(1 - alpha)
+    if not zone.low < size < zone.high:
         return inf
 
     def decided(n: float) -> float:
         s = sqrt(worth / n)
-        return float(ndtr((edge - size) / s - z) + ndtr((edge + size) / s - z)) - 1
+        return float(ndtr((zone.high - size) / s - z) + ndtr((size - zone.low) / s - z)) - 1
 
     return ceil(max(_least(lambda n: decided(n) >= power), LEAST / share))
 
 
-def smallest_ratio(n: float, tau: float, worth: float, *, alpha: float, power: float) -> float:
-    """The smallest ratio above tau that n people would show to be beyond it."""
-    return tau * exp((_z(1 - alpha) + _z(power)) * sqrt(worth / n))
+def smallest_ratio(n: float, zone: Zone, worth: float, *, alpha: float, power: float) -> float:
+    """The smallest ratio above the zone that n people would show to be beyond it."""
+    return exp(zone.high + (_z(1 - alpha) + _z(power)) * sqrt(worth / n))
 
 
 @dataclass(frozen=True)

@@ -29,8 +29,8 @@ Interval = tuple[float, float]
 
 
 def average_cost_ratio(group: EffortStats, against: EffortStats) -> float:
-    """ACR: the group's average minimal effort over the other's; NaN if either is undefined or the other's is 0."""
-    return group.phi / against.phi if against.phi > 0 and group.n_acting else NAN
+    """ACR: the group's average minimal effort over the other's; NaN if either is undefined or 0."""
+    return group.phi / against.phi if against.phi > 0 and group.phi > 0 else NAN
 
 
 def recourse_discrepancy(group: EffortStats, against: EffortStats) -> float:
@@ -51,7 +51,7 @@ def exact_discrepancy(group: EffortStats, against: EffortStats, *, extreme: int 
 def cost_ratio_range(group: EffortStats, against: EffortStats) -> Interval:
     """Where ACR certainly lies, given rows that are not solved to the end."""
     (low, high), (other_low, other_high) = group.phi_certified, against.phi_certified
-    if isnan(low) or not other_high > 0:
+    if not high > 0 or not other_high > 0:
         # Whatever the unknown rows turn out to be, there is no ratio.
         return NAN, NAN
     return low / other_high, high / other_low if other_low > 0 else float("inf")
