@@ -106,7 +106,7 @@ def test_without_adjustment_each_question_has_the_whole_chance():
 @pytest.mark.parametrize("gap", [0.7, -0.45])
 def test_a_gap_that_no_shares_could_have_is_refused_by_name(gap):
     assumed = ee.Assumed(recourse=0.6, recourse_against=0.6)
-    with pytest.raises(ParameterError, match="rd is .*not possible: 60 % .* between -0.4 and 0.6") as caught:
+    with pytest.raises(ParameterError, match=r"rd is .*not possible: 60 % .* between -0.4 and 0.6") as caught:
         ee.power(assumed, rd=gap)
     assert caught.value.code == "PARAMETER"
 

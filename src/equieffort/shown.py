@@ -217,7 +217,9 @@ def measure_lines(frame: pd.DataFrame, verdict: Verdict, own: Iterable[Measure] 
 
 def judged_text(verdict: Verdict) -> str:
     """What the interval, the star and the p-value mean."""
-    allowed = f"Intervals allow for chance in {CHANCE[verdict.chance]}. "
+    budget = next((finding.comparison.pair.budget for finding in verdict.findings), None)
+    capped = "" if budget is None else f"People without a route to approval count with the budget of {budget:g}. "
+    allowed = f"{capped}Intervals allow for chance in {CHANCE[verdict.chance]}. "
     if verdict.criteria.level is None:
         return f"{allowed}* judged, by the point estimate alone"
     return (

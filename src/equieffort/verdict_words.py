@@ -24,11 +24,11 @@ def sentence(
     """Some sentences that a non-expert understands."""
     (a, b), mine, theirs = comparison.people, comparison.mine, comparison.theirs
     if codes == ("NOTHING",):
-        return f"None of the {a} and none of the {b} were refused: there is nothing to reverse."
+        return f"No {a} and no {b} were refused: there is nothing to reverse."
     no_refusals = not mine.n_unfavourable or not theirs.n_unfavourable
     if no_refusals and all(isnan(one.reading.estimate) for one in judged):
         none, some = (a, b) if not mine.n_unfavourable else (b, a)
-        return f"None of the {none} were refused, so nothing can be compared with the effort of refused {some}."
+        return f"No {none} were refused, so nothing can be compared with the effort of refused {some}."
     parts = [_words(comparison, one.reading, criteria) for one in judged]
     parts.append(_ending(comparison, criteria, outcome, codes, judged, min_people, compared))
     return " ".join(part for part in parts if part)
@@ -49,6 +49,10 @@ def _words(comparison: Comparison, reading: Reading, criteria: Criteria) -> str:
         return _effort_words(comparison, criteria)
     if reading.measure == "rd":
         return _recourse_words(comparison, criteria)
+    if isnan(reading.estimate):
+        a, b = comparison.people
+        why = " ".join(NOTES[code] for code in reading.note.split()[:1])
+        return f"Between {a} and {b} {_title(reading)} is not defined: {why[:1].lower()}{why[1:]}"
     return measure_words(comparison, reading, criteria, counted=True)
 
 
@@ -91,17 +95,17 @@ def _effort_words(comparison: Comparison, criteria: Criteria) -> str:
     (a, b), acr = comparison.people, comparison.acr
     mine, theirs = comparison.mine, comparison.theirs
     if not mine.n_unfavourable or not theirs.n_unfavourable:
-        return f"None of the {a if not mine.n_unfavourable else b} were refused, so average efforts cannot be compared."
+        return f"No {a if not mine.n_unfavourable else b} were refused, so average efforts cannot be compared."
     if isnan(acr):
         if not mine.n_acting or not theirs.n_acting:
             who, stats = (a, mine) if not mine.n_acting else (b, theirs)
             if stats.n_unknown:
                 return (
-                    f"For none of the refused {who} is a route to approval known ({stats.n_unknown:,} unknown), so "
+                    f"For no refused {who} is a route to approval known ({stats.n_unknown:,} unknown), so "
                     "average efforts cannot be compared."
                 )
-            return f"None of the refused {who} have a route to approval, so average efforts cannot be compared."
-        needed = f"{number(mine.phi)} for refused {a} and {number(theirs.phi)} for refused {b}"
+            return f"No refused {who} have a route to approval, so average efforts cannot be compared."
+        needed = f"{mine.phi:.4g} for refused {a} and {theirs.phi:.4g} for refused {b}"
         return f"The average effort is {needed}, so no ratio is defined."
     reading = comparison.reading("acr")
     measure = MEASURES["acr"]
