@@ -94,7 +94,7 @@ def test_it_is_read_at_every_level():
     assert "largest_effort" in set(audit.individual(0, quantile=0.5).measures["measure"])
 
 
-@pytest.mark.parametrize("resampled", [None, ee.Bootstrap(20, random_state=0), ee.Equations(replicates=5)])
+@pytest.mark.parametrize("resampled", [None, ee.Bootstrap(20, random_state=0), ee.Equations(replicates=10)])
 def test_rows_stand_where_they_stood_after_loading(tmp_path, resampled):
     audit = audited(measures=[LargestEffort()])
     audit = audit if resampled is None else audit.resample(resampled)

@@ -120,6 +120,14 @@ def test_only_possible_gaps_are_tabulated():
     assert "no RD that is possible" in str(plan)
 
 
+def test_the_smallest_gap_is_the_one_that_needs_these_people():
+    """Also where everybody has recourse, so that the standard error at the shares there are is 0."""
+    assumed = ee.Assumed(recourse=1.0, recourse_against=1.0)
+    gap = ee.power(assumed, people=1500).detectable["rd"][0]
+    assert 0.07 < gap < 0.15
+    assert ee.power(assumed, rd=gap).table["people"][0] == pytest.approx(1500, abs=2)
+
+
 def test_gaps_mirror_and_have_a_floor():
     a, b = Shares(0.3, 0.7), Shares(0.12, 0.93)
     for ask in (gap_beyond, gap_inside):

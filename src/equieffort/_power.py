@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import inf, isnan, log, nan
+from math import inf, isnan, log
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -187,7 +187,7 @@ def power(
         )  # fmt: skip
     ahead = [
         {"people": n, "acr": smallest_ratio(n, zone, worth, **beyond),
-         "rd": gap if (gap := smallest_gap(mine, theirs, n, rules.epsilon, **beyond)) <= theirs.recourse else nan}
+         "rd": smallest_gap(mine, theirs, n, rules.epsilon, **beyond)}
         for n in ((people,) if people is not None else AHEAD)
     ]  # fmt: skip
     return Power(pd.DataFrame(rows), pd.DataFrame(ahead), rules, power, basis)

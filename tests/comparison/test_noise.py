@@ -161,4 +161,4 @@ def test_an_undefined_ratio_has_no_interval():
     found = compare_audits(made(X), nobody)
     assert found.noise[["change", "low", "high"]].isna().all(axis=None)
     assert not found.noise["beyond_noise"].any()
-    assert "not defined in the second audit: nobody was decided unfavourably." in str(found)
+    assert "not defined in the second audit: nobody was refused." in str(found)

@@ -264,7 +264,7 @@ def test_sources_of_chance_stand_beside_each_other(audit):
 
 def test_only_judged_groups_have_a_star(audit):
     lines = str(audit).splitlines()
-    start = lines.index("sex = cedar against sex = birch")
+    start = lines.index("group = cedar against group = birch")
     assert sum(line.startswith("*  ") for line in lines[:start]) == 2
     assert not any(line.startswith("*  ") for line in lines[start:])
 

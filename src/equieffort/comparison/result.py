@@ -36,7 +36,8 @@ class AuditComparison:
     interval (`low`, `high`) with its degrees of freedom `df`, about the number of people it rests on, whether it lies
     `beyond_noise`, and a `note`; `distance` from equality ("farther", "closer", "within noise", "undefined"), of how
     many draws nothing could be said of it; whether the disadvantage `turned` from one group to the other, and whether
-    it did so beyond noise; with whom it lay and lies (`behind_before`, `behind_after`); why a measure is `undefined` (empty if it is not).
+    it did so beyond noise; with whom it lay and lies (`behind_before`, `behind_after`); why a measure is `undefined`
+    (empty if it is not).
     """
     matched: int
     only_before: int

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import ceil, exp, inf, log, sqrt
+from math import ceil, exp, inf, log, nan, sqrt
 
 from scipy.special import ndtr, ndtri
 
@@ -93,8 +93,23 @@ def gap_inside(mine: Shares, theirs: Shares, epsilon: float, *, alpha: float, po
 
 
 def smallest_gap(mine: Shares, theirs: Shares, n: float, epsilon: float, *, alpha: float, power: float) -> float:
-    """The smallest gap above epsilon that n people would show to be beyond it."""
-    return epsilon + (_z(1 - alpha) + _z(power)) * _gap_se(mine, theirs, n)
+    """The smallest gap above epsilon that n people would show to be beyond it; NaN if no possible gap would.
+
+    The other group's share stays. The standard error at the shares there are would do for small gaps only: where
+    everybody has recourse it is 0.
+    """
+
+    def shown(gap: float) -> bool:
+        moved = Shares(mine.refused, max(theirs.recourse - gap, 0.0))
+        return gap_beyond(moved, theirs, epsilon, alpha=alpha, power=power) <= n
+
+    low, high = epsilon, theirs.recourse
+    if low >= high or not shown(high):
+        return nan
+    while high - low > 1e-6:
+        middle = (low + high) / 2
+        low, high = (low, middle) if shown(middle) else (middle, high)
+    return high
 
 
 def _gap_se(mine: Shares, theirs: Shares, n: float) -> float:
