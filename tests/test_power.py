@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from math import inf, log, sqrt
 
 import numpy as np
 import pytest
 from scipy.stats import norm
+from typer.testing import CliRunner
 
 import equieffort as ee
+from equieffort.cli import app
 from equieffort.criteria import Criteria, Literal
 from equieffort.errors import ParameterError
 from equieffort.inference import Unadjusted, Zone
@@ -82,6 +85,13 @@ def test_the_one_sided_rule_is_planned_as_it_is_judged():
     assert "one side" in str(ee.power(assumed, criteria=one_sided))
     n = int(ee.power(assumed, acr=1.0, criteria=one_sided).table["people"][0])
     assert 0.7 < decided(1.0, n, "equal", one_sided, repetitions=150) < 0.9
+
+
+def test_the_command_line_plans_for_the_rule_too():
+    asked = ["power", "--acr", "0.5", "--json"]
+    plain, one_sided = (CliRunner().invoke(app, [*asked, *more]) for more in ((), ("--rule", "literal")))
+    assert json.loads(plain.stdout)["needed"][0]["decides"] == "unequal"
+    assert json.loads(one_sided.stdout)["needed"][0]["decides"] == "equal"
 
 
 def test_a_verdict_under_the_one_sided_rule_asks_for_fewer_people():

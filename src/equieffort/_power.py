@@ -202,7 +202,7 @@ def _check_gap(rd: float, theirs: Shares) -> None:
         "PARAMETER",
         f"rd is {rd:g}, which is not possible: {100 * theirs.recourse:.3g} % of the reference group's refused have a "
         f"route to approval, so that the gap lies between {least:.3g} and {most:.3g}.",
-        fix="Plan for a gap in that range, or with ee.Assumed(recourse_against=...) for another share.",
+        fix="Plan for a gap in that range, or assume another share (recourse_against= of ee.Assumed, --recourse).",
     )
 
 

@@ -314,10 +314,10 @@ def _small(verdict: Verdict) -> list[Caveat]:
     few = {who: n for who, n in sides.items() if n < SMALL}
     if not few or verdict.criteria.level is None:
         return []
-    named = ", ".join(f"{n:,} {who}" for who, n in few.items())
+    named = ", ".join(f"{n:,} refused {who}" for who, n in few.items())
     ending = f"With fewer than about {SMALL} in a group even equal efforts are hardly ever called equal."
     return [
-        Caveat("SMALL_GROUPS", f"Few refused people: {named}. {ending}", "people", f"Few refused people. {ending}"),
+        Caveat("SMALL_GROUPS", f"Small groups: {named}. {ending}", "people", f"Few refused people. {ending}"),
     ]
 
 
