@@ -556,8 +556,8 @@ def test_case_16_one_group() -> None:
 def test_case_17_group_below_the_minimum_size() -> None:
     result = audit(criteria=ee.Criteria())
     assert (result.verdict.outcome, result.verdict.codes) == ("inconclusive", ("TOO_FEW",))
-    assert "The 3 of 3 refused people in 'f'" in str(result.verdict)
-    assert "Too few people to judge: at least 5 are asked for in each group" in str(result.verdict)
+    assert "The 3 of 3 refused people with sex = f" in str(result.verdict)
+    assert "Too few to judge: each group needs at least 5 people with a route to approval" in str(result.verdict)
     for level, enough in ((None, ("ACR_WITHIN", "RD_WITHIN")), (0.95, ("NOISE",))):
         assert audit(criteria=ee.Criteria(min_people=3, level=level)).verdict.codes == enough
         assert audit(criteria=ee.Criteria(min_people=4, level=level)).verdict.codes == ("TOO_FEW",)
@@ -638,14 +638,14 @@ def test_case_23_everybody_unfavourable() -> None:
 def test_case_24_a_group_without_unfavourable_rows() -> None:
     result = audit(people(income=[20, 21, 22, 23, 1, 3, 5, 12.0]))
     assert (result.verdict.outcome, result.verdict.codes) == ("inconclusive", ("UNDEFINED",))
-    assert "Nobody in 'f' was decided unfavourably" in str(result.verdict)
+    assert "No people with sex = f were refused" in str(result.verdict)
     ends = [f"acr_{end}" for end in ("low", "high", "least", "most")]
     assert row(result, "f")[["phi", "rho", "acr", *ends, "rd", "difference"]].isna().all()
     assert result.by_group.favourable_rate.tolist() == [1.0, 0.25]
     # The other way round.
     mirrored = audit(people(income=[1, 3, 5, 12, 20, 21, 22, 23.0]))
     assert (mirrored.verdict.outcome, mirrored.verdict.codes) == ("inconclusive", ("UNDEFINED",))
-    assert "Nobody in 'm' was decided unfavourably" in str(mirrored.verdict)
+    assert "No people with sex = m were refused" in str(mirrored.verdict)
     assert np.isnan(row(mirrored, "f").acr)
 
 
@@ -656,7 +656,7 @@ def test_case_25_no_recourse_in_a_group() -> None:
     assert np.isnan(row(result, "f").phi)
     assert (row(result, "f").rho, row(result, "m").rho, row(result, "f").rd) == (0.0, 1.0, 1.0)
     assert (result.verdict.outcome, result.verdict.codes) == ("unequal", ("RD_BEYOND",))
-    assert "Nobody in 'f' has a route to approval" in str(result.verdict)
+    assert "No refused people with sex = f have a route to approval" in str(result.verdict)
 
 
 def test_case_25_no_recourse_at_all() -> None:
@@ -674,7 +674,7 @@ def test_case_26_effort_of_the_other_group_is_zero() -> None:
     assert free.phi == 0.0
     assert np.isnan(average_cost_ratio(mine, free))
     assert np.isnan(average_cost_ratio(free, free))
-    assert average_cost_ratio(free, mine) == 0.0
+    assert np.isnan(average_cost_ratio(free, mine))
     assert recourse_discrepancy(mine, free) == 0.0
     for criteria in (ee.Criteria(min_people=1), ee.Criteria(min_people=1, level=None)):
         compared = against(some, none, group="f", other="m", criteria=criteria)
@@ -682,7 +682,7 @@ def test_case_26_effort_of_the_other_group_is_zero() -> None:
         assert np.isnan(compared.acr_range).all()
         found = judge(compared, criteria)
         assert (found.outcome, found.codes) == ("inconclusive", ("UNDEFINED",))
-        assert "effort in 'm' is zero (in 'f' 0.375)" in found.sentence
+        assert "0.375 for refused people in group f and 0 for refused people in group m" in found.sentence
 
 
 def test_case_26_a_cost_that_is_free_at_first() -> None:

@@ -117,8 +117,8 @@ def test_a_summary_holds_every_measure(unequal):
 def test_a_summary_says_what_to_be_careful_about(unequal):
     few = summary(world())["caveats"]
     assert [one["text"] for one in few if one["code"] == "SMALL_GROUPS"] == [
-        "Few refused people: 30 in 'ash', 30 in 'birch'. With fewer than about 52 in a group even equal efforts are "
-        "hardly ever called equal."
+        "Small groups: 30 refused people with group = ash, 30 refused people with group = birch. With fewer than about "
+        "52 in a group even equal efforts are hardly ever called equal."
     ]
     assert "SMALL_GROUPS" not in {one["code"] for one in summary(unequal)["caveats"]}
     first = summary(replace(unequal, criteria=ee.Criteria(level=None)))["caveats"][0]
@@ -330,7 +330,7 @@ def test_junit_holds_the_finding(unequal):
     assert (suite.get("tests"), suite.get("failures"), suite.get("skipped")) == ("1", "1", "0")
     case = root.find("testsuite/testcase")
     assert case is not None
-    assert case.get("name") == "ash against birch"
+    assert case.get("name") == "group = ash against group = birch"
     failure = case.find("failure")
     assert failure is not None
     assert failure.text == unequal.verdict.findings[0].sentence

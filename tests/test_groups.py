@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from equieffort import Schema
 from equieffort.errors import DataError, SchemaError
-from equieffort.groups import Groups
+from equieffort.groups import Groups, group_name, people_of
 
 
 def groups(frame, **given):
@@ -180,3 +180,13 @@ def test_labels_tell_groups_apart(frame, given):
     with pytest.raises(SchemaError, match="would both be called") as caught:
         groups(frame, **given)
     assert caught.value.code == "SCHEMA_GROUPS"
+
+
+def test_a_reader_sees_groups_without_quotes_and_with_their_column() -> None:
+    assert group_name("1", ("married",)) == "married = 1"
+    assert people_of("female & young", ("sex", "age")) == "people with sex = female and age = young"
+    # A value that holds the sign between values cannot be told apart.
+    assert group_name("R & D & young", ("job", "age")) == "job & age = R & D & young"
+    # What cannot be seen is written out; it must not move a terminal's cursor.
+    assert group_name("a\x1b[2Jb\n", ("x",)) == "x = a\\x1b[2Jb\\n"
+    assert group_name(" ", ("x",)) == "x = ' '"

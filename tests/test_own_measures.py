@@ -94,6 +94,17 @@ def test_it_is_read_at_every_level():
     assert "largest_effort" in set(audit.individual(0, quantile=0.5).measures["measure"])
 
 
+@pytest.mark.parametrize("resampled", [None, ee.Bootstrap(20, random_state=0), ee.Equations(replicates=10)])
+def test_rows_stand_where_they_stood_after_loading(tmp_path, resampled):
+    audit = audited(measures=[LargestEffort()])
+    audit = audit if resampled is None else audit.resample(resampled)
+    audit.save(tmp_path / "own.audit")
+    order = ["level", "about", "group", "against", "chance", "measure"]
+    pd.testing.assert_frame_equal(ee.load(tmp_path / "own.audit").measures[order], audit.measures[order])
+    assert audit.measures["measure"].iloc[-1] == "largest_effort"
+    assert str(ee.load(tmp_path / "own.audit")).count("largest_effort") == str(audit).count("Ratio of largest efforts")
+
+
 def test_a_saved_audit_keeps_its_rows(tmp_path):
     audit = audited(measures=[LargestEffort()])
     audit.save(tmp_path / "own.audit")

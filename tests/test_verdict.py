@@ -14,7 +14,9 @@ from tests.samples import against, people
 
 from equieffort.criteria import Criteria, Literal, TwoSided
 from equieffort.errors import ParameterError
-from equieffort.measures import Sample
+from equieffort.judging import with_readings
+from equieffort.measures import JUDGED, Pair, Sample
+from equieffort.metrics import Comparison
 from equieffort.verdict import REASONS, decide, judge
 
 
@@ -44,8 +46,8 @@ BRANCHES = {
     "ratio .3, as printed": (ONE_SIDED, at(0.3), at(1), "equal", BOTH),
     "ratio equal to tau, as printed": (ONE_SIDED, at(2.5), at(2), "equal", BOTH),
     "ratio above tau, as printed": (ONE_SIDED, at(2.6), at(2), "unequal", ("ACR_BEYOND",)),
-    "effort zero, as printed": (ONE_SIDED, at(0), at(2), "equal", BOTH),
-    "effort zero, two-sided": (PLAIN, at(0), at(2), "unequal", ("ACR_BEYOND",)),
+    "effort zero, as printed": (ONE_SIDED, at(0), at(2), "inconclusive", ("UNDEFINED",)),
+    "effort zero, two-sided": (PLAIN, at(0), at(2), "inconclusive", ("UNDEFINED",)),
     "tau of one": (Criteria(tau=1, **POINT), at(2), at(2), "equal", BOTH),
     "tau of one, missed": (Criteria(tau=1, **POINT), at(2.0001), at(2), "unequal", ("ACR_BEYOND",)),
     # These differences are a twentieth, though not in doubles.
@@ -105,8 +107,37 @@ def test_sentences_are_readable(name):
     text = str(decide((against(mine, theirs),), criteria))
     assert "women" in text
     assert "men" in text.replace("women", "")
-    for word in ("nan", "inf ", "None", "NaN", "np.", "Fraction", "{", "}"):
+    for word in ("nan", "inf ", "None", "NaN", "np.", "Fraction", "{", "}", "'"):
         assert word not in text
+
+
+SILENT = people([1.0] * 40, fine=60, budget=5.0)
+EDGES = {
+    "nobody refused": (people(fine=60, budget=5.0), people(fine=80, budget=5.0)),
+    "nobody refused in the group": (people(fine=60, budget=5.0), SILENT),
+    "one person": (people([2.0], budget=5.0), SILENT),
+    "nobody with recourse": (people(infeasible=30, fine=9, budget=5.0), people(infeasible=40, fine=9, budget=5.0)),
+    "nobody of the group with recourse": (people(infeasible=30, fine=9, budget=5.0), SILENT),
+    "all efforts equal": (SILENT, SILENT),
+    "no effort": (people([0.0] * 40, fine=60, budget=5.0), SILENT),
+}
+SPOKEN = ("nan", "inf ", "inf)", "None", "'", "{", "}", "  ", "..", "()", "( ")
+
+
+@pytest.mark.parametrize("judged", [*JUDGED, "acr rd"])
+@pytest.mark.parametrize("edge", EDGES)
+def test_verdicts_about_any_measure_read_well_at_every_edge(edge, judged):
+    criteria = Criteria(judged=tuple(judged.split()))
+    compared = with_readings(Comparison("1", "0", "protected", Pair(*EDGES[edge]), columns=("sex",)), criteria)
+    text = str(decide((compared,), criteria))
+    assert not [word for word in SPOKEN if word in text]
+    # Each group is named with its column, never by its code alone.
+    assert "sex = 1" in text
+    assert text.count("sex = 1") + text.count("sex = 0") == text.count("sex =")
+    # A verdict says something of what is judged, and nothing of efforts that are not.
+    if judged == "impact_ratio":
+        assert "effort" not in text.lower()
+        assert "approved" in text
 
 
 def test_the_doubles_in_this_table_really_miss_their_thresholds():
@@ -129,14 +160,17 @@ def test_the_headline_names_who_must_work_harder():
 
     c = against(at(3), at(2))
     assert headline(at(3), at(2)) == (
-        f"People in {c.group!r} must work harder than people in {c.against!r} to turn the decision."
+        f"Refused people in group {c.group} who have a route to approval need more effort than refused people in group "
+        f"{c.against} who have one."
     )
     assert headline(at(2), at(3)) == (
-        f"People in {c.against!r} must work harder than people in {c.group!r} to turn the decision."
+        f"Refused people in group {c.against} who have a route to approval need more effort than refused people in "
+        f"group {c.group} who have one."
     )
     assert "lies below 0.8" in judge(against(at(2), at(3)), PLAIN).sentence
     assert headline(at(2, 20, 5), at(2)) == (
-        f"Refused people in {c.group!r} more often have no route to approval than refused people in {c.against!r}."
+        f"Refused people in group {c.group} more often have no route to approval than refused people in group "
+        f"{c.against}."
     )
     assert headline(at(2), at(2)) == "Effort is equal within the thresholds."
 
@@ -144,13 +178,13 @@ def test_the_headline_names_who_must_work_harder():
 @pytest.mark.parametrize(
     ("mine", "theirs", "part"),
     [
-        (people(fine=3), people(fine=3), "Nobody in 'women' or 'men' was decided unfavourably"),
-        (people(fine=3), at(2), "Nobody in 'women' was decided unfavourably"),
-        (at(2), people(fine=3), "Nobody in 'men' was decided unfavourably"),
-        (at(2, 4), at(2, 30), "Too few people to judge: at least 10"),
-        (at(2, 20, 0), at(2), "Nobody in 'women' has a route"),
-        (at(2), at(2, 20, 0), "Nobody in 'men' has a route"),
-        (at(2.5), at(0), "average effort in 'men' is zero (in 'women' 2.5)"),
+        (people(fine=3), people(fine=3), "No people in group women and no people in group men were refused"),
+        (people(fine=3), at(2), "No people in group women were refused"),
+        (at(2), people(fine=3), "No people in group men were refused"),
+        (at(2, 4), at(2, 30), "each group needs at least 10 people with a route to approval"),
+        (at(2, 20, 0), at(2), "No refused people in group women have a route"),
+        (at(2), at(2, 20, 0), "No refused people in group men have a route"),
+        (at(2.5), at(0), "2.5 for refused people in group women and 0 for refused people in group men"),
     ],
 )
 def test_sentences_name_who_is_missing(mine, theirs, part):

@@ -55,10 +55,10 @@ from equieffort.resampling import Resampled, Resampling, resample
 from equieffort.rules import parse_rule
 from equieffort.schema import Schema
 from equieffort.scm import StructuralCausalModel
-from equieffort.shown import caveats, judged_text, measure_lines, measure_table, system_measures
+from equieffort.shown import caveats, judged_text, measure_lines, measure_table, system_measures, with_saved
 from equieffort.solvers import Auto, Choice, Solver
 from equieffort.table import RecourseTable
-from equieffort.verdict import COLUMNS, Assessment, Verdict, decide
+from equieffort.verdict import Assessment, Verdict, decide
 
 if TYPE_CHECKING:
     from equieffort.plots import AuditPlots
@@ -123,8 +123,7 @@ class Audit:
         """
         parts = [self.system.measures]
         parts += [self.subgroup(rule).measures.assign(about=name) for name, rule in self.declared.items()]
-        parts += [pd.DataFrame(list(self.own_rows), columns=list(COLUMNS))] if self.own_rows else []
-        return pd.concat(parts, ignore_index=True)
+        return with_saved(pd.concat(parts, ignore_index=True), self.own_rows)
 
     @property
     def declared(self) -> dict[str, str]:
@@ -429,7 +428,7 @@ class Audit:
             )
         found = tuple(with_readings(c, self.criteria, self.shown_measures) for c in compared)
         stand_in = self.about.get("surrogate")
-        surrogate = Surrogate.from_dict(stand_in) if stand_in else None
+        surrogate = Surrogate.from_dict(stand_in, groups.columns) if stand_in else None
         left = unsettled(self.recourse, members)
         people = list(zip(left["group"], left.index, strict=True))
         verdict = decide(

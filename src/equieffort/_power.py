@@ -21,14 +21,16 @@ from equieffort.inference.planning import (
     smallest_gap,
     smallest_ratio,
 )
+from equieffort.measures import MEASURES
 from equieffort.metrics import Comparison
-from equieffort.planning import POWER, worth_of
+from equieffort.planning import POWER, questions, worth_of
 
 if TYPE_CHECKING:
     from equieffort._audit import Audit
 
 RATIOS = (1.0, 1.1, 1.25, 1.4, 1.5, 1.75, 2.0, 3.0)
 GAPS = (0.0, 0.025, 0.05, 0.1, 0.15, 0.2, 0.3)
+ROUNDING = 1e-12
 AHEAD = (100, 200, 500, 1_000, 2_000, 5_000, 10_000, 50_000)
 
 
@@ -91,16 +93,18 @@ class Power:
     table: pd.DataFrame
     """One row a question: measure, truth, decides (unequal or equal), people."""
     detectable: pd.DataFrame
-    """One row a number of people: the smallest ACR and RD that would be shown."""
+    """One row a number of people: the smallest ACR and RD that would be shown; NaN where no possible RD would."""
     criteria: Criteria
     power: float
     basis: str
 
     def __str__(self) -> str:
         level = 100 * (self.criteria.level or 0.95)
+        zone = self.criteria.zone(MEASURES["acr"])
+        side = " on one side" if zone is not None and zone.low == -inf else ""
         lines = [
             f"People needed to decide with a chance of {self.power:.0%} ({level:g} % level, tau = "
-            f"{self.criteria.tau:g}, epsilon = {self.criteria.epsilon:g}; {self.basis})",
+            f"{self.criteria.tau:g}{side}, epsilon = {self.criteria.epsilon:g}; {self.basis})",
             "",
         ]
         for row in self.table.to_dict("records"):
@@ -109,9 +113,8 @@ class Power:
             lines.append(f"  true {row['measure'].upper():<4} {true:<11} {row['decides']:<8} {need}")
         lines += ["", "What can be shown to be unequal"]
         for row in self.detectable.to_dict("records"):
-            lines.append(
-                f"  {row['people']:>7,} people: ACR above {row['acr']:.3g}, RD above {100 * row['rd']:.3g} points"
-            )
+            gap = "no RD that is possible" if isnan(row["rd"]) else f"RD above {100 * row['rd']:.3g} points"
+            lines.append(f"  {row['people']:>7,} people: ACR above {row['acr']:.3g}, {gap}")
         lines += ["", "By the normal approximation, so roughly; both groups together, approved people included."]
         return "\n".join(lines)
 
@@ -133,7 +136,8 @@ def power(
     given
         A finished audit, whose spreads and shares are used, or `Assumed(...)`; by default what `Assumed()` says.
     acr, rd
-        A true ratio or gap to plan for; a range of them by default.
+        A true ratio or gap to plan for; a range of them by default. A gap that the reference group's share with
+        recourse leaves no room for is refused.
     people
         A number of people to look at; a range by default.
     criteria
@@ -154,38 +158,52 @@ def power(
     ):
         if value is not None:
             check_number(name, value, takes, fits)
-    if rules.tau <= 1 and acr is None:
+    zone = rules.zone(MEASURES["acr"])
+    assert zone is not None
+    if zone.low >= zone.high and acr is None:
         raise ParameterError(
             "CRITERIA_INVALID",
             "With tau = 1 no number of people can show that effort is equal.",
             fix=("Plan with a tau above 1, or give ", Setting("acr"), "."),
         )
-    wrong = 1 - (rules.level or 0.95)
-    beyond = {"alpha": wrong / (len(rules.judged) * groups), "power": power}
-    inside = {"alpha": wrong, "power": power}
+    beyond, inside = questions(rules, len(rules.judged) * groups, power)
     worth, smaller, (mine, theirs) = chosen
+    if rd is not None:
+        _check_gap(rd, theirs)
     rows = []
     for true in (acr,) if acr is not None else () if rd is not None else RATIOS:
-        is_in = abs(log(true)) < log(rules.tau)
+        is_in = zone.low < log(true) < zone.high
         ask, how = (people_inside, inside) if is_in else (people_beyond, beyond)
-        need = ask(true, rules.tau, worth, share=smaller, **how)
+        need = ask(true, zone, worth, share=smaller, **how)
         rows.append({"measure": "acr", "truth": true, "decides": _answer(is_in), "people": need})
-    for true in (rd,) if rd is not None else () if acr is not None else GAPS:
+    possible = [gap for gap in GAPS if gap <= theirs.recourse]
+    for true in (rd,) if rd is not None else () if acr is not None else possible:
         is_in = abs(true) < rules.epsilon
-        other = Shares(mine.refused, min(max(theirs.recourse - true, 1e-9), 1.0))
-        if true < 0:
-            other = Shares(mine.refused, min(theirs.recourse - true, 1.0))
+        other = Shares(mine.refused, min(max(theirs.recourse - true, 0.0), 1.0))
         ask_gap, how = (gap_inside, inside) if is_in else (gap_beyond, beyond)
         rows.append(
             {"measure": "rd", "truth": true, "decides": _answer(is_in),
              "people": ask_gap(other, theirs, rules.epsilon, **how)}
         )  # fmt: skip
     ahead = [
-        {"people": n, "acr": smallest_ratio(n, rules.tau, worth, **beyond),
+        {"people": n, "acr": smallest_ratio(n, zone, worth, **beyond),
          "rd": smallest_gap(mine, theirs, n, rules.epsilon, **beyond)}
         for n in ((people,) if people is not None else AHEAD)
     ]  # fmt: skip
     return Power(pd.DataFrame(rows), pd.DataFrame(ahead), rules, power, basis)
+
+
+def _check_gap(rd: float, theirs: Shares) -> None:
+    """A gap must leave the group a share between 0 and 1."""
+    least, most = theirs.recourse - 1, theirs.recourse
+    if least - ROUNDING <= rd <= most + ROUNDING:
+        return
+    raise ParameterError(
+        "PARAMETER",
+        f"rd is {rd:g}, which is not possible: {100 * theirs.recourse:.3g} % of the reference group's refused have a "
+        f"route to approval, so that the gap lies between {least:.3g} and {most:.3g}.",
+        fix="Plan for a gap in that range, or assume another share (recourse_against= of ee.Assumed, --recourse).",
+    )
 
 
 def _answer(is_in: bool) -> str:
@@ -209,7 +227,7 @@ def _basis(given: Any, group: str | None) -> tuple[tuple[float, float, tuple[Sha
             fix=f"Choose from {', '.join(map(repr, names))}.",
         )
     c = compared[names.index(group) if group is not None else 0]
-    return _from(c), f"spreads of the audit, {c.group!r} against {c.against!r}", len(compared), given.criteria
+    return _from(c), f"spreads of the audit, {c.title}", len(compared), given.criteria
 
 
 def _from(c: Comparison) -> tuple[float, float, tuple[Shares, Shares]]:
@@ -218,7 +236,7 @@ def _from(c: Comparison) -> tuple[float, float, tuple[Shares, Shares]]:
     if isnan(worth):
         raise ParameterError(
             "PARAMETER",
-            f"In this audit the efforts of {c.group!r} and {c.against!r} show no spread to plan with.",
+            f"In this audit the efforts of {c.people[0]} and {c.people[1]} show no spread to plan with.",
             fix=Setting("assumed"),
         )
     mine, theirs = (Shares(max(s.n_unfavourable, 1) / n, s.rho) for s in (c.mine, c.theirs))

@@ -58,8 +58,8 @@ class Criteria:
     rule
         `TwoSided()`, or `Literal()` for the paper's one-sided test.
     min_people
-        A measure of a group with fewer people is not judged: people with recourse for "acr", refused people for the
-        others. A person's neighbourhood is judged from five a side on.
+        A measure of a group with fewer people is not judged: people with recourse for "acr", all people for
+        "impact_ratio", refused people for the others. A person's neighbourhood is judged from five a side on.
     certified
         Judge only what no unsolved row can overturn; False judges what was found and says so.
     level

@@ -315,6 +315,15 @@ def sentence(text: object) -> str:
     return line if line.endswith((".", "!", "?")) else f"{line}."
 
 
+def capital(text: str) -> str:
+    """A text as it stands at the beginning of a sentence; the rest of it stays as it is.
+
+    >>> capital("people with sex = F")
+    'People with sex = F'
+    """
+    return text[:1].upper() + text[1:]
+
+
 def many(n: int, one: str, more: str) -> str:
     """A count with its noun.
 

@@ -220,7 +220,7 @@ def junit(audit: Audit, name: str) -> str:
     counted = {"name": _xml(name), **totals, "skipped": str(counts["inconclusive"])}
     suite = ElementTree.SubElement(root, "testsuite", counted)
     for about, finding in findings:
-        title = f"{finding.comparison.group} against {finding.comparison.against}"
+        title = finding.comparison.title
         case = ElementTree.SubElement(suite, "testcase", {"classname": _xml(about), "name": _xml(title)})
         if finding.outcome == "unequal":
             failure = {"message": _xml(finding.sentence), "type": " ".join(finding.codes)}

@@ -12,6 +12,8 @@ from dataclasses import asdict, dataclass, field, replace
 from math import nan
 from typing import Any
 
+from equieffort.groups import group_name
+
 
 @dataclass(frozen=True)
 class Refusals:
@@ -81,14 +83,20 @@ class Surrogate:
     """Of everybody; None where only the agreement is known."""
     refusals_by_group: Mapping[str, Refusals] = field(default_factory=dict)
     min_refusal_recall: float = 0.0
+    columns: tuple[str, ...] = ()
+    """The sensitive columns whose values name the groups, for a reader."""
 
     @classmethod
-    def from_dict(cls, saved: Mapping[str, Any]) -> Surrogate:
+    def from_dict(cls, saved: Mapping[str, Any], columns: tuple[str, ...] = ()) -> Surrogate:
         """From the form that JSON can hold."""
         refusals = saved.get("refusals")
         groups = {label: Refusals(**counts) for label, counts in saved.get("refusals_by_group", {}).items()}
         told = {"refusals": None if refusals is None else Refusals(**refusals), "refusals_by_group": groups}
-        return cls(**{**saved, **told})
+        return cls(**{**saved, **told, "columns": columns})
+
+    def name(self, group: str) -> str:
+        """A group for a reader."""
+        return group_name(group, self.columns)
 
     @property
     def suffices(self) -> bool:
@@ -115,11 +123,15 @@ class Surrogate:
     @property
     def shortfall(self) -> str:
         """Where it repeats too few decisions or finds too few refusals, in sentences; empty if nowhere."""
-        short = [f"for {label!r} only {share:.1%}" for label, share in self.by_group.items() if share < self.required]
+        short = [
+            f"for {self.name(label)} only {share:.1%}"
+            for label, share in self.by_group.items()
+            if share < self.required
+        ]
         if self.agreement < self.required:
             short.insert(0, f"only {self.agreement:.1%} overall")
         missed = [
-            f"{f'for {label!r} ' if label else ''}only {recall:.1%}{'' if label else ' overall'}"
+            f"{f'for {self.name(label)} ' if label else ''}only {recall:.1%}{'' if label else ' overall'}"
             for label, recall in self.recalls.items()
             if recall < self.min_refusal_recall
         ]
@@ -138,7 +150,7 @@ class Surrogate:
         )
 
     def __str__(self) -> str:
-        groups = ", ".join(f"{label!r} {share:.1%}" for label, share in self.by_group.items())
+        groups = ", ".join(f"{self.name(label)}: {share:.1%}" for label, share in self.by_group.items())
         text = (
             f"This audits a {self.kind} model trained on the decisions, not the system that made them; it repeats "
             f"{self.agreement:.1%} of decisions it has not seen ({groups})"
@@ -149,7 +161,9 @@ class Surrogate:
         """How many refusals it finds."""
         if self.refusals is None:
             return ""
-        groups = ", ".join(f"{label!r} {c.by_both:,} of {c.recorded:,}" for label, c in self.refusals_by_group.items())
+        groups = ", ".join(
+            f"{self.name(label)}: {c.by_both:,} of {c.recorded:,}" for label, c in self.refusals_by_group.items()
+        )
         where = f" ({groups})" if groups else ""
         return f" and finds {self.refusals.by_both:,} of their {self.refusals.recorded:,} refusals{where}"
 
@@ -166,7 +180,7 @@ class Surrogate:
 def refusal_lines(surrogate: Surrogate) -> list[str]:
     """Agreement, recall and precision of refusals by group, beside the best answer that is the same for everybody."""
     counted = {} if surrogate.refusals is None else {"everybody": surrogate.refusals}
-    counted |= {repr(label): counts for label, counts in surrogate.refusals_by_group.items()}
+    counted |= {surrogate.name(label): counts for label, counts in surrogate.refusals_by_group.items()}
     lines = []
     for who, counts in counted.items():
         best = counts.constant

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,6 +27,8 @@ class Groups:
     codes: npt.NDArray[np.int16]
     protected: tuple[int, ...]
     reference: int
+    columns: tuple[str, ...] = ()
+    """The sensitive columns whose values the labels are."""
 
     def __post_init__(self) -> None:
         named = len(self.labels)
@@ -51,7 +54,7 @@ class Groups:
             _check_sensitive(frame[name])
         single = len(columns) == 1
         codes, keys = _codes(frame, columns)
-        labels = tuple(str(key) if single else " & ".join(map(str, key)) for key in keys)
+        labels = tuple(str(key) if single else BETWEEN.join(map(str, key)) for key in keys)
         if len(keys) > MOST_GROUPS:
             raise SchemaError(
                 "SCHEMA_SENSITIVE_CONTINUOUS",
@@ -99,7 +102,15 @@ class Groups:
             )
         else:
             reference = others[0]
-        return cls(labels, codes, tuple(protected), reference)
+        return cls(labels, codes, tuple(protected), reference, columns)
+
+    def name(self, text: str) -> str:
+        """A group's label for a reader; see `group_name`."""
+        return group_name(text, self.columns)
+
+    def people(self, text: str) -> str:
+        """Its people for a reader; see `people_of`."""
+        return people_of(text, self.columns)
 
     def role(self, code: int) -> str:
         """Protected, reference or other."""
@@ -110,6 +121,40 @@ class Groups:
         """All groups that are compared with the reference: the protected ones first."""
         rest = [k for k in range(len(self.labels)) if k not in self.protected and k != self.reference]
         return (*self.protected, *rest)
+
+
+BETWEEN = " & "
+"""Between the values of several columns in a label."""
+
+
+def group_name(text: str, columns: Sequence[str] = ()) -> str:
+    """A group as a reader sees it in a table or a picture: without its column "1" says nothing, so it is named.
+
+    >>> group_name("female", ["sex"]), group_name("female & 1", ["sex", "young"]), group_name("female")
+    ('sex = female', 'sex = female and young = 1', 'female')
+    """
+    parts = text.split(BETWEEN) if len(columns) > 1 else [text]
+    if not columns:
+        return _printed(text)
+    if len(parts) != len(columns):
+        # A value holds the sign itself: which part belongs to which column cannot be said.
+        return f"{BETWEEN.join(map(_printed, columns))} = {_printed(text)}"
+    return " and ".join(f"{_printed(c)} = {_printed(part)}" for c, part in zip(columns, parts, strict=True))
+
+
+def people_of(text: str, columns: Sequence[str] = ()) -> str:
+    """The people of a group in a sentence; "refused" may stand before it.
+
+    >>> people_of("female", ["sex"]), people_of("a")
+    ('people with sex = female', 'people in group a')
+    """
+    return f"people {'with' if columns else 'in group'} {group_name(text, columns)}"
+
+
+def _printed(text: str) -> str:
+    """As it is; only what cannot be seen is shown as Python writes it."""
+    seen = "".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in str(text))
+    return seen if seen.strip() else repr(seen)
 
 
 def _check_sensitive(column: pd.Series) -> None:

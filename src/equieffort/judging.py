@@ -131,9 +131,11 @@ def _by_estimate(comparison: Comparison, criteria: Criteria, min_people: int) ->
     for name in criteria.judged:
         reading = comparison.reading(name)
         state: State
-        if min(comparison.mine.n_unfavourable, comparison.theirs.n_unfavourable) == 0:
+        refused = min(comparison.mine.n_unfavourable, comparison.theirs.n_unfavourable)
+        fewest = refused if MEASURES[name].basis == "acting" else reading.carriers
+        if fewest == 0:
             state = "undefined" if isnan(reading.estimate) else "few"
-        elif min(comparison.mine.n_unfavourable, comparison.theirs.n_unfavourable) < min_people:
+        elif fewest < min_people:
             state = "few"
         elif name == "rd":
             state = _gap_state(comparison, criteria)

@@ -18,9 +18,7 @@ def people_to_decide(
     comparison: Comparison, criteria: Criteria, judged: Sequence[str], groups: int = 1, power: float = POWER
 ) -> tuple[float, float]:
     """People of both groups needed if all is as estimated, and if the groups are truly equal; infinite if never."""
-    wrong = 1 - (criteria.level or 0.95)
-    asked = {"alpha": wrong / (len(judged) * groups), "power": power}
-    inside = {"alpha": wrong, "power": power}
+    asked, inside = questions(criteria, len(judged) * groups, power)
     beyond, within, equal = [], [], []
     for name in judged:
         if name == "rd":
@@ -34,16 +32,25 @@ def people_to_decide(
             equal.append(gap_inside(next(alike), next(alike), criteria.epsilon, **inside))
         else:
             worth, ratio, share = worth_of(comparison, name)
-            if isnan(worth) or not 0 < ratio < inf:
+            zone = criteria.zone(MEASURES[name])
+            if isnan(worth) or not 0 < ratio < inf or zone is None:
                 continue
-            beyond.append(people_beyond(ratio, criteria.tau, worth, share=share, **asked))
-            within.append(people_inside(ratio, criteria.tau, worth, share=share, **inside))
-            equal.append(people_inside(1.0, criteria.tau, worth, share=share, **inside))
+            beyond.append(people_beyond(ratio, zone, worth, share=share, **asked))
+            within.append(people_inside(ratio, zone, worth, share=share, **inside))
+            equal.append(people_inside(1.0, zone, worth, share=share, **inside))
     # One measure beyond decides; equal needs all of them.
     as_estimated = min(beyond, default=inf)
     if as_estimated == inf:
         as_estimated = max(within, default=inf)
     return as_estimated, max(equal, default=inf)
+
+
+def questions(criteria: Criteria, asked: int, power: float) -> tuple[dict[str, float], dict[str, float]]:
+    """Chance of a wrong answer and power of the tests *beyond*, of which so many are asked at once, and *within*."""
+    wrong, small = 1 - (criteria.level or 0.95), 1e-6
+    # Of the smallest of several p-values the adjustment makes so many times as much.
+    times = criteria.adjust.adjust([small, *[1.0] * (asked - 1)])[0] / small
+    return {"alpha": wrong / times, "power": power}, {"alpha": wrong, "power": power}
 
 
 def _people(comparison: Comparison) -> int:

@@ -21,7 +21,7 @@ from equieffort.explain import assumed_text
 from equieffort.frames import require_columns
 from equieffort.giveaways import FIRST
 from equieffort.graph import CausalGraph
-from equieffort.groups import Groups
+from equieffort.groups import Groups, group_name
 from equieffort.inputs import MOST_BYTES, read_table, warn_similar_labels
 from equieffort.models import Surrogate, load_model, train_surrogate
 from equieffort.problem import RecourseProblem
@@ -61,6 +61,15 @@ class Prepared:
     """Name, hash and number of rows of the data."""
     warnings: tuple[EquieffortWarning, ...]
 
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """What of the spec every solving of people takes, beside the model and the people."""
+        spec = self.spec
+        return {
+            "schema": spec.schema, "scm": self.scm, "cost": spec.cost, "model_features": spec.model.features or None,
+            "missing": spec.data.missing,
+        }  # fmt: skip
+
 
 @dataclass(frozen=True)
 class Estimate:
@@ -81,11 +90,13 @@ class Estimate:
     """How far features may be set where nobody declared it."""
     zero_one: tuple[str, ...] = ()
     """The actionable features that are set to 0 or 1."""
+    columns: tuple[str, ...] = ()
+    """The sensitive columns whose values name the groups."""
 
     def __str__(self) -> str:
         people = sum(self.unfavourable.values())
-        groups = ", ".join(f"{label}: {count:,}" for label, count in self.unfavourable.items())
-        lines = [f"{many(self.rows, 'row', 'rows')}, {people:,} decided unfavourably ({groups})."]
+        groups = ", ".join(f"{group_name(label, self.columns)}: {n:,}" for label, n in self.unfavourable.items())
+        lines = [f"{many(self.rows, 'row', 'rows')}, {people:,} refused ({groups})."]
         if self.patterns:
             lines.append(
                 f"{many(self.patterns, 'set', 'sets')} of interventions each, "
@@ -175,8 +186,7 @@ def estimate(prepared: Prepared) -> Estimate:
         seen = known_features(prepared.classifier, spec.model.features or None)
         solved = without_asked(people, spec.subgroups.values(), spec.schema, prepared.scm, seen)
         problem = RecourseProblem.of(
-            prepared.classifier, solved, schema=spec.schema, scm=prepared.scm, cost=spec.cost,
-            model_features=spec.model.features or None, missing=spec.data.missing,
+            prepared.classifier, solved, **prepared.arguments,
         )  # fmt: skip
         with _placed_solver(spec):
             choice = _choice(spec, problem)
@@ -187,7 +197,9 @@ def estimate(prepared: Prepared) -> Estimate:
     stand_in = None
     if prepared.surrogate is not None:
         judged = [groups.labels[code] for code in (*groups.protected, groups.reference)]
-        stand_in = fidelity.Surrogate.from_dict(_about_surrogate(prepared, prepared.surrogate)).among(judged)
+        stand_in = fidelity.Surrogate.from_dict(_about_surrogate(prepared, prepared.surrogate), groups.columns).among(
+            judged
+        )
     return Estimate(
         len(people),
         dict(zip(groups.labels, counts, strict=True)),
@@ -198,6 +210,7 @@ def estimate(prepared: Prepared) -> Estimate:
         tuple(prepared.scm.equations()),
         problem.schema.assumed,
         problem.schema.zero_one,
+        groups.columns,
     )
 
 
@@ -239,9 +252,8 @@ def run_prepared(prepared: Prepared, *, progress: Progress = silent, command: st
     spec = prepared.spec
     with spec_words(), _placed_solver(spec):
         done = audit(
-            prepared.classifier, prepared.people, schema=spec.schema, scm=prepared.scm, cost=spec.cost,
-            model_features=spec.model.features or None, solver=spec.solver, neighbourhood=spec.neighbourhood,
-            criteria=spec.criteria, subgroups=spec.subgroups, missing=spec.data.missing, progress=progress,
+            prepared.classifier, prepared.people, solver=spec.solver, neighbourhood=spec.neighbourhood,
+            criteria=spec.criteria, subgroups=spec.subgroups, progress=progress, **prepared.arguments,
         )  # fmt: skip
     if file_hash(spec.data.path) != prepared.source["sha256"]:
         raise DataError(

@@ -16,6 +16,7 @@ import pandas as pd
 
 from equieffort.criteria import Criteria
 from equieffort.frames import number
+from equieffort.groups import group_name
 from equieffort.judging import SHOWN_LEVEL
 from equieffort.measures import MEASURES, NOTES, Measure
 from equieffort.scm.diagnostics import POOR_R2
@@ -132,9 +133,18 @@ def level_text(criteria: Criteria) -> str:
 
 def system_measures(system: Assessment, saved: Iterable[dict[str, Any]] = ()) -> pd.DataFrame:
     """The measures of everybody, with the saved rows of somebody's own."""
-    rows = [row for row in saved if row["level"] == "system"]
-    found = system.measures
-    return pd.concat([found, pd.DataFrame(rows, columns=list(COLUMNS))], ignore_index=True) if rows else found
+    return with_saved(system.measures, [row for row in saved if row["level"] == "system"])
+
+
+def with_saved(found: pd.DataFrame, saved: Sequence[dict[str, Any]]) -> pd.DataFrame:
+    """Measures with saved rows of somebody's own, each where it stood: last in its comparison and source of chance."""
+    if not saved:
+        return found
+    whole = pd.concat([found, pd.DataFrame(saved, columns=list(COLUMNS))], ignore_index=True)
+    compared = whole.groupby(["level", "about", "group", "against"], sort=False).ngroup()
+    chance = whole.groupby("chance", sort=False).ngroup()
+    order = pd.DataFrame({"compared": compared, "chance": chance}).sort_values(["compared", "chance"], kind="stable")
+    return whole.loc[order.index].reset_index(drop=True)
 
 
 CHANCE = {
@@ -163,6 +173,7 @@ def measure_table(frame: pd.DataFrame, verdict: Verdict, own: Iterable[Measure] 
     """
     known, criteria = known_measures(own), verdict.criteria
     groups = {finding.comparison.group for finding in verdict.findings}
+    columns = next((finding.comparison.columns for finding in verdict.findings), ())
     many = len(frame[["group", "against"]].drop_duplicates()) > MOST_WHOLE
     rows = [["", "group", "against", "measure", "estimate", f"{level_text(criteria)} interval", "people", "p"]]
     for row in under_chance(frame).to_dict("records"):
@@ -172,8 +183,8 @@ def measure_table(frame: pd.DataFrame, verdict: Verdict, own: Iterable[Measure] 
         rows.append(
             [
                 "*" if row["measure"] in criteria.judged and row["group"] in groups else "",
-                str(row["group"]),
-                str(row["against"]),
+                group_name(str(row["group"]), columns),
+                group_name(str(row["against"]), columns),
                 title_of(measure, row["measure"]),
                 value_text(measure, row["estimate"]),
                 interval_text(measure, row["low"], row["high"]),
@@ -199,14 +210,16 @@ def measure_lines(frame: pd.DataFrame, verdict: Verdict, own: Iterable[Measure] 
 
     lines: list[str] = []
     for pair in dict.fromkeys((row[1], row[2]) for row in rows):
-        lines += [f"{pair[0]!r} against {pair[1]!r}", line(shown[0])]
+        lines += [f"{pair[0]} against {pair[1]}", line(shown[0])]
         lines += [line([row[0], *row[3:]]) for row in rows if (row[1], row[2]) == pair]
     return "\n".join([*lines, judged_text(verdict)])
 
 
 def judged_text(verdict: Verdict) -> str:
     """What the interval, the star and the p-value mean."""
-    allowed = f"Intervals allow for chance in {CHANCE[verdict.chance]}. "
+    budget = next((finding.comparison.pair.budget for finding in verdict.findings), None)
+    capped = "" if budget is None else f"People without a route to approval count with the budget of {budget:g}. "
+    allowed = f"{capped}Intervals allow for chance in {CHANCE[verdict.chance]}. "
     if verdict.criteria.level is None:
         return f"{allowed}* judged, by the point estimate alone"
     return (
@@ -297,14 +310,14 @@ def _small(verdict: Verdict) -> list[Caveat]:
     sides: dict[str, int] = {}
     for finding in verdict.findings:
         c = finding.comparison
-        sides |= {c.group: c.mine.n_unfavourable, c.against: c.theirs.n_unfavourable}
-    few = {label: n for label, n in sides.items() if n < SMALL}
+        sides |= dict(zip(c.people, (c.mine.n_unfavourable, c.theirs.n_unfavourable), strict=True))
+    few = {who: n for who, n in sides.items() if n < SMALL}
     if not few or verdict.criteria.level is None:
         return []
-    named = ", ".join(f"{n:,} in {label!r}" for label, n in few.items())
+    named = ", ".join(f"{n:,} refused {who}" for who, n in few.items())
     ending = f"With fewer than about {SMALL} in a group even equal efforts are hardly ever called equal."
     return [
-        Caveat("SMALL_GROUPS", f"Few refused people: {named}. {ending}", "people", f"Few refused people. {ending}"),
+        Caveat("SMALL_GROUPS", f"Small groups: {named}. {ending}", "people", f"Few refused people. {ending}"),
     ]
 
 
@@ -325,7 +338,7 @@ def _selected(verdict: Verdict) -> list[Caveat]:
         )
         words = (
             f"{fixed} Among those who would have one in either group it could be {value_text(measure, least)} to "
-            f"{value_text(measure, most)} ({c.group!r} against {c.against!r})."
+            f"{value_text(measure, most)} ({c.title})."
         )
         return [Caveat("SELECTION", words, "measures", fixed)]
     return []

@@ -14,12 +14,13 @@ from typing import Literal as OneOf
 import pandas as pd
 
 from equieffort.criteria import Criteria
+from equieffort.errors import capital
 from equieffort.fidelity import Surrogate
 from equieffort.frames import number
 from equieffort.judging import Judged, Outcome, judge_family
 from equieffort.measures import JUDGED, MEASURES, Reading
 from equieffort.metrics import Comparison
-from equieffort.verdict_words import further_words, sentence
+from equieffort.verdict_words import further_words, sentence, subject
 
 REASONS = {
     **{f"{name.upper()}_WITHIN": f"{MEASURES[name].title}: within its threshold." for name in JUDGED},
@@ -91,15 +92,19 @@ class Verdict:
                 f"One absurd value of {named} in the reference data decides how effort is measured, so nothing is "
                 "concluded: correct it, or scale the cost by quantiles and say how far actions may go."
             )
+        about = subject(self.criteria)
         if self.outcome == "equal":
-            return "Effort is equal within the thresholds."
+            return f"{capital(about)} is equal within the thresholds."
+        if self.codes == ("NOTHING",):
+            return "Nobody was refused, so there is nothing to compare."
         if any(one.differs and one.state == "open" for finding in self.findings for one in finding.judged):
-            return f"Efforts differ, but whether by more than the thresholds allow is not decided{self._people()}."
-        return f"The data do not decide whether effort is equal{self._people()}."
+            what = {"effort": "Efforts differ"}.get(about, f"{capital(about)} differs")
+            return f"{what}, but whether by more than the thresholds allow is not decided{self._people()}."
+        return f"The data do not decide whether {about} is equal{self._people()}."
 
     def _people(self) -> str:
         """For how many the answer is open: the reader's first question."""
-        if len(self.findings) != 1 or "NOISE" not in self.codes:
+        if len(self.findings) != 1 or "NOISE" not in self.codes or self.criteria.judged == ("impact_ratio",):
             return ""
         c = self.findings[0].comparison
         return f" ({c.mine.n_unfavourable:,} against {c.theirs.n_unfavourable:,} refused people)"
@@ -207,8 +212,8 @@ def _burden_words(finding: Finding) -> str:
         measure = MEASURES[one.measure]
         if one.state == "beyond":
             is_group = measure.orientation * (one.reading.estimate - measure.neutral) > 0
-            worse, other = (c.group, c.against) if is_group else (c.against, c.group)
-            parts.append(measure.headline(repr(worse), repr(other)))
+            worse, other = c.people if is_group else c.people[::-1]
+            parts.append(measure.headline(worse, other))
     return " ".join(parts)
 
 

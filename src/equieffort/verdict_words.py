@@ -7,11 +7,11 @@ from math import inf, isfinite, isnan
 from typing import Any
 
 from equieffort.criteria import Criteria
-from equieffort.errors import label
+from equieffort.errors import capital, label
 from equieffort.frames import number
 from equieffort.inference.planning import about
 from equieffort.judging import Judged, Outcome
-from equieffort.measures import MEASURES, Measure, Reading
+from equieffort.measures import MEASURES, NOTES, Measure, Reading
 from equieffort.metrics import Comparison
 from equieffort.planning import people_to_decide
 from equieffort.stats import EffortStats
@@ -22,87 +22,117 @@ def sentence(
     min_people: int, compared: int,
 ) -> str:  # fmt: skip
     """Some sentences that a non-expert understands."""
-    a, b = comparison.group, comparison.against
-    mine, theirs = comparison.mine, comparison.theirs
+    (a, b), mine, theirs = comparison.people, comparison.mine, comparison.theirs
     if codes == ("NOTHING",):
-        return f"Nobody in {a!r} or {b!r} was decided unfavourably: there is nothing to reverse."
-    if outcome == "inconclusive" and (not mine.n_unfavourable or not theirs.n_unfavourable):
-        who = a if not mine.n_unfavourable else b
-        return f"Nobody in {who!r} was decided unfavourably, so the efforts of {a!r} and {b!r} cannot be compared."
-    parts = [_effort_words(comparison, criteria), _recourse_words(comparison, criteria)]
-    for one in judged:
-        if one.measure not in ("acr", "rd"):
-            parts.append(measure_words(comparison, one.reading, criteria))
+        return f"No {a} and no {b} were refused: there is nothing to reverse."
+    no_refusals = not mine.n_unfavourable or not theirs.n_unfavourable
+    if no_refusals and all(isnan(one.reading.estimate) for one in judged):
+        none, some = (a, b) if not mine.n_unfavourable else (b, a)
+        return f"No {none} were refused, so nothing can be compared with the effort of refused {some}."
+    parts = [_words(comparison, one.reading, criteria) for one in judged]
     parts.append(_ending(comparison, criteria, outcome, codes, judged, min_people, compared))
     return " ".join(part for part in parts if part)
+
+
+SUBJECTS = {"impact_ratio": "approval", "rd": "possible recourse"}
+"""What a verdict about such measures alone is about."""
+
+
+def subject(criteria: Criteria) -> str:
+    """What the judged measures are about."""
+    found = {SUBJECTS.get(name, "effort") for name in criteria.judged}
+    return found.pop() if len(found) == 1 else "effort"
+
+
+def _words(comparison: Comparison, reading: Reading, criteria: Criteria) -> str:
+    if reading.measure == "acr":
+        return _effort_words(comparison, criteria)
+    if reading.measure == "rd":
+        return _recourse_words(comparison, criteria)
+    if isnan(reading.estimate):
+        a, b = comparison.people
+        why = " ".join(NOTES[code] for code in reading.note.split()[:1])
+        return f"Between {a} and {b} {_title(reading)} is not defined: {why[:1].lower()}{why[1:]}"
+    return measure_words(comparison, reading, criteria, counted=True)
+
+
+NO_TEST = ("TOO_FEW", "NO_SPREAD", "ZERO_EFFORT", "MEDIAN_INFINITE", "RESAMPLED", "NO_INTERVAL")
+"""Notes that say why there is no interval."""
 
 
 def interval_words(measure: Measure, reading: Reading, criteria: Criteria) -> str:
     """The confidence interval in brackets, or why there is none."""
     if isnan(reading.low) or isnan(reading.high):
-        return "point estimate" if criteria.level is None else "no interval"
+        if criteria.level is None:
+            return "point estimate"
+        why = next((NOTES[code] for code in NO_TEST if code in reading.note.split()), "")
+        return f"no interval: {why[0].lower()}{why[1:-1]}" if why else "no interval"
     low, high = ends_words(measure, reading.low, reading.high)
     return f"{number(100 * (criteria.level or 0.95))} % interval {low} to {high}"
 
 
 def ends_words(measure: Measure, low: float, high: float) -> tuple[str, str]:
     """Both ends of an interval; the unit is said once."""
-    first, last = measure.show(low), "any" if high == inf else measure.show(high)
+    first, last = measure.show(low), "unlimited" if high == inf else measure.show(high)
     for unit in (" points", " %"):
         if first.endswith(unit) and last.endswith(unit):
             first = first.removesuffix(unit)
     return first, last
 
 
-def measure_words(comparison: Comparison, reading: Reading, criteria: Criteria) -> str:
-    """Any measure as a sentence with its interval."""
+def measure_words(comparison: Comparison, reading: Reading, criteria: Criteria, *, counted: bool = False) -> str:
+    """Any measure as a sentence with its interval and, if asked for, the numbers of people it rests on."""
     measure = MEASURES[reading.measure]
     if isnan(reading.estimate):
         return ""
-    words = measure.words(repr(comparison.group), repr(comparison.against), measure.show(reading.estimate))
-    return f"{words} ({interval_words(measure, reading, criteria)})."
+    words = measure.words(*comparison.people, measure.show(reading.estimate))
+    whom = {"acting": "refused people with a route", "refused": "refused people", "people": "people"}[measure.basis]
+    n = f"; {reading.n:,} against {reading.n_against:,} {whom}" if counted else ""
+    return f"{words} ({interval_words(measure, reading, criteria)}{n})."
 
 
 def _effort_words(comparison: Comparison, criteria: Criteria) -> str:
-    a, b, acr = comparison.group, comparison.against, comparison.acr
+    (a, b), acr = comparison.people, comparison.acr
     mine, theirs = comparison.mine, comparison.theirs
+    if not mine.n_unfavourable or not theirs.n_unfavourable:
+        return f"No {a if not mine.n_unfavourable else b} were refused, so average efforts cannot be compared."
     if isnan(acr):
         if not mine.n_acting or not theirs.n_acting:
             who, stats = (a, mine) if not mine.n_acting else (b, theirs)
             if stats.n_unknown:
                 return (
-                    f"For nobody in {who!r} is a route to approval known ({stats.n_unknown} unknown), so average "
-                    "efforts cannot be compared."
+                    f"For no refused {who} is a route to approval known ({stats.n_unknown:,} unknown), so "
+                    "average efforts cannot be compared."
                 )
-            return f"Nobody in {who!r} has a route to approval, so average efforts cannot be compared."
-        return f"The average effort in {b!r} is zero (in {a!r} {number(mine.phi)}), so no ratio is defined."
+            return f"No refused {who} have a route to approval, so average efforts cannot be compared."
+        needed = f"{mine.phi:.4g} for refused {a} and {theirs.phi:.4g} for refused {b}"
+        return f"The average effort is {needed}, so no ratio is defined."
     reading = comparison.reading("acr")
     measure = MEASURES["acr"]
     # On the wrong side of a threshold by a hair: two digits would not show it.
     shown = number(round(acr, 3)) if criteria.level is None else measure.show(acr)
+    have, need = ("has", "needs") if mine.n_acting == 1 else ("have", "need")
     return (
-        f"The {mine.n_acting:,} of {mine.n_unfavourable:,} refused people in {a!r} who have a route to approval need "
-        f"{shown} times the effort of the {theirs.n_acting:,} of {theirs.n_unfavourable:,} in {b!r} who have one "
-        f"({interval_words(measure, reading, criteria)}; on average {mine.phi:.4g} against {theirs.phi:.4g})."
+        f"The {mine.n_acting:,} of {mine.n_unfavourable:,} refused {a} who {have} a route to approval {need} {shown} "
+        f"times the effort of the {theirs.n_acting:,} of {theirs.n_unfavourable:,} refused {b} who "
+        f"{'has' if theirs.n_acting == 1 else 'have'} one ({interval_words(measure, reading, criteria)}; on average "
+        f"{mine.phi:.4g} against {theirs.phi:.4g})."
     )
 
 
 def _recourse_words(comparison: Comparison, criteria: Criteria) -> str:
     reading, measure = comparison.reading("rd"), MEASURES["rd"]
-    mine, theirs = comparison.mine, comparison.theirs
-    verb = "is known" if mine.n_unknown or theirs.n_unknown else "exists"
-    shares = (
-        f"A route {verb} for {_share_words(mine)} of the refused in {comparison.group!r} and {_share_words(theirs)} in "
-        f"{comparison.against!r}"
-    )
+    (a, b), mine, theirs = comparison.people, comparison.mine, comparison.theirs
     if isnan(reading.estimate):
-        return f"{shares}."
-    return f"{shares}, a gap of {measure.show(reading.estimate)} ({interval_words(measure, reading, criteria)})."
+        return ""
+    verb = "is known" if mine.n_unknown or theirs.n_unknown else "exists"
+    gap = f"a gap of {measure.show(reading.estimate)} ({interval_words(measure, reading, criteria)})"
+    return f"A route {verb} for {_share_words(mine)} of refused {a} and {_share_words(theirs)} of refused {b}, {gap}."
 
 
 def _share_words(stats: EffortStats) -> str:
     unknown = f" ({stats.n_unknown} unknown)" if stats.n_unknown else ""
-    return f"{stats.rho:.1%}{unknown}" if stats.n_unfavourable else "none"
+    return f"{stats.rho:.1%}{unknown}"
 
 
 def _ending(
@@ -110,22 +140,40 @@ def _ending(
     min_people: int, compared: int,
 ) -> str:  # fmt: skip
     if outcome == "equal":
-        return "Effort is equal within the thresholds."
+        return f"{capital(subject(criteria))} is equal within the thresholds."
     if outcome == "unequal":
         why = [_beyond_words(one, criteria) for one in judged if one.state == "beyond"]
-        return f"Effort is unequal: {' and '.join(why)}."
+        return f"{capital(subject(criteria))} is unequal: {' and '.join(why)}."
     code = codes[0]
     if code == "UNDEFINED":
-        named = [MEASURES[one.measure].title for one in judged if one.state == "undefined"]
-        return f"Not decided, since this cannot be computed or has no spread: {' and '.join(named)}."
+        return _undefined_words([one.reading for one in judged if one.state == "undefined"])
     if code == "TOO_FEW":
-        return (
-            f"Too few people to judge: at least {min_people:,} are asked for in each group, with a route to approval "
-            "where their average effort is judged, refused for the rest."
-        )
+        whom = dict.fromkeys(_counted_words(MEASURES[one.measure]) for one in judged if one.state == "few")
+        return f"Too few to judge: each group needs at least {min_people:,} {', and as many '.join(whom)}."
     if code == "UNCERTIFIED":
         return "People who are not solved to the end could overturn the result."
     return _noise_words(comparison, criteria, judged, compared)
+
+
+def _counted_words(measure: Measure) -> str:
+    """Whom `min_people` counts."""
+    if measure.name == "impact_ratio":
+        return "people"
+    return "people with a route to approval" if measure.basis == "acting" else "refused people"
+
+
+def _undefined_words(readings: Sequence[Reading]) -> str:
+    """What cannot be computed, and what can but has no spread to be judged by."""
+    missing = [_title(one) for one in readings if isnan(one.estimate)]
+    rigid = [_title(one) for one in readings if not isnan(one.estimate)]
+    parts = [f"{' and '.join(missing)} cannot be computed"] if missing else []
+    parts += [f"{' and '.join(rigid)} cannot be tested"] if rigid else []
+    return f"Not decided: {', and '.join(parts)}."
+
+
+def _title(reading: Reading) -> str:
+    title = MEASURES[reading.measure].title
+    return f"the {title[0].lower()}{title[1:]}"
 
 
 def _beyond_words(one: Judged, criteria: Criteria) -> str:
@@ -139,7 +187,7 @@ def _beyond_words(one: Judged, criteria: Criteria) -> str:
         points = f"{abs(reading.estimate) * 100:.3g} percentage points"
         return f"the shares with a route differ by {points}, threshold {number(criteria.epsilon * 100)}{chance}"
     side = f"above {number(ceiling)}" if above else f"below {number(round(floor, 4))}"
-    return f"{measure.title[0].lower()}{measure.title[1:]} lies {side}{chance}"
+    return f"{_title(reading)} lies {side}{chance}"
 
 
 def _p_words(p: float) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from math import inf, isnan, log
+from math import inf, isnan, log, nan
 
 import numpy as np
 import pytest
@@ -112,13 +112,46 @@ def test_no_spread_on_one_side():
 
 
 def test_no_effort():
-    found = readings(group(0, 0, 0), SOME)
-    assert (found["acr"].estimate, isnan(found["acr"].low)) == (0.0, True)
-    assert "ZERO_EFFORT" in found["acr"].note
-    found = readings(SOME, group(0, 0, 0))
-    assert found["acr"].note == "ZERO_EFFORT"
+    for pair in ((group(0, 0, 0), SOME), (SOME, group(0, 0, 0))):
+        found = readings(*pair)
+        for name in ("acr", "restricted_effort", "burden", "acr_always_min", "acr_always_max", "median_effort"):
+            assert (isnan(found[name].estimate), found[name].note) == (True, "ZERO_EFFORT"), name
+    # The approved have no effort; where nobody is refused nobody has any.
+    assert readings(group(fine=9), SOME)["burden"].note == readings(SOME, group(fine=9))["burden"].note == "ZERO_EFFORT"
     assert found["difference"].estimate > 0
     assert not isnan(found["needs_more"].low)
+
+
+MIRRORED = {"acr_always_min": "acr_always_max", "acr_always_max": "acr_always_min"}
+EDGES = (
+    group(), group(fine=9), group(0, 0, 0), group(0, 0, 3), group(2), group(2, 2, 2), group(stuck=4),
+    group(1, stuck=3, fine=2), SOME,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("mine", EDGES)
+@pytest.mark.parametrize("theirs", EDGES)
+def test_swapping_the_groups_mirrors_at_every_edge(mine, theirs):
+    here, there = readings(mine, theirs), readings(theirs, mine)
+    for name, one in here.items():
+        other, scale = there[MIRRORED.get(name, name)], MEASURES[name].scale
+        assert one.note == other.note
+        for end, opposite in (("estimate", "estimate"), ("low", "high"), ("high", "low")):
+            value, back = getattr(one, end), getattr(other, opposite)
+            if scale.name == "log":
+                back = nan if isnan(back) else inf if back == 0 else 1 / back
+            else:
+                back = 1 - back if scale.name == "logit" else -back
+            assert value == pytest.approx(back, rel=1e-9, abs=1e-12, nan_ok=True), (name, end)
+
+
+def test_a_bound_has_an_interval_and_no_p_value():
+    found = readings(group(2, 3, 4, 6, stuck=4), group(1, 2, 2.5, 4, 5))
+    for name in ("acr_always_min", "acr_always_max"):
+        assert found[name].low < found[name].estimate < found[name].high
+        assert isnan(found[name].p)
+        assert "BOUND" in found[name].note.split()
+    assert not isnan(found["acr"].p)
 
 
 def test_separated_groups():

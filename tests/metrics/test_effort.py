@@ -97,7 +97,7 @@ def test_a_vanishing_effort_counts_as_zero():
         (people(infeasible=1), people(infeasible=3), math.nan, 0.0),
         (people([1.0]), people([0.0]), math.nan, 0.0),
         (people([0.0]), people([0.0]), math.nan, 0.0),
-        (people([0.0]), people([2.0]), 0.0, 0.0),
+        (people([0.0]), people([2.0]), math.nan, 0.0),
         (people([6.0], fine=9), people([2.0], fine=1), 3.0, 0.0),
     ],
 )

@@ -106,7 +106,7 @@ def test_an_alarm_is_dated_and_stays():
     assert watching.alarm == dated
     text = str(watching)
     assert text.startswith(f"Alarm on {dated}: ")
-    assert f"people of 'ash' carry a larger burden than people of 'birch' (burden, {dated})" in text
+    assert f"people with group = ash carry a larger burden than people with group = birch (burden, {dated})" in text
 
 
 def test_an_alarm_within_a_batch_counts_although_the_evidence_sinks_again():
@@ -125,7 +125,7 @@ def test_the_reference_that_needs_more_is_an_alarm_too():
     watching = monitor(tau=1.0, budget=0.3)
     for seed in range(5):
         update(watching, people(100, seed, behind=-2.0))
-    assert "people of 'birch' carry a larger burden than people of 'ash'" in str(watching)
+    assert "people with group = birch carry a larger burden than people with group = ash" in str(watching)
 
 
 def test_unsettled_people_count_against_an_alarm_and_it_is_said():
@@ -242,7 +242,7 @@ def test_a_first_batch_without_effort_needs_a_budget(tmp_path):
     refusal(MonitorError, "MONITOR_BUDGET", "has no budget to go by", lambda: update(watching, rich))
     assert not (tmp_path / "s").exists()
     found = update(monitor(budget=0.3), rich)
-    assert "nobody to compare yet (refused people of 'ash', 'birch' have not been seen)" in str(found)
+    assert "(refused people with group = ash and refused people with group = birch have not been seen)" in str(found)
     assert found.evidence["e"].tolist() == [1.0, 1.0]
     assert found.evidence["estimate"].isna().all()
 

@@ -37,7 +37,7 @@ def test_lines_and_bands_are_the_history(watched):
         lines = {line.get_label().strip("\u200b"): line.get_xydata() for line in upper.lines}
         for k, group in enumerate(("ash", "cedar")):
             part = history[(history["measure"] == measure) & (history["group"] == group)]
-            drawn = lines[f"{group} against birch"]
+            drawn = lines[f"group = {group} against group = birch"]
             assert drawn[:, 1] == pytest.approx(part["log_e"].to_numpy() / np.log(10))
             assert lower.lines[k].get_ydata() == pytest.approx(np.log2(part["estimate"].to_numpy()))
             heights = lower.collections[k].get_paths()[0].vertices[:, 1]
@@ -53,7 +53,7 @@ def test_the_alarm_is_where_it_was_raised(watched):
     limit = next(line for line in upper.lines if str(line.get_label()).startswith("alarm at"))
     assert limit.get_ydata()[0] == pytest.approx(np.log10(4 / 0.05))
     shown = [text.get_text() for text in watched.plot.evidence().legends[0].get_texts()]
-    assert shown == ["ash against birch", "cedar against birch", "alarm at 80"]
+    assert shown == ["group = ash against group = birch", "group = cedar against group = birch", "alarm at 80"]
 
 
 def test_days_are_below_and_the_zone_is_grey(watched):
@@ -75,7 +75,7 @@ def test_names_of_groups_are_shown_as_they_are():
     figure = state(("_hidden", "$x^$", "a\\$b")).plot.evidence()
     figure.savefig(io.BytesIO(), format="png")
     shown = [text.get_text() for text in figure.legends[0].get_texts()]
-    assert shown[:2] == ["_hidden against $x^$", "a\\$b against $x^$"]
+    assert shown[:2] == ["group = _hidden against group = $x^$", "group = a\\$b against group = $x^$"]
 
 
 def test_without_matplotlib_the_extra_is_named(watched, monkeypatch):

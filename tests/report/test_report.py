@@ -113,7 +113,8 @@ def test_the_verdict_is_said_in_its_own_words(decided):
 def test_numbers_are_those_of_the_audit(audit, page):
     row = audit.by_group.set_index("group").loc["ash"]
     said = (
-        f"The {row['n_optimal']} of {row['n_unfavourable']} refused people in 'ash' who have a route to approval need "
+        f"The {row['n_optimal']} of {row['n_unfavourable']} refused people with group = ash who have a route to "
+        "approval need "
     )
     assert f"{said}{row['acr']:.2f} times" in page.text
     assert f"(95 % interval {row['acr_low']:.2f} to {row['acr_high']:.2f};" in page.text

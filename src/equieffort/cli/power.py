@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from equieffort.cli.common import check_writable
-from equieffort.cli.reading import open_audit
+from equieffort.cli.reading import Sides, open_audit
 
 
 def power(
@@ -19,6 +19,7 @@ def power(
     tau: Annotated[float | None, typer.Option(help="Largest ratio of efforts that counts as equal.")] = None,
     epsilon: Annotated[float | None, typer.Option(help="Difference in possible recourse that counts.")] = None,
     level: Annotated[float | None, typer.Option(help="How sure the verdict must be.")] = None,
+    rule: Annotated[Sides | None, typer.Option(help="Whether very small ratios count too.")] = None,
     chance: Annotated[float, typer.Option("--power", help="The chance to decide that is asked for.")] = 0.8,
     group: Annotated[str | None, typer.Option(help="The group of the audit to plan for.")] = None,
     share: Annotated[float | None, typer.Option(help="Without an audit: the group's share of all people.")] = None,
@@ -37,6 +38,7 @@ def power(
     from dataclasses import replace
 
     import equieffort as ee
+    from equieffort.criteria import Literal, TwoSided
     from equieffort.errors import ParameterError
     from equieffort.exports import plain, records
 
@@ -55,7 +57,9 @@ def power(
             told[f"{name}_against"] = told[name]
     given: Any = open_audit(file) if file is not None else ee.Assumed(**told)
     criteria = given.criteria if file is not None else ee.Criteria()
-    changed = {"tau": tau, "epsilon": epsilon, "level": level}
+    rules = {Sides.two_sided: TwoSided(), Sides.literal: Literal()}
+    changed: dict[str, Any] = {"tau": tau, "epsilon": epsilon, "level": level}
+    changed["rule"] = None if rule is None else rules[rule]
     criteria = replace(criteria, **{name: value for name, value in changed.items() if value is not None})
     found = ee.power(given, acr=acr, rd=rd, people=people, criteria=criteria, power=chance, group=group)
     if plot is not None:

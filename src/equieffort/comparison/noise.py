@@ -54,7 +54,8 @@ def noise(a: Audit, b: Audit, pairs: Pairs, draws: int, seed: int) -> pd.DataFra
         for name in ("acr", "rd"):
             why = undefined_words(_why_undefined(old, name), _why_undefined(new, name))
             told = _told(name, getattr(old, name), getattr(new, name), changes[name], open_ones)
-            rows.append(who | {"measure": name} | told | distances[name] | {"undefined": why})
+            behind = {"behind_before": _behind(old, name), "behind_after": _behind(new, name)}
+            rows.append(who | {"measure": name} | told | distances[name] | behind | {"undefined": why})
     return pd.DataFrame(rows)
 
 
@@ -149,17 +150,24 @@ def _sure(holds: npt.NDArray[np.bool_]) -> bool:
     return bool(holds.mean() > SURE)
 
 
+def _behind(compared: Comparison, measure: str) -> str:
+    """Who needs more effort, or has a route less often: also where the other needs none, which has no ratio."""
+    value = _log_ratio(compared.mine.phi, compared.theirs.phi) if measure == "acr" else compared.rd
+    return compared.against if value < 0 else compared.group
+
+
 def _why_undefined(compared: Comparison, measure: str) -> str:
     """Why an audit has no such measure; empty if it has."""
     if not np.isnan(getattr(compared, measure)):
         return ""
-    sides = ((compared.group, compared.mine), (compared.against, compared.theirs))
-    nobody = [group for group, stats in sides if not stats.n_unfavourable]
+    sides = tuple(zip(compared.people, (compared.mine, compared.theirs), strict=True))
+    nobody = [people for people, stats in sides if not stats.n_unfavourable]
     if nobody:
-        return "nobody" + (f" in {nobody[0]!r}" if len(nobody) == 1 else "") + " was decided unfavourably"
-    stuck = [group for group, stats in sides if not stats.n_acting]
+        return f"no {nobody[0]} were refused" if len(nobody) == 1 else "nobody was refused"
+    stuck = [people for people, stats in sides if not stats.n_acting]
     if stuck:
-        return "nobody" + (f" in {stuck[0]!r}" if len(stuck) == 1 else "") + " has an action that is known"
-    if compared.mine.phi > 0:
-        return f"{compared.against!r} needs no effort and {compared.group!r} does"
+        return f"no route is known for refused {stuck[0]}" if len(stuck) == 1 else "no route is known for anybody"
+    if compared.mine.phi > 0 or compared.theirs.phi > 0:
+        idle, busy = compared.people[::-1] if compared.mine.phi > 0 else compared.people
+        return f"refused {idle} need no effort and refused {busy} do"
     return "neither group needs any effort"

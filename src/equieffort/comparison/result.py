@@ -10,6 +10,7 @@ import pandas as pd
 from equieffort.comparison.people import CHANGES
 from equieffort.comparison.words import noise_words
 from equieffort.errors import many
+from equieffort.groups import group_name
 from equieffort.verdict import Verdict
 
 SAID = {"more effort": "with more effort", "less effort": "with less effort", "unknown": "with unknown recourse"}
@@ -35,7 +36,8 @@ class AuditComparison:
     interval (`low`, `high`) with its degrees of freedom `df`, about the number of people it rests on, whether it lies
     `beyond_noise`, and a `note`; `distance` from equality ("farther", "closer", "within noise", "undefined"), of how
     many draws nothing could be said of it; whether the disadvantage `turned` from one group to the other, and whether
-    it did so beyond noise; why a measure is `undefined` (empty if it is not).
+    it did so beyond noise; with whom it lay and lies (`behind_before`, `behind_after`); why a measure is `undefined`
+    (empty if it is not).
     """
     matched: int
     only_before: int
@@ -67,14 +69,15 @@ class AuditComparison:
 
     def __str__(self) -> str:
         lines = [f"Verdict: {self.before.outcome} before, {self.after.outcome} after."]
-        lines += [noise_words(row) for row in self.noise.to_dict("records")]
+        columns = next((finding.comparison.columns for finding in self.before.findings), ())
+        lines += [noise_words(row, columns) for row in self.noise.to_dict("records")]
         lines.append(
             f"{many(self.matched, 'person is', 'people are')} in both audits, {self.only_before:,} only in the first "
             f"and {self.only_after:,} only in the second."
         )
         for row in self.counts.to_dict("records"):
             happened = [f"{row[one]:,} {SAID.get(one, one)}" for one in CHANGES if row[one] and one != "unchanged"]
-            lines.append(f"  {row['group']}: {', '.join(happened) or 'nobody changed'}")
+            lines.append(f"  {group_name(row['group'], columns)}: {', '.join(happened) or 'nobody changed'}")
         if self.rescaled:
             lines.append(
                 "Costs of the second audit were recomputed at the first one's prices, for the actions it had chosen: "

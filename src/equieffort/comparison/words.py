@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from equieffort.groups import group_name
+
+NAMED = ("group", "against", "behind_before", "behind_after")
 FEW = 30
 """With fewer people to carry a change than this, their number is said."""
 
 
-def noise_words(row: dict[str, Any]) -> str:
-    """A row of `AuditComparison.noise` for a reader."""
+def noise_words(row: dict[str, Any], columns: Sequence[str] = ()) -> str:
+    """A row of `AuditComparison.noise` for a reader; `columns` are those whose values name the groups."""
+    row = row | {key: group_name(str(row[key]), columns) for key in NAMED}
     name = {"acr": "Ratio of efforts (ACR)", "rd": "Difference in possible recourse (RD)"}[row["measure"]]
-    who = f"{name} of {row['group']!r} against {row['against']!r}"
+    who = f"{name}, {row['group']} against {row['against']}"
     moved = _distance_words(row)
     if row["undefined"]:
         return f"{who}: {row['undefined']}.{f' It is {moved}.' if moved else ''}{_turned_words(row)}"
@@ -52,7 +57,7 @@ def undefined_words(before: str, after: str) -> str:
 
 def _distance_words(row: dict[str, Any]) -> str:
     if row["distance"] == "farther":
-        return f"farther from equality, to the disadvantage of {_behind(row, 'after')!r}"
+        return f"farther from equality, to the disadvantage of {row['behind_after']}"
     if row["distance"] == "closer":
         return "closer to equality"
     return "with no clear change of the distance from equality" if row["beyond_noise"] else ""
@@ -60,12 +65,6 @@ def _distance_words(row: dict[str, Any]) -> str:
 
 def _turned_words(row: dict[str, Any]) -> str:
     if row["turned_beyond_noise"]:
-        before, after = _behind(row, "before"), _behind(row, "after")
-        return f" The disadvantage turned over: it lay with {before!r}, now it lies with {after!r}."
+        before, after = row["behind_before"], row["behind_after"]
+        return f" The disadvantage turned over: it lay with {before}, now it lies with {after}."
     return " It lies on the other side of equality, which may be chance." if row["turned"] else ""
-
-
-def _behind(row: dict[str, Any], when: str) -> str:
-    """Who needs more effort, or has a way less often; a ratio without limit counts for the group."""
-    equality = 1.0 if row["measure"] == "acr" else 0.0
-    return str(row["against"] if row[when] < equality else row["group"])

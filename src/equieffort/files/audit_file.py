@@ -21,6 +21,7 @@ from equieffort.errors import AuditFileError, EquieffortError, EquieffortWarning
 from equieffort.fidelity import Surrogate
 from equieffort.files.archive import PLAIN, Archive, array_bytes, write_archive
 from equieffort.files.checks import Contents, check_contents, check_groups
+from equieffort.files.formats import other_version, read_json
 from equieffort.files.shapes import check_fields
 from equieffort.frames import Column, Encoding
 from equieffort.groups import Groups
@@ -251,24 +252,14 @@ def _reason(error: Exception) -> str:
 
 
 def _manifest(source: Path, content: bytes) -> dict[str, Any]:
-    manifest = json.loads(content, object_pairs_hook=_once)
-    if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
-        raise ValueError("it does not say that it is one")
-    version = manifest.get("version")
-    if type(version) is not int or version != VERSION:
+    manifest: dict[str, Any] = read_json(content)
+    if (other := other_version(manifest, FORMAT, VERSION)) is not None:
         raise AuditFileError(
             "AUDIT_FILE",
-            f"{str(source)!r} has file version {version}; this equieffort reads version {VERSION}.",
+            f"{str(source)!r} has file version {other}; this equieffort reads version {VERSION}.",
             fix="Make the audit again, or read the file with the version of equieffort that wrote it.",
         )
     return manifest
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        raise ValueError("a name in audit.json occurs twice")
-    return found
 
 
 def _rebuild(manifest: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> Audit:
@@ -289,7 +280,13 @@ def _rebuild(manifest: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> A
     groups = manifest["groups"]
     table = RecourseTable(
         saved,
-        Groups(tuple(groups["labels"]), arrays["codes"], tuple(groups["protected"]), groups["reference"]),
+        Groups(
+            tuple(groups["labels"]),
+            arrays["codes"],
+            tuple(groups["protected"]),
+            groups["reference"],
+            schema.sensitive_columns,
+        ),
         arrays["status"],
         arrays["cost"],
         arrays["bound"],

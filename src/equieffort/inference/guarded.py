@@ -29,9 +29,9 @@ class Sides:
 
     @property
     def log_ratio(self) -> Floats:
-        """The estimate."""
+        """The estimate; NaN where a mean is 0."""
         with np.errstate(all="ignore"):
-            return np.log(self.mean / self.mean_against)
+            return np.where((self.mean > 0) & (self.mean_against > 0), np.log(self.mean / self.mean_against), np.nan)
 
     def laws(self) -> tuple[tuple[Floats, Floats], tuple[Floats, Floats]]:
         """Standard error and degrees of freedom: Welch's with those of the smaller side at most, and the pooled."""

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import ceil, exp, inf, log, sqrt
+from math import ceil, exp, inf, log, nan, sqrt
 
 from scipy.special import ndtr, ndtri
 
+from equieffort.inference.laws import Zone
 from equieffort.inference.shares import wilson
 
 LEAST = 10
@@ -23,30 +24,33 @@ def _z(p: float) -> float:
     return float(ndtri(p))
 
 
-def people_beyond(ratio: float, tau: float, worth: float, *, alpha: float, power: float, share: float) -> float:
-    """People needed to show that a ratio lies beyond tau; infinite if it does not."""
-    distance = abs(log(ratio)) - log(tau)
+def people_beyond(ratio: float, zone: Zone, worth: float, *, alpha: float, power: float, share: float) -> float:
+    """People needed to show that a ratio lies beyond the zone that counts as equal; infinite if it does not."""
+    distance = max(log(ratio) - zone.high, zone.low - log(ratio))
     if distance <= 0:
         return inf
     return ceil(max(worth * ((_z(1 - alpha) + _z(power)) / distance) ** 2, LEAST / share))
 
 
-def people_inside(ratio: float, tau: float, worth: float, *, alpha: float, power: float, share: float) -> float:
-    """People needed to show that a ratio lies within tau; infinite if it does not."""
-    size, edge, z = abs(log(ratio)), log(tau), _z(1 - alpha)
-    if size >= edge:
+def people_inside(ratio: float, zone: Zone, worth: float, *, alpha: float, power: float, share: float) -> float:
+    """People needed to show that a ratio lies within the zone; infinite if it does not.
+
+    A zone with one end needs fewer: nothing is asked of the other.
+    """
+    size, z = log(ratio), _z(1 - alpha)
+    if not zone.low < size < zone.high:
         return inf
 
     def decided(n: float) -> float:
         s = sqrt(worth / n)
-        return float(ndtr((edge - size) / s - z) + ndtr((edge + size) / s - z)) - 1
+        return float(ndtr((zone.high - size) / s - z) + ndtr((size - zone.low) / s - z)) - 1
 
     return ceil(max(_least(lambda n: decided(n) >= power), LEAST / share))
 
 
-def smallest_ratio(n: float, tau: float, worth: float, *, alpha: float, power: float) -> float:
-    """The smallest ratio above tau that n people would show to be beyond it."""
-    return tau * exp((_z(1 - alpha) + _z(power)) * sqrt(worth / n))
+def smallest_ratio(n: float, zone: Zone, worth: float, *, alpha: float, power: float) -> float:
+    """The smallest ratio above the zone that n people would show to be beyond it."""
+    return exp(zone.high + (_z(1 - alpha) + _z(power)) * sqrt(worth / n))
 
 
 @dataclass(frozen=True)
@@ -89,8 +93,23 @@ def gap_inside(mine: Shares, theirs: Shares, epsilon: float, *, alpha: float, po
 
 
 def smallest_gap(mine: Shares, theirs: Shares, n: float, epsilon: float, *, alpha: float, power: float) -> float:
-    """The smallest gap above epsilon that n people would show to be beyond it."""
-    return epsilon + (_z(1 - alpha) + _z(power)) * _gap_se(mine, theirs, n)
+    """The smallest gap above epsilon that n people would show to be beyond it; NaN if no possible gap would.
+
+    The other group's share stays. The standard error at the shares there are would do for small gaps only: where
+    everybody has recourse it is 0.
+    """
+
+    def shown(gap: float) -> bool:
+        moved = Shares(mine.refused, max(theirs.recourse - gap, 0.0))
+        return gap_beyond(moved, theirs, epsilon, alpha=alpha, power=power) <= n
+
+    low, high = epsilon, theirs.recourse
+    if low >= high or not shown(high):
+        return nan
+    while high - low > 1e-6:
+        middle = (low + high) / 2
+        low, high = (low, middle) if shown(middle) else (middle, high)
+    return high
 
 
 def _gap_se(mine: Shares, theirs: Shares, n: float) -> float:

@@ -26,18 +26,17 @@ class AverageCostRatio(RatioOfMeans):
 
     def notes(self, pair: Pair) -> tuple[str, ...]:
         """Whether a few people carry a mean."""
-        skewed = ("SKEWED",) if pair.mine.is_skewed or pair.theirs.is_skewed else ()
-        return super().notes(pair) + skewed
+        return ("SKEWED",) if pair.mine.is_skewed or pair.theirs.is_skewed else ()
 
     def headline(self, worse: str, other: str) -> str:
         """Who is worse off."""
-        return f"People in {worse} must work harder than people in {other} to turn the decision."
+        return f"Refused {worse} who have a route to approval need more effort than refused {other} who have one."
 
     def words(self, group: str, against: str, value: str) -> str:
         """As a sentence."""
         return (
-            f"Refused people in {group} who have a route to approval need {value} times the effort of those in "
-            f"{against} who have one"
+            f"Refused {group} who have a route to approval need {value} times the effort of refused {against} who have "
+            "one"
         )
 
 

@@ -65,6 +65,7 @@ class _Always(Measure):
     equation = "mean(C | refused, recourse, group) / trimmed mean(C | refused, recourse, reference)"
     scale = LOG
     neutral = 1.0
+    is_bound = True
     basis = "acting"
     greatest = False
 

@@ -17,11 +17,12 @@ NOTES = {
     "NO_BUDGET": "Nobody has a route to approval, so there is no budget to count the others at.",
     "NO_SPREAD": "All efforts are equal, so no spread can be estimated from them.",
     "NO_INTERVAL": "The measure has no interval in closed form; resample the audit for one.",
-    "ZERO_EFFORT": "The average effort of a group is zero, so that no ratio is defined.",
-    "MEDIAN_INFINITE": "Half of a group's refused people or more have no route to approval.",
+    "ZERO_EFFORT": "The effort of a group is zero, on average or in the median.",
+    "MEDIAN_INFINITE": "At least half of the refused people of a group have no route to approval.",
     "NOBODY_APPROVED": "Nobody is approved in either group.",
     "TOO_FEW": "A group has too few people for an interval.",
     "SKEWED": "A few large efforts carry a group's mean: its interval may be too short.",
+    "BOUND": "A bound, of which no difference at all is no hypothesis: it has an interval and no p-value.",
     "UNCERTIFIED": "People who are not solved to the end are counted as found.",
     "RESAMPLED": "In more than one of twenty replicates the measure was undefined, so there is no interval.",
 }
@@ -92,6 +93,8 @@ class Measure(ABC):
     scale: ClassVar[Scale] = IDENTITY
     neutral: ClassVar[float] = 0.0
     """What it is where the groups are equal."""
+    is_bound: ClassVar[bool] = False
+    """Whether it bounds something and estimates nothing, so that "no difference at all" is no hypothesis about it."""
     orientation: ClassVar[int] = 1
     """+1 if more means that the group is worse off, -1 if less does."""
     basis: ClassVar[Basis] = "refused"
@@ -120,11 +123,14 @@ class Measure(ABC):
         return "-" if isnan(value) else f"{value:.3g}"
 
     def headline(self, worse: str, other: str) -> str:
-        """Who is worse off, where the measure lies beyond its threshold."""
-        return f"By its {self.title.lower()}, {worse} is worse off than {other}."
+        """Who is worse off, where the measure lies beyond its threshold.
+
+        Both are people as a reader knows them, such as "people with sex = female": "refused" may stand before it.
+        """
+        return f"By the {self.title.lower()}, {worse} are worse off than {other}."
 
     def words(self, group: str, against: str, value: str) -> str:
-        """The measure as a sentence, without its interval."""
+        """The measure as a sentence, without its interval; the groups are people, as in `headline`."""
         return f"{self.title} of {group} against {against}: {value}"
 
     def count(self, sample: Sample) -> int:
@@ -174,9 +180,12 @@ def read_law(measure: Measure, reading: Reading, law: Law, level: float, zone: Z
     """The reading with the interval, the certain range and the tests of a law."""
     back, neutral = measure.scale.back, measure.scale.to(measure.neutral)
     low, high = law.limits(level)
+    if measure.is_bound and "BOUND" not in reading.note.split():
+        reading = replace(reading, note=f"{reading.note} BOUND".strip())
     return replace(
         reading,
-        low=back(low), high=back(high), least=back(law.least), most=back(law.most), p=law.p(neutral),
+        low=back(low), high=back(high), least=back(law.least), most=back(law.most),
+        p=nan if measure.is_bound else law.p(neutral),
         p_beyond=nan if zone is None else law.p_beyond(zone, neutral),
         p_within=nan if zone is None else law.p_within(zone),
     )  # fmt: skip

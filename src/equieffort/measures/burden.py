@@ -34,11 +34,11 @@ class Burden(CappedRatio):
 
     def headline(self, worse: str, other: str) -> str:
         """Who is worse off."""
-        return f"Counting everybody, people in {worse} carry a larger burden of effort than people in {other}."
+        return f"Counting everybody, {worse} carry a larger burden of effort than {other}."
 
     def words(self, group: str, against: str, value: str) -> str:
         """As a sentence."""
         return (
-            f"Counting everybody, the approved with no effort, the average burden in {group} is {value} times that in "
+            f"Counting everybody, the approved with no effort, the average burden of {group} is {value} times that of "
             f"{against}"
         )

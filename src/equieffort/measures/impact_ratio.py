@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from math import isnan, nan
 from typing import ClassVar
 
+from equieffort.errors import capital
 from equieffort.inference import LOG, Law
 from equieffort.inference.shares import share_ratio
 from equieffort.measures.base import Measure, Pair, Threshold
@@ -52,11 +53,11 @@ class ImpactRatio(Measure):
 
     def headline(self, worse: str, other: str) -> str:
         """Who is worse off."""
-        return f"People in {worse} are approved less often than people in {other}."
+        return f"{capital(worse)} are approved less often than {other}."
 
     def words(self, group: str, against: str, value: str) -> str:
         """As a sentence."""
-        return f"People in {group} are approved {value} times as often as people in {against}"
+        return f"{capital(group)} are approved {value} times as often as {against}"
 
 
 @dataclass(frozen=True)

@@ -24,13 +24,9 @@ class RatioOfMeans(Measure):
         """The sums whose means are compared."""
 
     def estimate(self, pair: Pair) -> float:
-        """The ratio; NaN if either mean is undefined or the other's is zero."""
+        """The ratio; NaN if either mean is undefined or zero: with the groups swapped it would be, too."""
         mine, theirs = self.side(pair.mine).sums.mean, self.side(pair.theirs).sums.mean
-        return mine / theirs if theirs > 0 else nan
-
-    def notes(self, pair: Pair) -> tuple[str, ...]:
-        """A mean of zero has no logarithm, and so no interval."""
-        return ("ZERO_EFFORT",) if self.side(pair.mine).sums.mean == 0 else ()
+        return mine / theirs if mine > 0 and theirs > 0 else nan
 
     def law(self, pair: Pair, level: float) -> Law | None:
         """Welch's, or the guarded one of small neighbourhoods."""

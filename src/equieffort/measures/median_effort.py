@@ -49,15 +49,15 @@ class MedianEffort(Measure):
 
     def show(self, value: float) -> str:
         """With two digits after the point."""
-        return "-" if isnan(value) else f"{value:.2f}"
+        return "-" if isnan(value) else "infinitely many" if isinf(value) else f"{value:.2f}"
 
     def headline(self, worse: str, other: str) -> str:
         """Who is worse off."""
-        return f"The median effort of refused people is larger in {worse} than in {other}."
+        return f"The median effort of refused {worse} is larger than that of refused {other}."
 
     def words(self, group: str, against: str, value: str) -> str:
         """As a sentence."""
-        return f"The median effort of all refused people in {group} is {value} times that in {against}"
+        return f"The median effort of all refused {group} is {value} times that of all refused {against}"
 
 
 def _ratio(mine: Floats, theirs: Floats) -> float:

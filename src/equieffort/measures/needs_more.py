@@ -47,4 +47,4 @@ class NeedsMore(Measure):
 
     def words(self, group: str, against: str, value: str) -> str:
         """As a sentence."""
-        return f"A refused person in {group} needs more effort than a refused person in {against} in {value} of pairs"
+        return f"Paired with refused {against}, refused {group} need more effort in {value} of pairs"

@@ -43,8 +43,8 @@ class RecourseDiscrepancy(Measure):
 
     def headline(self, worse: str, other: str) -> str:
         """Who is worse off."""
-        return f"Refused people in {worse} more often have no route to approval than refused people in {other}."
+        return f"Refused {worse} more often have no route to approval than refused {other}."
 
     def words(self, group: str, against: str, value: str) -> str:
         """As a sentence."""
-        return f"The share of refused people with a route to approval is {value} lower in {group} than in {against}"
+        return f"The share with a route to approval is {value} lower among refused {group} than among refused {against}"

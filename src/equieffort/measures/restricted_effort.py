@@ -25,11 +25,11 @@ class RestrictedEffort(CappedRatio):
 
     def headline(self, worse: str, other: str) -> str:
         """Who is worse off."""
-        return f"Counting everybody refused, people in {worse} face more effort than people in {other}."
+        return f"Counting everybody refused, {worse} face more effort than {other}."
 
     def words(self, group: str, against: str, value: str) -> str:
         """As a sentence."""
         return (
-            f"Counting everybody refused, those without a route to approval at the budget, people in {group} face "
-            f"{value} times the effort of people in {against}"
+            f"Counting everybody refused, those without a route to approval at the budget, {group} face {value} times "
+            f"the effort of {against}"
         )

@@ -15,7 +15,7 @@ import pandas as pd
 from scipy.special import ndtri
 
 from equieffort.frames import Bools
-from equieffort.groups import Groups
+from equieffort.groups import Groups, group_name, people_of
 from equieffort.inference.means import mean_limits
 from equieffort.inference.shares import wilson
 from equieffort.measures import Chance, Pair, Reading, Sample, Spread, sample
@@ -29,8 +29,8 @@ Interval = tuple[float, float]
 
 
 def average_cost_ratio(group: EffortStats, against: EffortStats) -> float:
-    """ACR: the group's average minimal effort over the other's; NaN if either is undefined or the other's is 0."""
-    return group.phi / against.phi if against.phi > 0 and group.n_acting else NAN
+    """ACR: the group's average minimal effort over the other's; NaN if either is undefined or 0."""
+    return group.phi / against.phi if against.phi > 0 and group.phi > 0 else NAN
 
 
 def recourse_discrepancy(group: EffortStats, against: EffortStats) -> float:
@@ -51,7 +51,7 @@ def exact_discrepancy(group: EffortStats, against: EffortStats, *, extreme: int 
 def cost_ratio_range(group: EffortStats, against: EffortStats) -> Interval:
     """Where ACR certainly lies, given rows that are not solved to the end."""
     (low, high), (other_low, other_high) = group.phi_certified, against.phi_certified
-    if isnan(low) or not other_high > 0:
+    if not high > 0 or not other_high > 0:
         # Whatever the unknown rows turn out to be, there is no ratio.
         return NAN, NAN
     return low / other_high, high / other_low if other_low > 0 else float("inf")
@@ -71,6 +71,18 @@ class Comparison:
     spreads: Mapping[str, Spread] = field(default_factory=dict)
     """By measure how far replicates spread, where another source of chance than people was asked for."""
     chance: Chance = "people"
+    columns: tuple[str, ...] = ()
+    """The sensitive columns whose values name the groups."""
+
+    @property
+    def people(self) -> tuple[str, str]:
+        """The people of both groups, as a sentence names them."""
+        return people_of(self.group, self.columns), people_of(self.against, self.columns)
+
+    @property
+    def title(self) -> str:
+        """Who is compared with whom, as a heading."""
+        return f"{group_name(self.group, self.columns)} against {group_name(self.against, self.columns)}"
 
     @property
     def mine(self) -> EffortStats:
@@ -156,7 +168,13 @@ def comparisons(
     else:
         pairs = [(own, reference)]
     return tuple(
-        Comparison(label[a], label[b], groups.role(a), Pair(samples[label[a]], samples[label[b]], guarded))
+        Comparison(
+            label[a],
+            label[b],
+            groups.role(a),
+            Pair(samples[label[a]], samples[label[b]], guarded),
+            columns=groups.columns,
+        )
         for a, b in pairs
     )
 

@@ -17,6 +17,7 @@ import numpy as np
 
 from equieffort.arguments import check_path
 from equieffort.errors import EquieffortError, MonitorError, sentence
+from equieffort.files.formats import other_version, read_json
 from equieffort.files.shapes import a_list, distinct, is_finite, is_flag, is_real, is_text, is_whole, record
 from equieffort.frames import Floats
 from equieffort.monitor.checks import check_state
@@ -28,6 +29,7 @@ FORMAT, VERSION = "equieffort-monitor", 1
 MOST_BYTES = 200_000_000
 SHAPES = {"wealth": (2, len(STAKES)), "grid": (2, len(RATIOS), len(STAKES)), "waiting": (2, 3), "seen": (2, 3)}
 
+LISTS = ("groups", "labels", "sensitive", "measures")
 WHOLE = ("side", "n", "n_against")
 _READING = record(dict.fromkeys(Reading.__dataclass_fields__, is_real) | dict.fromkeys(WHOLE, is_whole))
 _BATCH = record(
@@ -36,7 +38,7 @@ _BATCH = record(
 )
 _FIXED = record(
     {"model": is_text, "spec": is_text, "scales": is_text, "reference": is_text}
-    | dict.fromkeys(("groups", "labels", "measures"), distinct(is_text))
+    | dict.fromkeys(LISTS, distinct(is_text))
     | dict.fromkeys(("tau", "level", "budget"), is_finite)
 )
 _EVIDENCE = record(dict.fromkeys((*SHAPES, "rejected"), is_text))
@@ -60,7 +62,7 @@ def read_state(path: str | os.PathLike[str]) -> tuple[MonitorState, str]:
 
 def _parsed(source: Path, raw: bytes) -> MonitorState:
     try:
-        return _rebuild(source, json.loads(raw, object_pairs_hook=_once))
+        return _rebuild(source, read_json(raw))
     except MonitorError:
         raise
     except (ValueError, TypeError, KeyError, OverflowError, RecursionError, EquieffortError, binascii.Error) as error:
@@ -146,21 +148,11 @@ def _evidence(one: Evidence) -> dict[str, str]:
     return arrays | {"rejected": "".join("01"[int(flag)] for flag in one.rejected.ravel())}
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        raise ValueError("a name in it occurs twice")
-    return found
-
-
 def _rebuild(source: Path, payload: Any) -> MonitorState:
-    if not isinstance(payload, dict) or payload.get("format") != FORMAT:
-        raise ValueError("it does not say that it is one")
-    version = payload.get("version")
-    if type(version) is not int or version != VERSION:
+    if (other := other_version(payload, FORMAT, VERSION)) is not None:
         raise MonitorError(
             "MONITOR_STATE",
-            f"{str(source)!r} has state version {version}; this equieffort reads version {VERSION}.",
+            f"{str(source)!r} has state version {other}; this equieffort reads version {VERSION}.",
             fix="Use the version of equieffort that wrote it, or start a new monitor.",
         )
     # Half a character, as cut text leaves behind, cannot be shown.
@@ -171,7 +163,7 @@ def _rebuild(source: Path, payload: Any) -> MonitorState:
         if name not in payload or not shape(payload[name]):
             raise ValueError(f"{name!r} does not hold what it should")
     said = payload["fixed"]
-    lists = {name: tuple(said[name]) for name in ("groups", "labels", "measures")}
+    lists = {name: tuple(said[name]) for name in LISTS}
     numbers = {name: float(said[name]) for name in ("tau", "level", "budget")}
     state = MonitorState(
         Fixed(**_only(Fixed, said) | lists | numbers),

@@ -223,6 +223,7 @@ class Monitor:
             groups=tuple(labels[code] for code in protected),
             reference=labels[self._groups.reference],
             labels=labels,
+            sensitive=self._groups.columns,
             measures=self._asked.get("measures", MEASURES),
             tau=self._asked.get("tau", TAU),
             level=self._asked.get("level", LEVEL),

@@ -41,10 +41,9 @@ def monitor_of(
         budget = spec.criteria.budget if budget is None else budget
     with spec_words():
         return Monitor(
-            prepared.classifier, prepared.people, schema=spec.schema, scm=prepared.scm, cost=spec.cost,
-            solver=spec.solver, model_features=spec.model.features or None, missing=spec.data.missing,
-            tau=tau, level=level, budget=budget, measures=measures, state=state,
-            model=None if file is None else file_hash(file), spec=content(spec),
+            prepared.classifier, prepared.people, solver=spec.solver, tau=tau, level=level, budget=budget,
+            measures=measures, state=state, model=None if file is None else file_hash(file), spec=content(spec),
+            **prepared.arguments,
         )  # fmt: skip
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from equieffort.groups import group_name, people_of
 from equieffort.monitor.evidence import COUNT, GROUP, REFERENCE, Evidence, Peak
 from equieffort.monitor.words import state_words
 
@@ -31,6 +32,8 @@ class Fixed:
     reference: str
     labels: tuple[str, ...]
     """All groups that are known."""
+    sensitive: tuple[str, ...]
+    """The columns whose values name them."""
     measures: tuple[str, ...]
     tau: float
     level: float
@@ -40,6 +43,14 @@ class Fixed:
     def pairs(self) -> list[tuple[str, str]]:
         """The comparisons: measure and group."""
         return [(measure, group) for measure in self.measures for group in self.groups]
+
+    def people(self, group: str) -> str:
+        """The people of a group for a reader."""
+        return people_of(group, self.sensitive)
+
+    def title(self, group: str) -> str:
+        """A group against the reference, for a reader."""
+        return f"{group_name(group, self.sensitive)} against {group_name(self.reference, self.sensitive)}"
 
     @property
     def alarm_at(self) -> float:

@@ -5,14 +5,13 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from equieffort.errors import listed, many
+from equieffort.errors import many
 from equieffort.frames import number
 
 if TYPE_CHECKING:
     from equieffort.monitor.state import Batch, MonitorState, Reading
 
 NAMES = {"restricted_effort": "Restricted effort", "burden": "Burden"}
-WHO = {"restricted_effort": "refused people", "burden": "people"}
 
 
 def state_words(state: MonitorState) -> str:
@@ -56,9 +55,10 @@ def _alarm(state: MonitorState) -> str:
         both = (group, state.fixed.reference)
         more, less = both if batch.readings[k].side == 0 else both[::-1]
         factor = "" if state.fixed.tau == 1 else f" by more than {state.fixed.tau:.3g} times"
-        of = f"{WHO[measure]} of "
+        of = "refused " if measure == "restricted_effort" else ""
+        more, less = (f"{of}{state.fixed.people(who)}" for who in (more, less))
         verb = "need more effort than" if measure == "restricted_effort" else "carry a larger burden than"
-        parts.append(f"{of}{more!r} {verb} {of}{less!r}{factor} ({NAMES[measure].lower()}, {batch.date})")
+        parts.append(f"{more} {verb} {less}{factor} ({NAMES[measure].lower()}, {batch.date})")
     return f"Alarm on {state.alarm}: {'; '.join(parts)}."
 
 
@@ -77,10 +77,12 @@ def _batch(batch: Batch, count: int) -> str:
 
 
 def _comparison(state: MonitorState, measure: str, group: str, one: Reading) -> str:
-    who = f"{NAMES[measure]} of {group!r} against {state.fixed.reference!r}"
+    who = f"{NAMES[measure]}, {state.fixed.title(group)}"
     if not one.n or not one.n_against:
         absent = [name for name, n in ((group, one.n), (state.fixed.reference, one.n_against)) if not n]
-        return f"{who}: nobody to compare yet ({WHO[measure]} of {listed(absent)} have not been seen)."
+        of = "refused " if measure == "restricted_effort" else ""
+        unseen = " and ".join(f"{of}{state.fixed.people(name)}" for name in absent)
+        return f"{who}: nobody to compare yet ({unseen} have not been seen)."
     e = f"{math.exp(one.log_e):.3g}" if one.log_e < 700 else f"e^{one.log_e:.4g}"
     spread = "" if one.least == one.most else f", certainly from {_ratio(one.least)} to {_ratio(one.most)}"
     return (

@@ -26,9 +26,12 @@ def draw_effort_curve(audit: Audit, *, difference: bool) -> Any:
         x[-1] = last * 1.02
         axes.step(x, y, where="post", color=colour, ls=STYLES[k % len(STYLES)], gid=f"curve {group}")
         axes.fill_between(x, low, high, step="post", color=colour, alpha=0.15, lw=0)
-        against = f" minus {part['against'].iloc[0]}" if difference else ""
+        name = audit.recourse.groups.name
+        against = f" minus {name(part['against'].iloc[0])}" if difference else ""
         plain_text(
-            axes.annotate(f" {group}{against}", (x[-1], y[-1]), va="center", color=colour, annotation_clip=False)
+            axes.annotate(
+                f" {name(str(group))}{against}", (x[-1], y[-1]), va="center", color=colour, annotation_clip=False
+            )
         )
     if difference:
         axes.axhline(0, color="0.4", lw=0.8)

@@ -41,7 +41,7 @@ class MonitorPlots:
             for k, group in enumerate(fixed.groups):
                 part = history[(history["measure"] == measure) & (history["group"] == group)]
                 look = {"color": COLOURS[k % len(COLOURS)], "linestyle": STYLES[k % len(STYLES)], "markersize": 3}
-                name = f"{NO_WIDTH}{group} against {fixed.reference}"
+                name = f"{NO_WIDTH}{fixed.title(group)}"
                 _draw_evidence(upper, part, look, name)
                 _draw_ratio(lower, part, look)
             self._finish(upper, lower, history)

@@ -45,7 +45,8 @@ def draw_measures(audit: Audit) -> Any:
         ends = _ends(audit, frame[frame["measure"].isin(together)], known)
         _draw(audit, frame[frame["measure"] == name], known[name], axes, ends)
     if names:
-        words = f"Against {frame['against'].iloc[0]}, with {level_text(audit.criteria)} intervals"
+        against = audit.recourse.groups.name(frame["against"].iloc[0])
+        words = f"Against {against}, with {level_text(audit.criteria)} intervals"
         plain_text(figure.suptitle(words, fontsize=10))
     return figure
 
@@ -98,7 +99,7 @@ def _draw(audit: Audit, part: pd.DataFrame, measure: Measure, axes: Any, ends: t
         words = f"{value_text(measure, row['estimate'])} ({interval_text(measure, row['low'], row['high'])})"
         axes.text(1.02, k, words, transform=axes.get_yaxis_transform(), va="center", fontsize=8)
     axes.set_ylim(len(part) - 0.5, -0.5)
-    axes.set_yticks(range(len(part)), part["group"])
+    axes.set_yticks(range(len(part)), [audit.recourse.groups.name(group) for group in part["group"]])
     for text in axes.get_yticklabels():
         plain_text(text)
     words = title_of(measure, measure.name) + ("" if is_judged else " (not judged)")
