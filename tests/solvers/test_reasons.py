@@ -301,10 +301,58 @@ def test_the_solver_is_asked_once_for_everybody(monkeypatch):
     asked = []
     monkeypatch.setattr(
         type(table.detail.solver),
-        "why_infeasible",
-        lambda self, problem, person: asked.append(person[0, 0] * problem.units[0]) or "no",
+        "reasons",
+        lambda self, problem, people: asked.extend(people[:, 0] * problem.units[0]) or ["no"] * len(people),
     )
     for _ in range(2):
         assert table.reasons() == ["no", "no", "no", ""]
         assert table.frame()["reason"].tolist() == ["no", "no", "no", ""]
     assert asked == [0.0, 1.0, 2.0]
+
+
+def test_everybody_is_told_what_they_would_be_told_alone():
+    """Patterns, limits that bind, shared columns and categories differ between the people of one batch."""
+    rng = np.random.default_rng(11)
+    n = 60
+    frame = pd.DataFrame(
+        {
+            "x": rng.integers(0, 20, n),
+            "z": rng.uniform(-3, 3, n),
+            "y": rng.uniform(0, 8, n),
+            "v": rng.uniform(0, 8, n),
+            "w": rng.uniform(0, 10, n),
+            "job": rng.choice(["low", "mid", "high"], n),
+            "sex": ["f", "m"] * (n // 2),
+        }
+    )
+    features = {
+        "x": Feature("actionable", upper=15, max_increase=4),
+        "z": Feature("actionable", max_decrease=1.0, lower=-2.0),
+        "y": Feature("mutable", plausible=(None, 9.0)),
+        "v": "mutable",
+        "w": "immutable",
+        "job": "actionable",
+    }
+    schema = Schema(sensitive="sex", protected="f", favourable=True, features=unlimited(features, frame))
+    scm = StructuralCausalModel(
+        [("x", "y"), ("z", "y"), ("job", "v"), ("job", "w")],
+        nodes=list(frame),
+        mechanisms={
+            "y": Linear({"x": 0.5, "z": -1.0}),
+            "v": Linear({"job": {"mid": 1.0, "high": 5.0}}),
+            "w": Linear({"job": {"high": 1.0}}),
+        },
+    )
+    clf = LinearScore({"x": 1.0, "z": -2.0, "v": 1.0}, threshold=100.0)
+    problem = RecourseProblem.of(clf, frame, schema=schema, scm=scm)
+    table = solve(problem, frame)
+    told = table.reasons()
+    scaled, solver = problem.scaled, table.detail.solver
+    people = scaled.encoding.encode(frame)
+    assert told == [solver.why_infeasible(scaled, people[i : i + 1]) for i in range(n)]
+    whole = " ".join(told)
+    for part in ("upper limit 15", "largest increase 4", "largest decrease 1", "lower limit -2"):
+        assert part in whole
+    assert "what may become of 'y'" in whole
+    assert "job cannot change that way ('w' must not move)" in whole
+    assert "x cannot go up from 17 (upper limit 15)" in whole

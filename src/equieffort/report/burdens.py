@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -115,31 +116,52 @@ _BEFORE = re.compile(
 
 def binding_limits(material: Material, reason: str) -> list[Words]:
     """The limits that a reason names, without the numbers of the person."""
-    schema, encoding = material.table.detail.schema, material.table.detail.encoding
-    body = _BEFORE.sub("", reason).removesuffix(".")
-    found: list[Words] = [
-        (Phrase(text),) for text in (f"the rule that {link}" for link in schema.links) if text in body
-    ]
-    if _LEFT_OUT.match(reason):
-        return _left_out(material, _LEFT_OUT.sub("; ", reason)) + found
-    followers = [f"plausible range of {name!r}" for name in encoding.names]
-    followers += [f"{name!r} must not move" for name in encoding.names]
-    for name in schema.actionable:
-        there = re.search(rf"(?:^|; ){re.escape(name)} (?:stops at|cannot go (?:up|down) from) \S+ \(", body)
-        if there:
-            rest = body[there.end() :]
-            texts = [limit.text for limit in limits(schema.feature(name))] + followers
-            stop = max((text for text in texts if rest.startswith(text)), key=len, default=rest.split(")")[0])
-            found.append((Name(name), ": ", Phrase(stop)))
-    for piece in body.split("; "):
-        if " cannot change that way (" in piece or piece.startswith("what may become of "):
-            found.append((Phrase(piece),))
-    if found:
-        return found
-    if reason.startswith("Nothing that the actionable features can become"):
-        return [("no limit: nothing they could set turns the decision",)]
-    still = reason.startswith(("No action moves the score", "No allowed action raises the score"))
-    return [("no action moves the score",)] if still else [("no single limit",)]
+    return _Binding.of(material).named_in(reason)
+
+
+@dataclass(frozen=True)
+class _Binding:
+    """Limits as reasons name them: prepared once, since there may be as many reasons as people."""
+
+    rules: list[str]
+    stops: list[tuple[str, re.Pattern[str], list[str]]]
+    """Of each actionable feature: how a reason says that it stops, and the words for what may stop it."""
+    material: Material
+
+    @classmethod
+    def of(cls, material: Material) -> _Binding:
+        schema, encoding = material.table.detail.schema, material.table.detail.encoding
+        followers = [f"plausible range of {name!r}" for name in encoding.names]
+        followers += [f"{name!r} must not move" for name in encoding.names]
+        stops = [
+            (
+                name,
+                re.compile(rf"(?:^|; ){re.escape(name)} (?:stops at|cannot go (?:up|down) from) \S+ \("),
+                [limit.text for limit in limits(schema.feature(name))] + followers,
+            )
+            for name in schema.actionable
+        ]
+        return cls([f"the rule that {link}" for link in schema.links], stops, material)
+
+    def named_in(self, reason: str) -> list[Words]:
+        body = _BEFORE.sub("", reason).removesuffix(".")
+        found: list[Words] = [(Phrase(text),) for text in self.rules if text in body]
+        if _LEFT_OUT.match(reason):
+            return _left_out(self.material, _LEFT_OUT.sub("; ", reason)) + found
+        for name, stopped, texts in self.stops:
+            if there := stopped.search(body):
+                rest = body[there.end() :]
+                stop = max((text for text in texts if rest.startswith(text)), key=len, default=rest.split(")")[0])
+                found.append((Name(name), ": ", Phrase(stop)))
+        for piece in body.split("; "):
+            if " cannot change that way (" in piece or piece.startswith("what may become of "):
+                found.append((Phrase(piece),))
+        if found:
+            return found
+        if reason.startswith("Nothing that the actionable features can become"):
+            return [("no limit: nothing they could set turns the decision",)]
+        still = reason.startswith(("No action moves the score", "No allowed action raises the score"))
+        return [("no action moves the score",)] if still else [("no single limit",)]
 
 
 def _left_out(material: Material, body: str) -> list[Words]:
@@ -176,9 +198,10 @@ def _proven(material: Material) -> list[Block]:
     guard, table = material.guard, material.table
     seen = {label: guard.seen(stats).parts for label, stats in material.stats.items()}
     labels = [material.labels[code] for code in material.order]
+    binding = _Binding.of(material)
     counted: dict[Words, Counter[str]] = {}
-    for row in np.flatnonzero(table.status == Status.INFEASIBLE):
-        for limit in dict.fromkeys(binding_limits(material, material.reasons[row])):
+    for row in np.flatnonzero(table.status == Status.INFEASIBLE).tolist():
+        for limit in dict.fromkeys(binding.named_in(material.reasons[row])):
             counted.setdefault(limit, Counter())[material.labels[table.groups.codes[row]]] += 1
     if not counted:
         return []
