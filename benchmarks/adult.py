@@ -1,4 +1,4 @@
-"""All of Adult at the command line: seconds of CPU from the spec to all outputs, with a model file and with a stand-in.
+"""All of Adult at the command line: seconds of CPU from the spec to all outputs, with a model file and with surrogates.
 
 Run with `make bench`. Loops are compiled before. Women are compared with men; education and hours may change.
 """
@@ -37,7 +37,11 @@ features:
 cost: {{kind: l1, scale: range}}
 random_state: 0
 """
-AIMS = (("a model file", "file: model.joblib", "at most 20 s"), ("a stand-in", "train: logistic", "printed"))
+AIMS = (
+    ("a model file", "file: model.joblib", "at most 12 s"),
+    ("a logistic surrogate", "train: logistic", "at most 12 s"),
+    ("a boosted surrogate", "train: boosted", "at most 25 s"),
+)
 
 
 def cpu(folder: Path, model: str) -> float:
@@ -66,7 +70,7 @@ def main() -> None:
         X.assign(income=setting.y.to_numpy()).to_csv(folder / "adult.csv", index=False)
         joblib.dump(model, folder / "model.joblib")
         for what, key, aim in AIMS:
-            print(f"Adult, {len(X):,} people, {what:<12} {cpu(folder, key):6.1f} s of CPU   aim: {aim}")
+            print(f"Adult, {len(X):,} people, {what:<20} {cpu(folder, key):6.1f} s of CPU   aim: {aim}", flush=True)
 
 
 if __name__ == "__main__":

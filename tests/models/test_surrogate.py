@@ -57,10 +57,10 @@ def refused(code: str, **options: Any) -> EquieffortError:
     return caught.value
 
 
-def by_hand(kind: str) -> np.ndarray:
+def by_hand(kind: str, *texts: str, X: pd.DataFrame = X) -> np.ndarray:
     """Encode, scale and hold out without a pipeline: the scale comes from the people who are not held out."""
     out = np.empty(N, dtype=object)
-    levels = pd.get_dummies(X["job"]).to_numpy(dtype=float)
+    levels = pd.get_dummies(X[["job", *texts]]).to_numpy(dtype=float)
     income = X["income"].to_numpy()
     for kept, held in StratifiedKFold(5, shuffle=True, random_state=5).split(np.zeros(N), Y):
         scaled = (income - income[kept].mean()) / income[kept].std()
@@ -77,6 +77,24 @@ def test_agreement_against_a_loop_by_hand(kind: str) -> None:
     assert found.agreement == alike.mean()
     assert found.by_group == {sex: alike[X["sex"] == sex].mean() for sex in ("f", "m")}
     assert (found.n, found.kind, found.folds) == (N, kind, 5)
+
+
+@pytest.mark.parametrize("kind", SURROGATES)
+def test_many_levels_are_learned_as_few_are(kind: str) -> None:
+    """Of a matrix that is nearly all zeros only the others are read; what is learned stays the same."""
+    towns = np.random.default_rng(8).choice([f"town {k:02}" for k in range(20)], N)
+    people = X.assign(town=towns, income=X["income"] + 3 * (towns < "town 10"))
+    found = train(kind, people, features=["income", "job", "town"])
+    alike = by_hand(kind, "town", X=people)
+    assert found.agreement == alike.mean()
+    assert found.held_out.tolist() == np.where(alike, Y, np.where(Y == "yes", "no", "yes")).tolist()
+    income = people["income"].to_numpy()
+    scaled = (income - income.mean()) / income.std() if kind in LINEAR else income
+    matrix = np.column_stack([pd.get_dummies(people[["job", "town"]]).to_numpy(dtype=float), scaled])
+    dense = clone(FINAL[kind]).fit(matrix, Y)
+    ask = "predict_proba" if kind == "forest" else "decision_function"
+    mine = getattr(found.classifier, ask)(people[["income", "job", "town"]])
+    assert mine == pytest.approx(getattr(dense, ask)(matrix), abs=1e-6)
 
 
 def test_agreement_against_cross_val_predict() -> None:

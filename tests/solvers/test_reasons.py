@@ -10,7 +10,7 @@ from tests.limits import unlimited
 
 from equieffort import Feature, Linear, LinearScore, RecourseProblem, Schema, StructuralCausalModel, solve
 from equieffort.status import Blocking, Infeasibility, LimitKind
-from equieffort.words.limits import obstacle_text
+from equieffort.words import obstacle_text
 
 pytestmark = pytest.mark.filterwarnings("ignore::equieffort.errors.EquieffortWarning")
 
@@ -314,10 +314,60 @@ def test_the_solver_is_asked_once_for_everybody(monkeypatch):
     asked = []
     monkeypatch.setattr(
         type(table.detail.solver),
-        "why_infeasible",
-        lambda self, problem, person: asked.append(person[0, 0] * problem.units[0]) or Infeasibility(),
+        "reasons",
+        lambda self, problem, people: asked.extend(people[:, 0] * problem.units[0]) or [Infeasibility()] * len(people),
     )
     for _ in range(2):
         assert table.reasons() == [Infeasibility()] * 3 + [None]
         assert [bool(text) for text in table.frame()["reason"]] == [True, True, True, False]
     assert asked == [0.0, 1.0, 2.0]
+
+
+def test_everybody_is_told_what_they_would_be_told_alone():
+    """Patterns, limits that bind, shared columns and categories differ between the people of one batch."""
+    rng = np.random.default_rng(11)
+    n = 60
+    frame = pd.DataFrame(
+        {
+            "x": rng.integers(0, 20, n),
+            "z": rng.uniform(-3, 3, n),
+            "y": rng.uniform(0, 8, n),
+            "v": rng.uniform(0, 8, n),
+            "w": rng.uniform(0, 10, n),
+            "job": rng.choice(["low", "mid", "high"], n),
+            "sex": ["f", "m"] * (n // 2),
+        }
+    )
+    features = {
+        "x": Feature("actionable", upper=15, max_increase=4),
+        "z": Feature("actionable", max_decrease=1.0, lower=-2.0),
+        "y": Feature("mutable", plausible=(None, 9.0)),
+        "v": "mutable",
+        "w": "immutable",
+        "job": "actionable",
+    }
+    schema = Schema(sensitive="sex", protected="f", favourable=True, features=unlimited(features, frame))
+    scm = StructuralCausalModel(
+        [("x", "y"), ("z", "y"), ("job", "v"), ("job", "w")],
+        nodes=list(frame),
+        mechanisms={
+            "y": Linear({"x": 0.5, "z": -1.0}),
+            "v": Linear({"job": {"mid": 1.0, "high": 5.0}}),
+            "w": Linear({"job": {"high": 1.0}}),
+        },
+    )
+    clf = LinearScore({"x": 1.0, "z": -2.0, "v": 1.0}, threshold=100.0)
+    problem = RecourseProblem.of(clf, frame, schema=schema, scm=scm)
+    table = solve(problem, frame)
+    told = table.reasons()
+    scaled, solver = problem.scaled, table.detail.solver
+    people = scaled.encoding.encode(frame)
+    assert told == [solver.why_infeasible(scaled, people[i : i + 1]) for i in range(n)]
+    obstacles = {one for reason in told for one in reason.obstacles}
+    kinds = {(one.feature, one.limit, one.value) for one in obstacles if not one.column}
+    assert kinds == {("x", "upper", 15.0), ("x", "max_increase", 4.0), ("z", "max_decrease", 1.0), ("z", "lower", -2.0)}
+    assert {(one.feature, one.limit, one.column) for one in obstacles if one.column} >= {
+        ("", "plausible", "y"), ("job", "fixed", "w"),
+    }  # fmt: skip
+    # Who stands beyond the limit already cannot go further up.
+    assert {(one.fact, one.stops_at) for one in obstacles if one.feature == "x" and one.fact == 17.0} == {(17.0, 17.0)}

@@ -12,13 +12,15 @@ import pandas as pd
 
 from equieffort.errors import DataError, ModelError, ParameterError, Part, Setting, closest, label, listed, many, warn
 from equieffort.fidelity import Refusals
-from equieffort.frames import ABSURD, number, read_frame, require_columns
+from equieffort.frames import ABSURD, Floats, number, read_frame, require_columns
 from equieffort.table import RecourseTable
 
 SURROGATES = ("logistic", "ridge", "linear_svc", "forest", "boosted")
 """All of them can be solved exactly."""
 TREES = ("forest", "boosted")
 FOLDS = 5
+SPARSE = 0.3
+"""The share of cells that are not zero below which a sparse matrix is the faster one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,13 +120,14 @@ def _cross_validated(
 ) -> tuple[Any, np.ndarray[Any, Any]]:
     """The model fitted on everybody, and what it decides about each person when fitted without them."""
     from sklearn.exceptions import ConvergenceWarning
-    from sklearn.model_selection import StratifiedKFold, cross_val_predict
+    from threadpoolctl import threadpool_limits
 
-    with warnings.catch_warnings(record=True) as issued:
+    # Matrices this thin are no faster on several threads, which also round differently on every machine.
+    with warnings.catch_warnings(record=True) as issued, threadpool_limits(1):
         warnings.simplefilter("always")
-        parts = StratifiedKFold(folds, shuffle=True, random_state=random_state)
-        held_out = np.asarray(cross_val_predict(model, frame, labels, cv=parts))
-        model.fit(frame, labels)
+        encoded = model[0].fit_transform(frame)
+        _fit(model[-1], encoded, labels)
+        held_out = _held_out(model, frame, encoded, labels, folds, random_state)
     for item in issued:
         if not issubclass(item.category, ConvergenceWarning):
             warnings.warn_explicit(item.message, item.category, item.filename, item.lineno)
@@ -136,6 +139,38 @@ def _cross_validated(
             stacklevel=4,
         )
     return model, held_out
+
+
+def _held_out(
+    model: Any, frame: pd.DataFrame, encoded: Floats, labels: np.ndarray[Any, Any], folds: int, random_state: int
+) -> np.ndarray[Any, Any]:
+    """What the model decides about each person when fitted without them.
+
+    Text is encoded once, since the levels are told and nothing else is learned of it; what numbers are scaled by is
+    learned anew from those who are not held out.
+    """
+    from sklearn.base import clone
+    from sklearn.model_selection import StratifiedKFold
+
+    scaler = model[0].named_transformers_.get("numbers")
+    numbers = frame[[name for name in frame.columns if _is_number(frame[name])]].to_numpy(dtype=np.float64)
+    first = encoded.shape[1] - numbers.shape[1]
+    held_out = np.empty_like(labels)
+    for kept, held in StratifiedKFold(folds, shuffle=True, random_state=random_state).split(encoded, labels):
+        if scaler is not None:
+            encoded[:, first:] = clone(scaler).fit(numbers[kept]).transform(numbers)
+        held_out[held] = _fit(clone(model[-1]), encoded[kept], labels[kept]).predict(encoded[held])
+    return held_out
+
+
+def _fit(final: Any, encoded: Floats, labels: np.ndarray[Any, Any]) -> Any:
+    """Fitted on a sparse copy where that gives the same model sooner: levels of text are nearly all zeros."""
+    from scipy.sparse import csc_array, csr_array
+
+    sparse = {"LogisticRegression": csr_array, "GradientBoostingClassifier": csc_array}.get(type(final).__name__)
+    if sparse is None or np.count_nonzero(encoded) > SPARSE * encoded.size:
+        return final.fit(encoded, labels)
+    return final.fit(sparse(encoded), labels)
 
 
 def _features(X: Any, features: Sequence[str]) -> pd.DataFrame:
@@ -156,7 +191,7 @@ def _features(X: Any, features: Sequence[str]) -> pd.DataFrame:
                 f"{label(frame.index[int(missing.argmax())])}.",
                 fix=Setting("training without"),
             )
-        if pd.api.types.is_numeric_dtype(column.dtype):
+        if _is_number(column):
             values = column.to_numpy(dtype=np.float64)
             wild = np.abs(values) > ABSURD
             if wild.any():
@@ -173,6 +208,10 @@ def _features(X: Any, features: Sequence[str]) -> pd.DataFrame:
                 fix="Convert the column to text, or to numbers.",
             )
     return frame
+
+
+def _is_number(column: pd.Series) -> bool:
+    return bool(pd.api.types.is_numeric_dtype(column.dtype))
 
 
 def _values(values: Any, frame: pd.DataFrame, what: str, missed: Part) -> np.ndarray[Any, Any]:
@@ -229,13 +268,10 @@ def _labels(y: Any, frame: pd.DataFrame) -> np.ndarray[Any, Any]:
 
 def _pipeline(kind: str, frame: pd.DataFrame, random_state: int) -> Any:
     from sklearn.compose import ColumnTransformer
-    from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
-    from sklearn.linear_model import LogisticRegression, RidgeClassifier
     from sklearn.pipeline import Pipeline
     from sklearn.preprocessing import OneHotEncoder, StandardScaler
-    from sklearn.svm import LinearSVC
 
-    numbers = [name for name in frame.columns if pd.api.types.is_numeric_dtype(frame[name].dtype)]
+    numbers = [name for name in frame.columns if _is_number(frame[name])]
     texts = [name for name in frame.columns if name not in numbers]
     parts: list[tuple[str, Any, list[str]]] = []
     if texts:
@@ -244,11 +280,23 @@ def _pipeline(kind: str, frame: pd.DataFrame, random_state: int) -> Any:
         parts.append(("text", OneHotEncoder(categories=levels, handle_unknown="error", sparse_output=False), texts))
     if numbers:
         parts.append(("numbers", "passthrough" if kind in TREES else StandardScaler(), numbers))
-    final = {
-        "logistic": lambda: LogisticRegression(max_iter=10_000, random_state=random_state),
-        "ridge": lambda: RidgeClassifier(random_state=random_state),
-        "linear_svc": lambda: LinearSVC(max_iter=10_000, random_state=random_state),
-        "forest": lambda: RandomForestClassifier(100, max_depth=6, random_state=random_state),
-        "boosted": lambda: GradientBoostingClassifier(n_estimators=100, max_depth=3, random_state=random_state),
-    }[kind]()
-    return Pipeline([("columns", ColumnTransformer(parts)), ("model", final)])
+    return Pipeline([("columns", ColumnTransformer(parts)), ("model", _final(kind, random_state))])
+
+
+def _final(kind: str, random_state: int) -> Any:
+    """What learns from the encoded columns. Importing all of them would take longer than to train some."""
+    if kind in TREES:
+        from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
+
+        if kind == "forest":
+            return RandomForestClassifier(100, max_depth=6, random_state=random_state)
+        return GradientBoostingClassifier(n_estimators=100, max_depth=3, random_state=random_state)
+    if kind == "linear_svc":
+        from sklearn.svm import LinearSVC
+
+        return LinearSVC(max_iter=10_000, random_state=random_state)
+    from sklearn.linear_model import LogisticRegression, RidgeClassifier
+
+    if kind == "ridge":
+        return RidgeClassifier(random_state=random_state)
+    return LogisticRegression(max_iter=10_000, random_state=random_state)

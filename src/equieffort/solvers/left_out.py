@@ -90,7 +90,7 @@ class _Wider:
         if not part.side:
             return Obstacle("", part.kind, column=problem.names[part.position])
         limit, facts = self.limit(part), person[:, part.position]
-        return obstacle_of(problem, part.position, limit, float(facts[0]), room_to(limit, facts))
+        return obstacle_of(problem, part.position, limit, float(facts[0]), float(room_to(limit, facts)[0]))
 
     def limit(self, part: _Part) -> Limit:
         """The limit of a number that a part stands for."""
@@ -203,7 +203,7 @@ def _broken(wider: _Wider, person: Floats, proposal: Proposal, row: int) -> set[
             is_broken = any(bool(who[0]) for who, words in problem.rules.faults(person, moved) if words == rule)
         elif part.side:
             change = part.side * float(moved[0, part.position] - person[0, part.position])
-            room = room_to(wider.limit(part), person[:, part.position])
+            room = float(room_to(wider.limit(part), person[:, part.position])[0])
             # What follows is held to no limit of what may be set, only to its plausible range.
             is_broken = change > room and bool(picked[0, part.position] or part.kind == LimitKind.PLAUSIBLE)
         else:

@@ -98,9 +98,13 @@ class LinearExact(Solver):
 
     def why_infeasible(self, problem: RecourseProblem, person: Floats) -> Infeasibility:
         """Which limits stop the action that comes closest."""
-        from equieffort.solvers.reasons import why_infeasible
+        return self.reasons(problem, person)[0]
 
-        return why_infeasible(problem, _patterns(problem), person)
+    def reasons(self, problem: RecourseProblem, people: Floats) -> list[Infeasibility]:
+        """The same for many at once."""
+        from equieffort.solvers.reasons import reasons
+
+        return reasons(problem, _patterns(problem), people)
 
 
 def _patterns(problem: RecourseProblem) -> list[LinearPattern]:

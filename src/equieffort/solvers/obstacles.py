@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from equieffort.frames import Floats
 from equieffort.problem import Limit, RecourseProblem
 from equieffort.status import LimitKind, Obstacle
@@ -10,9 +12,9 @@ UNDECLARED = (LimitKind.DIRECTION, LimitKind.ZERO_ONE)
 """Limits without a number that somebody declared."""
 
 
-def room_to(limit: Limit, facts: Floats) -> float:
-    """How far the first person may go before the limit; none where it is passed already."""
-    return max(limit.side * float((limit.at(facts) - facts)[0]), 0.0)
+def room_to(limit: Limit, facts: Floats) -> Floats:
+    """How far each person may go before the limit; none where it is passed already."""
+    return np.maximum(limit.side * (limit.at(facts) - facts), 0.0)
 
 
 def obstacle_of(problem: RecourseProblem, position: int, limit: Limit, fact: float, room: float) -> Obstacle:

@@ -1,36 +1,55 @@
-"""Why a person has no recourse: the limits that stop the set of interventions which comes closest."""
+"""Why people have no recourse: the limits that stop the set of interventions which comes closest."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from equieffort.classifiers import LinearView
-from equieffort.frames import Floats
-from equieffort.problem import RecourseProblem
-from equieffort.solvers.linear import LinearPattern, People, level_shift, make_box, row_range
+from equieffort.frames import Bools, Floats
+from equieffort.problem import Limit, RecourseProblem
+from equieffort.solvers.linear import Box, LinearPattern, People, level_shift, make_box, row_range
 from equieffort.solvers.obstacles import obstacle_of, room_to
 from equieffort.solvers.patterns import Row
 from equieffort.solvers.programs import Program, Side
 from equieffort.status import Blocking, Infeasibility, LimitKind, Obstacle
 
+Stop = Callable[[float, float], Obstacle]
+"""From a person's fact and how far it may go to the obstacle that ends it there."""
 
-def why_infeasible(problem: RecourseProblem, patterns: list[LinearPattern], person: Floats) -> Infeasibility:
-    """How close the best pattern comes, and what stops it."""
+
+def reasons(problem: RecourseProblem, patterns: list[LinearPattern], matrix: Floats) -> list[Infeasibility]:
+    """For each person how close the best pattern comes, and what stops it."""
     view = problem.view
     assert isinstance(view, LinearView)
-    ranked = [(_reach(problem, pattern, person), pattern) for pattern in patterns]
-    reach, best = max(ranked, key=lambda item: item[0])
-    stops = [one for _, _, one in _room(problem, best, person) if one is not None]
-    stops += _stopped_categories(problem, patterns, person)
-    if reach <= 0 and not best.gain.any() and not problem.categorical:
-        return Infeasibility(blocking=Blocking.BEYOND)
-    if reach > 0:
-        stops += [_held_by(problem, row, "") for row in best.rows if len(row.movers) > 1]
-    needed = float(problem.margin - view.score(person)[0])
-    best_known = max(float(reach), 0.0) if reach < np.inf else None
-    return Infeasibility(tuple(stops), Blocking.CLOSEST, needed, best_known)
+    lacking = problem.margin - view.score(matrix)
+    people = People.of(problem, matrix, 0)
+    best, most = np.zeros(len(matrix), dtype=np.intp), np.full(len(matrix), -np.inf)
+    for b, pattern in enumerate(patterns):
+        reach = _reach(problem, pattern, people, lacking)
+        best[reach > most] = b
+        most = np.maximum(most, reach)
+    categories = _stopped_categories(problem, patterns, matrix)
+    found = [Infeasibility()] * len(matrix)
+    for b in np.unique(best).tolist():
+        rows = np.flatnonzero(best == b)
+        rooms = _rooms(problem, patterns[b], matrix[rows])
+        shared = tuple(_held_by(problem, row, "") for row in patterns[b].rows if len(row.movers) > 1)
+        moves = bool(patterns[b].gain.any() or problem.categorical)
+        for at, i in enumerate(rows.tolist()):
+            gain = float(most[i])
+            if gain <= 0 and not moves:
+                found[i] = Infeasibility(blocking=Blocking.BEYOND)
+                continue
+            stops = [one for room in rooms if (one := room.obstacle(problem, matrix[i], at)) is not None]
+            known = max(gain, 0.0) if gain < np.inf else None
+            every = (*stops, *categories[i], *(shared if gain > 0 else ()))
+            found[i] = Infeasibility(every, Blocking.CLOSEST, float(lacking[i]), known)
+    return found
 
 
 def _held_by(problem: RecourseProblem, row: Row, feature: str) -> Obstacle:
@@ -39,81 +58,113 @@ def _held_by(problem: RecourseProblem, row: Row, feature: str) -> Obstacle:
     return Obstacle(feature, kind, column=problem.names[row.position], guards=row.guards)
 
 
-def _stopped_categories(problem: RecourseProblem, patterns: list[LinearPattern], person: Floats) -> list[Obstacle]:
-    """Categories whose change would help, but would move a column that must stay."""
-    found: dict[Obstacle, None] = {}
+def _stopped_categories(
+    problem: RecourseProblem, patterns: list[LinearPattern], matrix: Floats
+) -> list[list[Obstacle]]:
+    """For each person: categories whose change would help, but would move a column that must stay."""
+    found: list[dict[Obstacle, None]] = [{} for _ in matrix]
     for pattern in patterns:
         changed = [c for c, level in zip(problem.categorical, pattern.levels, strict=True) if level >= 0]
-        helps = level_shift(problem, pattern, person, lambda b, c, p=pattern: p.level_gain[b])[0] > 0
-        if not changed or not helps:
+        if not changed:
             continue
+        helps = level_shift(problem, pattern, matrix, lambda b, c, p=pattern: p.level_gain[b]) > 0
         for row in pattern.rows:
-            least, most = row_range(problem, pattern, row, person)
-            if not row.movers and (least[0] > 0 or most[0] < 0):
-                for c in changed:
-                    if c in row.shifts and np.ptp(row.shifts[c]) > 0:
-                        found[_held_by(problem, row, problem.names[c])] = None
-    return list(found)[:3]
+            movers = [c for c in changed if c in row.shifts and np.ptp(row.shifts[c]) > 0]
+            if row.movers or not movers:
+                continue
+            least, most = row_range(problem, pattern, row, matrix)
+            stops = {_held_by(problem, row, problem.names[c]): None for c in movers}
+            for i in np.flatnonzero(helps & ((least > 0) | (most < 0))).tolist():
+                found[i] |= stops
+    return [list(mine)[:3] for mine in found]
 
 
-def _room(problem: RecourseProblem, pattern: LinearPattern, person: Floats) -> list[tuple[int, float, Obstacle | None]]:
-    """For each set feature that matters: how far it may go the useful way, and what stops it there."""
+@dataclass(eq=False)
+class _Room:
+    """How far each person's feature may go the useful way, and what stops it there."""
+
+    j: int
+    side: int
+    room: Floats
+    """(people,): infinite where nothing stops it."""
+    stop: npt.NDArray[np.intp]
+    """(people,): which of `stops`; -1 where nothing does."""
+    stops: list[Stop] = field(default_factory=list)
+
+    def tighten(self, here: Floats, stop: Stop) -> None:
+        """A limit holds where it comes before those already known."""
+        closer = here < self.room
+        self.room[closer] = here[closer]
+        self.stop[closer] = len(self.stops)
+        self.stops.append(stop)
+
+    def obstacle(self, problem: RecourseProblem, person: Floats, at: int) -> Obstacle | None:
+        """What stops the feature of the person at a place."""
+        if self.stop[at] < 0:
+            return None
+        return self.stops[self.stop[at]](float(person[problem.numeric[self.j]]), float(self.room[at]))
+
+
+def _rooms(problem: RecourseProblem, pattern: LinearPattern, matrix: Floats) -> list[_Room]:
+    """One for each set feature that matters."""
     found = []
     for j, k in enumerate(problem.numeric):
         if not pattern.is_set[j] or pattern.gain[j] == 0:
             continue
         side = 1 if pattern.gain[j] > 0 else -1
-        fact = float(person[0, k])
-        room, nearest, holds = np.inf, None, None
+        room = _Room(j, side, np.full(len(matrix), np.inf), np.full(len(matrix), -1, dtype=np.intp))
         for limit in problem.limits(k):
-            if limit.side == side and (here := room_to(limit, person[:, k])) < room:
-                room, nearest = here, limit
+            if limit.side == side:
+                room.tighten(room_to(limit, matrix[:, k]), _limited(problem, k, limit))
         for row in pattern.rows:
             if row.movers == [j]:
-                least, most = row_range(problem, pattern, row, person)
+                least, most = row_range(problem, pattern, row, matrix)
                 # Moving the useful way pushes the column up or down; that end of its range stops it.
-                end = most[0] if side * row.effect[j] > 0 else least[0]
-                here = max(float(end / (side * row.effect[j])), 0.0)
-                if here < room:
-                    room, holds = here, row
-        if problem.is_integer[j] and np.isfinite(room):
-            room = np.floor(room)
-        stop = None
-        if holds is not None:
-            end = problem.own(k, fact + side * room)
-            stop = _held_by(problem, holds, problem.names[k])
-            stop = replace(stop, side=side, fact=problem.own(k, fact), stops_at=end)
-        elif nearest is not None:
-            stop = obstacle_of(problem, k, nearest, fact, room)
-        found.append((j, room, stop))
+                end = most if side * row.effect[j] > 0 else least
+                room.tighten(np.maximum(end / (side * row.effect[j]), 0.0), _followed(problem, k, row, side))
+        if problem.is_integer[j]:
+            room.room = np.floor(room.room)
+        found.append(room)
     return found
 
 
-def _reach(problem: RecourseProblem, pattern: LinearPattern, person: Floats) -> float:
-    """The largest gain in score the pattern allows; minus infinity where it allows nothing."""
-    view = problem.view
-    assert isinstance(view, LinearView)
+def _limited(problem: RecourseProblem, k: int, limit: Limit) -> Stop:
+    return lambda fact, room: obstacle_of(problem, k, limit, fact, room)
+
+
+def _followed(problem: RecourseProblem, k: int, row: Row, side: int) -> Stop:
+    held = replace(_held_by(problem, row, problem.names[k]), side=side)
+    return lambda fact, room: replace(held, fact=problem.own(k, fact), stops_at=problem.own(k, fact + side * room))
+
+
+def _reach(problem: RecourseProblem, pattern: LinearPattern, people: People, lacking: Floats) -> Floats:
+    """The largest gain in score the pattern allows each person; minus infinity where it allows nothing."""
     whole = problem.is_integer & np.array(pattern.is_set, dtype=bool)
-    box = make_box(problem, People.of(problem, person, 0), pattern, whole)
-    if not box.usable[0]:
-        return -np.inf
-    total = float(level_shift(problem, pattern, person, lambda b, c: pattern.level_gain[b])[0])
-    if not box.shared and not box.forced[0]:
-        return total + sum(abs(pattern.gain[j]) * room for j, room, _ in _room(problem, pattern, person))
+    box = make_box(problem, people, pattern, whole)
+    total = level_shift(problem, pattern, people.matrix, lambda b, c: pattern.level_gain[b])
+    rooms = _rooms(problem, pattern, people.matrix)
+    gained: Any = sum(abs(pattern.gain[room.j]) * room.room for room in rooms)
+    reach = np.where(box.usable, total + gained, -np.inf)
+    hard = box.usable & (box.forced | bool(box.shared))
+    for i in np.flatnonzero(hard).tolist():
+        most = 2 * abs(float(lacking[i])) + abs(float(total[i]))
+        reach[i] = total[i] + _program(problem, pattern, box, whole, i).largest_gain(most)[0]
+    return reach
+
+
+def _program(problem: RecourseProblem, pattern: LinearPattern, box: Box, whole: Bools, i: int) -> Program:
+    """Person i under a pattern, where several actions share a column or a change forces another."""
+    low, high = box.low[i], box.high[i]
     sides = [
         Side(j, sign, [(room, 1.0)])
         for j in range(len(problem.numeric))
-        for sign, room in ((1.0, float(box.high[0, j])), (-1.0, float(-box.low[0, j])))
+        for sign, room in ((1.0, float(high[j])), (-1.0, float(-low[j])))
         if room > 0
     ]
     unit = np.eye(len(problem.numeric))
-    rows = [(row.effect, least[0], most[0]) for row, least, most in box.shared]
-    rows += [
-        (unit[j], box.low[0, j], box.high[0, j]) for j in range(len(unit)) if box.low[0, j] > 0 or box.high[0, j] < 0
-    ]
-    program = Program(
+    rows = [(row.effect, least[i], most[i]) for row, least, most in box.shared]
+    rows += [(unit[j], low[j], high[j]) for j in range(len(unit)) if low[j] > 0 or high[j] < 0]
+    return Program(
         sides, pattern.gain, whole,
         np.array([row for row, _, _ in rows]), np.array([low for _, low, _ in rows]), np.array([h for _, _, h in rows]),
     )  # fmt: skip
-    lacking = float(problem.margin - view.score(person)[0])
-    return total + program.largest_gain(2 * abs(lacking) + abs(total))[0]

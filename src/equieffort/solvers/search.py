@@ -122,7 +122,7 @@ def _held(problem: RecourseProblem, person: Floats) -> Infeasibility:
             held.append(Obstacle(column.name, LimitKind.LEVEL))
             continue
         is_whole = column.kind != "continuous"
-        rooms = [(limit, room_to(limit, facts)) for limit in problem.limits(k)]
+        rooms = [(limit, float(room_to(limit, facts)[0])) for limit in problem.limits(k)]
         stops = [limit for limit, room in rooms if (room < 1 if is_whole else room <= 0)]
         held += [obstacle_of(problem, k, limit, float(facts[0]), 0.0) for limit in stops]
     return Infeasibility(tuple(held), Blocking.HELD)
