@@ -36,6 +36,7 @@ from equieffort.frames import (
     is_zero_one,
     join_sensitive,
     kind_of_type,
+    number,
     read_frame,
     require_columns,
     screen,

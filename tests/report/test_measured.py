@@ -155,9 +155,11 @@ def test_many_groups_are_told_in_one_line_and_drawn_by_effect():
     assert told[0] == "Unequal: c."
     assert sorted(name for line in told[:-1] for name in line.split(": ")[1].rstrip(".").split(", ")) == list("abcd")
     (chart,) = charts_of(outline(made)[0])
+    away = made.by_group.set_index("group")["acr"].drop("e").map(np.log).abs().sort_values(ascending=False)
+    assert made.by_group["rd"].dropna().abs().max() < 0.01, "so that the ratios alone are the order"
     for panel in chart.given["panels"]:
-        assert sorted(point.label for point in panel.points) == list("abcd")
-        assert panel.points[0].label == "c"
+        assert [point.label for point in panel.points] == [f"group = {label}" for label in away.index]
+    assert [row[1] for row in cells(outline(made), "levels", "Everybody")] == away.index.tolist()
     # Each of them in words comes later.
     text = Page(render(made)).text
     start = text.index("intervals allow for chance in who", text.index("people were audited"))
@@ -365,9 +367,9 @@ def test_the_effort_curve_is_drawn_as_it_is(audit):
     (chart,) = charts_of(section)
     curve = audit.effort_curve()
     lines = {line.label: line for line in chart.given["lines"]}
-    assert set(lines) == {"ash", "birch", "cedar"}
+    assert set(lines) == {"group = ash", "group = birch", "group = cedar"}
     for label, line in lines.items():
-        rows = curve[curve["group"] == label]
+        rows = curve[curve["group"] == label.removeprefix("group = ")]
         assert list(zip(line.x, line.y, line.low, line.high, strict=True)) == list(
             rows[["effort", "share", "low", "high"]].itertuples(index=False, name=None)
         )
@@ -377,11 +379,11 @@ def test_the_effort_curve_of_few_is_coarse_or_hidden(audit):
     coarse = replace(audit, about=audit.about | {"suppress_below": 3})
     (chart,) = charts_of(next(s for s in outline(coarse) if s.name == "costs"))
     efforts = audit.recourse.frame().query("group == 'ash' and status != 'not_needed'")["cost"].fillna(np.inf)
-    line = next(line for line in chart.given["lines"] if line.label == "ash")
+    line = next(line for line in chart.given["lines"] if line.label == "group = ash")
     assert len(line.x) == 10  # Nine tenths have a route, all do not.
     for x, y in zip(line.x[1:], line.y[1:], strict=True):
         assert (efforts <= x).mean() >= y - 1e-12
         assert (efforts < x).mean() < y
-    assert "cedar" not in [line.label for line in chart.given["lines"]]  # One person has no route there.
+    assert "group = cedar" not in [line.label for line in chart.given["lines"]]  # One person has no route there.
     hidden = next(s for s in outline(audit, 10) if s.name == "costs")
     assert charts_of(hidden) == []

@@ -19,8 +19,8 @@ from tests.report.worlds import GROUPS, HOSTILE, hostile, world
 import equieffort as ee
 from equieffort.errors import EquieffortWarning, ParameterError
 from equieffort.report import model_card, render
-from equieffort.report.background import reproduction
 from equieffort.report.blocks import Chart
+from equieffort.report.evidence import reproduction
 from equieffort.report.material import Material
 from equieffort.report.obstacles import binding_limits
 from equieffort.report.page import outline
@@ -28,8 +28,8 @@ from equieffort.report.words import Guard, plain
 from equieffort.status import Blocking, Infeasibility, LimitKind, Obstacle
 
 SECTIONS = [
-    "verdict", "people", "measures", "levels", "curve", "costs", "no-recourse", "actions", "graph", "features",
-    "assumptions", "individuals", "reasons", "reproduce",
+    "verdict", "people", "measures", "levels", "curve", "costs", "no-recourse", "actions", "assumptions", "evidence",
+    "appendix",
 ]  # fmt: skip
 
 
@@ -79,15 +79,14 @@ def hostile_audit() -> ee.Audit:
 
 
 def charts_of(section):
-    """Pictures, that of the first page included."""
-    found = [getattr(block, "chart", block) for block in section.blocks]
-    return [block for block in found if isinstance(block, Chart)]
+    """Pictures, that of the first page and those beside words included."""
+    return [block for block in section.walk() if isinstance(block, Chart)]
 
 
 def tables_of(section):
-    """All tables, those behind pictures included."""
-    found = [getattr(block, "chart", block) for block in section.blocks]
-    return [getattr(block, "table", block) for block in found if hasattr(getattr(block, "table", block), "rows")]
+    """All tables, those behind pictures and disclosures included; a table that two pictures share comes once."""
+    found = [getattr(block, "table", block) for block in section.walk()]
+    return list({id(table): table for table in found if hasattr(table, "rows")}.values())
 
 
 def cells(sections, name, caption):
@@ -150,7 +149,7 @@ def test_curve_table_is_the_curve(audit):
 
 
 def test_individuals_are_those_of_the_audit(audit):
-    rows = cells(outline(audit), "individuals", "The 10 highest")
+    rows = cells(outline(audit), "appendix", "The 10 highest")
     assert len(rows) == 10
     ratios = [float(row[3]) for row in rows]
     assert ratios == sorted(ratios, reverse=True)
@@ -161,20 +160,21 @@ def test_individuals_are_those_of_the_audit(audit):
         # Only groups that are judged, with enough people of either around a person who is worse off than the others.
         assert {row[1], row[2]} == {"ash", "birch"}
         assert min(compared.mine.n_unfavourable, compared.theirs.n_unfavourable) >= audit.criteria.min_people
-        assert row[6] == "no way" or audit.explain(int(row[0])).cost > compared.theirs.phi
+        assert row[6] == "no route" or audit.explain(int(row[0])).cost > compared.theirs.phi
 
 
 def test_k_nearest_are_the_neighbours_of_the_audit(audit):
     near = ee.Audit(audit.recourse, audit.criteria, ee.NearestK(70), audit.warnings, audit.about)
-    for row in cells(outline(near), "individuals", "The 10 highest"):
+    for row in cells(outline(near), "appendix", "The 10 highest"):
         found = near.individual(int(row[0]))
         assert row[3] == f"{round(next(c.acr for c in found.comparisons if c.against == row[2]), 3):g}"
 
 
 def test_nobody_is_listed_where_too_few_are_nearby(audit):
     strict = ee.Audit(audit.recourse, ee.Criteria(min_people=200), audit.neighbourhood, (), audit.about)
-    section = next(s for s in outline(strict) if s.name == "individuals")
-    assert [plain(block.words) for block in section.blocks][1:] == ["This holds for nobody."]
+    section = next(s for s in outline(strict) if s.name == "appendix")
+    told = next(block for block in section.blocks if getattr(block, "title", "").startswith("Where the ratio"))
+    assert [plain(block.words) for block in told.blocks][1:] == ["This holds for nobody."]
 
 
 def test_limits_are_counted_from_the_reasons(audit):
@@ -182,7 +182,7 @@ def test_limits_are_counted_from_the_reasons(audit):
     frame = audit.recourse.frame()
     stuck = frame[frame["status"] == "infeasible"]
     order = ["ash", "cedar", "birch"]
-    assert rows["all without an action"] == [str((stuck["group"] == group).sum()) for group in order]
+    assert rows["all without a route"] == [str((stuck["group"] == group).sum()) for group in order]
     reached = stuck[stuck["reason"].str.contains("fox .*upper limit 2")]
     assert rows["fox: upper limit 2"] == [str((reached["group"] == group).sum()) for group in order]
 
@@ -211,7 +211,7 @@ def test_limits_that_stop_people_before_trees_are_named_too():
         warnings.simplefilter("ignore", EquieffortWarning)
         audit = ee.audit(clf, frame, schema=schema, scm=scm)
     behind = cells(outline(audit), "no-recourse", "Refused people")
-    assert behind == [["all without an action", "15", "15"], ["pay: upper limit 25", "15", "15"]]
+    assert behind == [["all without a route", "15", "15"], ["pay: upper limit 25", "15", "15"]]
 
 
 FOX = Obstacle("fox", LimitKind.UPPER, 1, 2.0, fact=1.0, stops_at=2.0)
@@ -248,17 +248,19 @@ def test_actions_and_effort_add_up(audit):
     mine = changed[changed["group"] == "ash"]
     assert mix["fox", "ash"][2] == str(len(mine))
     assert mix["fox", "ash"][4] == f"{mine['delta_fox'].median():+,.4g}"
-    shares = [float(row[3].removesuffix("%")) for row in cells(sections, "features", "Mean effort") if row[1] == "ash"]
+    shares = [float(row[7].removesuffix("%")) for row in mix.values() if row[1] == "ash"]
     assert sum(shares) == pytest.approx(100, abs=0.3)
+    efforts = [float(row[6]) for row in mix.values() if row[1] == "ash"]
+    assert sum(efforts) == pytest.approx(audit.by_group.set_index("group").loc["ash", "phi"], rel=1e-3)
 
 
 def test_weak_equations_and_leaving_the_data_are_said(audit):
     about = audit.about | {"fit": [dict(row, r2=0.01) for row in audit.about["fit"]]}
     weak = ee.Audit(audit.recourse, audit.criteria, audit.neighbourhood, audit.warnings, about)
-    rows = cells(outline(weak), "assumptions", "Structural equations")
+    rows = cells(outline(weak), "appendix", "Structural equations")
     assert all(row[2].startswith("weak") for row in rows)
     assert len(rows) == 4
-    leaving = {row[0]: int(row[2]) for row in cells(outline(audit), "assumptions", "Actions that leave")}
+    leaving = {row[0]: int(row[2]) for row in cells(outline(audit), "appendix", "Actions that leave")}
     moved = audit.recourse.counterfactuals()["long"]
     data = audit.recourse.data["long"]
     assert leaving["long"] == ((moved > data.max()) | (moved < data.min())).sum() > 0
@@ -271,7 +273,7 @@ def test_a_stand_in_is_said_first(hostile_audit):
 
 
 def test_recourse_actions_are_not_reasons(page):
-    assert "Recourse actions are not reasons for a decision" in page.text
+    assert "It is not the reason for the decision" in page.text
     assert "no letter of reasons should be drafted from it" in page.text
 
 
@@ -343,8 +345,10 @@ def test_pictures_are_xml_with_words_for_those_who_cannot_see(hostile_audit):
 
 
 def test_each_picture_has_its_table(page):
-    # Two more disclosures have the comparisons that are not judged.
-    assert page.tags.count("figure") == page.tags.count("details") - 2 == page.tags.count("svg") == 9
+    assert page.tags.count("figure") == page.tags.count("svg") == 9
+    # Four pictures have their numbers behind them, the others beside them; one disclosure has the comparisons that
+    # are not judged, five are the appendix.
+    assert page.tags.count("details") == 4 + 1 + 5
 
 
 def test_loaded_and_live_audits_give_the_same_report(hostile_audit, tmp_path):
@@ -382,7 +386,8 @@ def test_small_counts_and_what_gives_them_away_are_kept_back(audit, k):
     small = small_numbers(audit, k)
     assert any(small.values())
     sections = outline(audit, k)
-    assert [s.name for s in sections] == [name for name in SECTIONS if name != "individuals"]
+    assert [s.name for s in sections] == SECTIONS
+    assert "Where the ratio around a person is highest" not in render(audit, suppress_below=k)
     stats = audit.by_group.set_index("group")
     for row in cells(sections, "people", "Everybody"):
         group = row[0]
@@ -400,11 +405,11 @@ def test_small_counts_and_what_gives_them_away_are_kept_back(audit, k):
 def test_no_small_count_is_left_in_any_table(audit):
     k = 30
     for section in outline(audit, k):
-        if section.name in ("assumptions", "graph"):
+        if section.name in ("assumptions", "appendix"):
             continue
         for table in tables_of(section):
             for column, name in enumerate(table.head):
-                if plain(name).split(",")[0] in ("people", "refused", "with an action", "none possible", "not known"):
+                if plain(name).split(",")[0] in ("people", "refused", "with a route", "without", "not known"):
                     for row in table.rows:
                         text = plain(row[column])
                         assert text in ("0", "hidden", f"<{k}") or int(text.replace(",", "")) >= k
@@ -414,19 +419,19 @@ def test_group_below_the_minimum_has_no_numbers_at_all(audit):
     k = 30
     assert audit.by_group.set_index("group").loc["cedar", "n"] < k
     captions = (
-        ("measures", "Every measure of groups"), ("costs", "Effort"), ("features", "Mean"), ("actions", "Cheapest")
+        ("appendix", "Every measure of groups"), ("costs", "Effort"), ("actions", "Cheapest")
     )  # fmt: skip
     for name, caption in captions:
         for row in cells(outline(audit, k), name, caption):
             # The people of the reference group may be counted.
-            if name == "measures" or "cedar" in row[:2]:
-                shown = row[:-1] if name == "measures" else row
+            if name == "appendix" or "cedar" in row[:2]:
+                shown = row[:-1] if name == "appendix" else row
                 assert not re.search(r"[1-9]", " ".join(shown).replace(f"<{k}", ""))
     text = Page(render(audit, suppress_below=k)).text
     assert f"{len(audit.recourse)} people were audited" not in text
     assert "too small to be shown" in text or "cedar" not in [f.comparison.group for f in audit.verdict.findings]
-    for caption in ("Ratio around", "Groups that are not judged"):
-        for row in cells(outline(audit, k), "levels", caption):
+    for name, caption in (("curve", "Ratio around"), ("levels", "Groups that are not judged")):
+        for row in cells(outline(audit, k), name, caption):
             if "cedar" in row[:3]:
                 # The other group's own counts are large enough to be shown.
                 assert not re.search(r"\d\.\d", " ".join(row))
@@ -515,11 +520,11 @@ def test_model_card_keeps_small_groups_back(audit):
 
 def test_unit_of_effort_is_said_before_it_is_used_in_a_table(audit, page):
     prices = audit.about["cost"]["prices"]
-    said = f"An effort of 1 is what it costs to change 'script' by {1 / prices['script'][0]:.4g}"
+    said = f"An effort of 1 is a change of script by {1 / prices['script'][0]:.4g}"
     assert said in page.text
-    assert "or to change 'job' to another value" in page.text
+    assert "or any other value of job" in page.text
     assert page.text.index(said) < page.text.index("All measures", page.text.index("Read with care"))
-    rows = {row[0]: row[1:] for row in cells(outline(audit), "assumptions", "The change that costs")}
+    rows = {row[0]: row[1:] for row in cells(outline(audit), "appendix", "The change that costs")}
     assert rows["job"][0] == "any other value: effort 1"
     assert rows["long"] == ["9", "9"]
 
@@ -536,11 +541,11 @@ def test_other_costs_are_said_in_words(audit, kind):
     assert {
         "Percentile": "A change costs the share of people it overtakes: to pass half of them costs 0.5.",
         "Separable": "A change costs what the given functions say.",
-        "Own": "to change 'long' by 0.5 times its own value",
+        "Own": "a change of long by 0.5 times its own value",
     }[kind] in text
     assert "123456" not in text
     if kind == "Percentile":
-        assert cells(outline(made), "assumptions", "A change costs")[0] == ["long", "9", "49", "89"]
+        assert cells(outline(made), "appendix", "A change costs")[0] == ["long", "9", "49", "89"]
 
 
 def test_limits_that_people_start_outside_are_named(audit):
@@ -586,10 +591,12 @@ def test_pictures_of_many_groups_show_those_that_are_judged():
         made = ee.audit(ee.LinearScore({"income": 1.0}, threshold=22.0), X, schema=schema, scm=scm)
     sections = outline(made)
     charts = {block.name: block for s in sections for block in charts_of(s)}
-    both = ["group 3 against group 0", "group 0 against group 3"]
-    assert [line.label for line in charts["acr"].given["lines"]] == both
-    assert [line.label for line in charts["individual-acr"].given["lines"]] == both
-    assert [line.label for line in charts["effort-curve"].given["lines"]] == ["group 3", "group 0"]
+    # One direction, the group against the reference; the table behind it has both.
+    assert [line.label for line in charts["acr"].given["lines"]] == ["group = group 3"]
+    assert [line.label for line in charts["individual-acr"].given["lines"]] == ["group = group 3"]
+    assert ["group 0", "group 3"] in [row[:2] for row in cells(sections, "curve", "Ratio of mean")]
+    assert [line.label for line in charts["effort-curve"].given["lines"]] == ["group = group 3", "group = group 0"]
+    assert [line.look.role for line in charts["effort-curve"].given["lines"]] == ["group", "reference"]
     assert all(len(panel.points) == 1 for panel in charts["measures"].given["panels"])
     for name in ("mix", "effort", "limits"):
         assert all(len(bars) == 2 for _, bars in charts[name].given["blocks"])

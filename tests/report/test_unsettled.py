@@ -58,7 +58,7 @@ def test_no_number_that_is_none_is_written(audits, name, k):
         warnings.simplefilter("error")
         made, card = render(audits[name], suppress_below=k), model_card(audits[name], suppress_below=k)
     page = Page(made)
-    assert [i for i in page.ids if i in SECTIONS] == [s for s in SECTIONS if k == 0 or s != "individuals"]
+    assert [i for i in page.ids if i in SECTIONS] == SECTIONS
     for text in (page.text, card, " ".join(value for _, _, value in page.attributes)):
         assert not re.search(r"\b(nan|NaN|NaT|None|inf|Infinity)\b|\de\+\d", text)
 
@@ -89,7 +89,7 @@ def test_proofs_and_what_is_not_known_are_kept_apart(audits):
     made = audits["unsettled"]
     rows = cells(outline(made), "no-recourse", "Refused people without")
     counts = made.by_group.set_index("group")["n_infeasible"]
-    assert rows[0] == ["all without an action", *(str(counts[group]) for group in ("ash", "cedar", "birch"))]
+    assert rows[0] == ["all without a route", *(str(counts[group]) for group in ("ash", "cedar", "birch"))]
     assert not any("not known" in row[0] or "Time ran out" in row[0] for row in rows)
     assert "58 other reasons" in [row[0] for row in cells(outline(made), "no-recourse", "Refused people of whom")]
 
@@ -147,7 +147,7 @@ def test_missing_values_are_no_neighbours_and_no_range(audits, texts):
     assert made.recourse.data["income"].isna().any()
     why = "Around individuals nothing can be computed: The distance uses 'income', which has missing values."
     assert why in texts["gaps"]
-    ranges = {row[0]: row[1] for row in cells(outline(made), "assumptions", "Actions that leave")}
+    ranges = {row[0]: row[1] for row in cells(outline(made), "appendix", "Actions that leave")}
     low, high = made.recourse.data["debt"].min(), made.recourse.data["debt"].max()
     assert ranges["debt"] == f"{low:,.6g} to {high:,.6g}"
     reasons = cells(outline(made), "no-recourse", "Refused people of whom nothing is known")[1:]
@@ -162,7 +162,7 @@ def test_many_people(audits):
     sections = outline(made)
     people = cells(sections, "people", "Everybody")
     assert sum(int(row[2].replace(",", "")) for row in people) == MANY
-    assert len(cells(sections, "individuals", "The 10 highest")) == 10
+    assert len(cells(sections, "appendix", "The 10 highest")) == 10
     curve = cells(sections, "curve", "Ratio of mean efforts")
     refused = {row[0]: int(row[3].replace(",", "")) for row in people}
     assert all(int(row[5].replace(",", "")) + int(row[6].replace(",", "")) == refused[row[0]] for row in curve)

@@ -12,7 +12,8 @@ from equieffort.giveaways import FIRST
 from equieffort.measures import MEASURES
 from equieffort.report.blocks import Text
 from equieffort.report.material import Material
-from equieffort.report.words import Cell, Name, Table, Words, count, kept, name_list, say, share
+from equieffort.report.tables import Table
+from equieffort.report.words import Cell, Name, Words, count, kept, name_list, say, share
 from equieffort.shown import interval_text, zone_ends
 from equieffort.solvers import Status
 from equieffort.verdict import REASONS, Finding

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from equieffort.report.words import Cell, Table
+from equieffort.report.tables import Table
+from equieffort.report.words import Cell
 
 
 @dataclass(frozen=True)
@@ -14,7 +15,7 @@ class Text:
     """A paragraph; `look` is how it stands out."""
 
     words: Cell
-    look: Literal["", "lead", "note", "warning"] = ""
+    look: Literal["", "lead", "note", "note screen", "warning"] = ""
 
 
 @dataclass(frozen=True)
@@ -41,10 +42,10 @@ class Source:
 
 @dataclass(frozen=True)
 class Folded:
-    """A table behind a disclosure."""
+    """Something long behind a disclosure; left out of print unless it is open."""
 
     title: str
-    table: Table
+    blocks: Sequence[Block]
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,16 @@ class Chart:
     table: Table
     given: dict[str, Any] = field(default_factory=dict)
     is_open: bool = False
-    """Whether the table stands open."""
+    """Whether the table stands open, beside the picture where there is room."""
+    remark: str = ""
+    """What is drawn, where the title says what to see."""
+    is_shared: bool = False
+    """Whether the table stands elsewhere in the section."""
+
+    @property
+    def is_folded(self) -> bool:
+        """Whether the table is behind a disclosure."""
+        return not (self.is_open or self.is_shared)
 
 
 @dataclass(frozen=True)
@@ -70,15 +80,18 @@ class Front:
     basis: str
     said: Sequence[Cell]
     chart: Chart | None
+    lists: Sequence[tuple[str, Sequence[Cell]]] = ()
+    """Lists that stand below the words, where the picture is long."""
 
 
 @dataclass(frozen=True)
 class Tile:
-    """A few numbers in a box: a line a group, and a remark below."""
+    """A few numbers in a box: a line a group, perhaps with the same in other words, and a remark below."""
 
     title: str
     lines: Sequence[tuple[Cell, str]]
-    remark: str = ""
+    remark: Cell = ""
+    also: Sequence[Cell] = ()
 
 
 @dataclass(frozen=True)
@@ -89,13 +102,35 @@ class Tiles:
 
 
 @dataclass(frozen=True)
+class Split:
+    """Words or a picture at the left, a picture at the right; the tables behind pictures come below."""
+
+    left: Sequence[Block]
+    right: Sequence[Block]
+    is_broad: bool = False
+    """Whether what is at the right takes the room that it needs."""
+
+    @property
+    def charts(self) -> list[Chart]:
+        """Its pictures."""
+        return [block for block in (*self.left, *self.right) if isinstance(block, Chart)]
+
+
+@dataclass(frozen=True)
+class Heading:
+    """A heading within a section."""
+
+    words: str
+
+
+@dataclass(frozen=True)
 class Beside:
     """Lists with their headings, beside each other where there is room."""
 
     lists: Sequence[tuple[str, Sequence[Cell]]]
 
 
-Block = Text | Items | Pairs | Source | Folded | Beside | Front | Tiles | Chart | Table
+Block = Text | Items | Pairs | Source | Folded | Split | Heading | Beside | Front | Tiles | Chart | Table
 
 
 @dataclass(frozen=True)
@@ -105,3 +140,23 @@ class Section:
     name: str
     title: str
     blocks: list[Block]
+
+    @property
+    def is_appendix(self) -> bool:
+        """Whether it is left out of print unless something of it is open."""
+        return self.name == "appendix"
+
+    def walk(self) -> Iterator[Block]:
+        """All blocks, those within others included."""
+        return _walk(self.blocks)
+
+
+def _walk(blocks: Sequence[Block]) -> Iterator[Block]:
+    for block in blocks:
+        yield block
+        if isinstance(block, Split):
+            yield from _walk([*block.left, *block.right])
+        elif isinstance(block, Folded):
+            yield from _walk(block.blocks)
+        elif isinstance(block, Front) and block.chart is not None:
+            yield block.chart

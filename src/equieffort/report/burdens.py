@@ -1,38 +1,28 @@
-"""What is asked of people: how effort is spread, who has no way, which actions and which features."""
+"""What is asked of people: how effort is spread, which features are changed and what each adds."""
 
 from __future__ import annotations
-
-from collections import Counter
 
 import numpy as np
 
 from equieffort.frames import Bools
 from equieffort.inference.curves import half_width
 from equieffort.judging import SHOWN_LEVEL
-from equieffort.report.blocks import Block, Chart, Section, Text
+from equieffort.report.blocks import Block, Chart, Section, Split, Text
 from equieffort.report.curves import coarse_steps, steps_of
-from equieffort.report.material import Material
-from equieffort.report.obstacles import binding_limits, unknown_because
+from equieffort.report.material import Material, not_drawn
 from equieffort.report.series import rate
-from equieffort.report.svg import BOLD, WIDTH, Bar, Line, cut, width_of
-from equieffort.report.words import (
-    HIDDEN,
-    MISSING,
-    Cell,
-    Name,
-    Table,
-    Words,
-    count,
-    kept,
-    plain,
-    share,
-)  # fmt: skip
+from equieffort.report.svg import Bar, Line
+from equieffort.report.tables import Table
+from equieffort.report.words import HIDDEN, MISSING, Cell, Name, Words, kept, name_list, plain, ratio, say, share
 from equieffort.report.words import effort as amount
 from equieffort.shown import level_text
-from equieffort.solvers import Status
 
-MOST_REASONS = 12
-"""Why nothing is known may be said differently of each person; so many ways are listed."""
+REASONS: Words = (
+    "A recourse action is the cheapest allowed change that would turn the decision. It looks forward and depends on "
+    "roles, limits, costs and the causal graph. It is not the reason for the decision, which looks back and must be "
+    "taken from how the model scored the person: this report gives none, and no letter of reasons should be drafted "
+    "from it.",
+)
 
 # -- costs ------------------------------------------------------------------------------------------------------------
 
@@ -42,26 +32,26 @@ def costs(material: Material) -> Section:
     guard, effort = material.guard, material.table.effort
     rows: list[list[Cell]] = []
     lines = []
-    for k, code in enumerate(material.order):
+    for code in material.order:
         label = material.labels[code]
         mine = effort[material.members(code) & material.table.has_action]
         seen = guard.seen(material.stats[label])
         told = len(mine) > 0 and seen.effort
         values = np.quantile(mine, (0.1, 0.25, 0.5, 0.75, 0.9)).tolist() if told else [np.nan] * 5
         mean = material.stats[label].phi if told else np.nan
-        shown = [amount(v) if told or not len(mine) else HIDDEN for v in (*values, mean)]
+        shown = [ratio(v) if told or not len(mine) else HIDDEN for v in (*values, mean)]
         rows.append([Name(label), guard.count(len(mine), seen=seen.parts), *shown])
-        if seen.parts and seen.effort and code in material.drawn and (line := _curve(material, code, k)) is not None:
+        if seen.parts and seen.effort and code in material.drawn and (line := _curve(material, code)) is not None:
             lines.append(line)
     table = Table(
-        "Effort of those who have an action",
-        ("group", "people", "10%", "25%", "median", "75%", "90%", "mean"),
+        "Effort of those who have a route",
+        (Name(material.column), "people", "10%", "25%", "median", "75%", "90%", "mean"),
         rows,
     )
     intro = Text(
         "The curve of a group says for every effort which share of its refused people it turns. Everybody refused "
         "counts, so a curve ends at the share who have a route to approval; the lower it lies, the worse off the group "
-        f"is.{_not_drawn(material)}"
+        f"is.{not_drawn(material)}"
     )
     if not lines:
         return Section("costs", "How effort is spread", [intro, table])
@@ -69,166 +59,149 @@ def costs(material: Material) -> Section:
     described = "; ".join(f"{plain(row[0])}: median {plain(row[4])} among those with a route" for row in drawn)
     level = level_text(material.audit.criteria)
     chart = Chart(
-        "curve", "effort-curve", "Share of refused people whom an effort turns",
+        "curve", "effort-curve", _half(lines),
         f"Share of all refused people who need at most an effort. {described}.", table,
         {
             "lines": lines, "x_label": "effort", "y_label": "share of the refused", "steps": not guard.is_on,
             "band_label": f"Shaded: {level} band, for the whole curve at once.",
         },
+        True,
     )  # fmt: skip
-    return Section("costs", "How effort is spread", [intro, chart])
+    return Section("costs", "How effort is spread", [Split([intro], [chart])])
 
 
-def _curve(material: Material, code: int, style: int) -> Line | None:
+def _half(lines: list[Line]) -> str:
+    """What to see: the effort that turns half of the refused, read from the curves."""
+    told = []
+    for line in lines[:1] + lines[-1:] if len(lines) > 1 else lines:
+        reached = [x for x, y in zip(line.x, line.y, strict=True) if y >= 0.5]
+        told.append(f"{ratio(reached[0])} with {line.label}" if reached else f"no effort is enough with {line.label}")
+    return f"Effort that turns half of the refused: {', '.join(told)}"
+
+
+def _curve(material: Material, code: int) -> Line | None:
     """A group's effort curve; where single people must not show, through tenths of them."""
     label, stats = material.labels[code], material.stats[material.labels[code]]
+    name, look = material.name(label), material.look(code)
     found = material.effort_curve
     found = found[found["group"] == label]
     if not stats.n_unfavourable:
         return None
     if not material.guard.is_on:
-        return steps_of(label, {name: found[name].to_numpy() for name in ("effort", "share", "low", "high")}, style)
+        return steps_of(name, {key: found[key].to_numpy() for key in ("effort", "share", "low", "high")}, look)
     efforts = material.table.effort[material.members(code) & material.table.is_unfavourable]
     half = half_width(stats.n_unfavourable, material.audit.criteria.level or SHOWN_LEVEL)
-    return coarse_steps(label, np.where(np.isnan(efforts), np.inf, efforts), half, style)
-
-
-def _not_drawn(material: Material) -> str:
-    """That a picture leaves groups out."""
-    if len(material.drawn) == len(material.order):
-        return ""
-    return " The picture shows the groups that are judged; the numbers behind it are about every group."
-
-
-# -- no recourse ------------------------------------------------------------------------------------------------------
-
-
-def _heading(limit: Words) -> str:
-    """The limit as a heading: a long name gives way to what limits it."""
-    first, *rest = limit
-    if not rest:
-        return first
-    return cut(first, WIDTH - width_of("".join(rest), BOLD), BOLD) + "".join(rest)
-
-
-def no_recourse(material: Material) -> Section:
-    """Who has no action and which limits stand in the way; and of whom that is not known."""
-    blocks = _proven(material) + _unknown(material)
-    said = Text("Everybody who was refused has an action that would turn the decision.")
-    return Section("no-recourse", "Who has no way, and why", blocks or [said])
-
-
-def _proven(material: Material) -> list[Block]:
-    guard, table = material.guard, material.table
-    seen = {label: guard.seen(stats).parts for label, stats in material.stats.items()}
-    labels = [material.labels[code] for code in material.order]
-    counted: dict[Words, Counter[str]] = {}
-    for row in np.flatnonzero(table.status == Status.INFEASIBLE):
-        for limit in dict.fromkeys(binding_limits(material.reasons[row])):
-            counted.setdefault(limit, Counter())[material.labels[table.groups.codes[row]]] += 1
-    if not counted:
-        return []
-    ranked = sorted(counted.items(), key=lambda item: (-sum(item[1].values()), plain(item[0])))
-    rows = [_counted(material, "all without an action", Status.INFEASIBLE)]
-    rows += [[limit, *(guard.count(found[g], seen=seen[g]) for g in labels)] for limit, found in ranked]
-    behind = Table(
-        "Refused people without an action, by the limit that stops them", ("limit", *map(Name, labels)), rows
-    )
-    blocks = []
-    for limit, found in ranked[:8]:
-        told = {g: seen[g] and not guard.hides(found[g]) for g in labels}
-        bars = [
-            Bar(g, found[g] if told[g] else np.nan, guard.count(found[g], seen=seen[g]), k)
-            for k, g in enumerate(labels)
-            if material.order[k] in material.drawn
-        ]
-        blocks.append((_heading(limit), bars))
-    described = "; ".join(f"{name}: " + ", ".join(f"{bar.label} {bar.text}" for bar in bars) for name, bars in blocks)
-    text = (
-        "No allowed action turns the decision for these people: proven, not merely not found. A person can be stopped "
-        f"by several limits at once and is then counted under each.{_not_drawn(material)}"
-    )
-    chart = Chart(
-        "bars", "limits", "Limits that leave people without an action", f"{described}.", behind, {"blocks": blocks}
-    )
-    return [Text(text), chart]
-
-
-def _unknown(material: Material) -> list[Block]:
-    """People of whom nothing is known, by why; kept apart from those who certainly have no way."""
-    table = material.table
-    unknown = np.flatnonzero(table.status == Status.UNKNOWN)
-    if not len(unknown):
-        return []
-    labels = [material.labels[code] for code in material.order]
-    rows = [_counted(material, "all of whom it is not known", Status.UNKNOWN)]
-    if not material.guard.is_on:
-        # A reason may tell of one person, and the reasons add up to the count above.
-        counted: dict[str, Counter[str]] = {}
-        for row in unknown:
-            why = unknown_because(material.reasons[row])
-            counted.setdefault(why, Counter())[material.labels[table.groups.codes[row]]] += 1
-        ranked = sorted(counted.items(), key=lambda item: (-item[1].total(), item[0]))
-        rest = sum((found for _, found in ranked[MOST_REASONS:]), Counter[str]())
-        rows += [[material.told(why), *(count(found[g]) for g in labels)] for why, found in ranked[:MOST_REASONS]]
-        if rest:
-            rows.append([f"{count(len(ranked) - MOST_REASONS)} other reasons", *(count(rest[g]) for g in labels)])
-    return [
-        Text("Of these people it is not known whether they have an action: none was found, and none excluded."),
-        Table("Refused people of whom nothing is known, by why", ("why", *map(Name, labels)), rows),
-    ]
-
-
-def _counted(material: Material, name: str, status: Status) -> list[Cell]:
-    """A row of how many people of each group have a status."""
-    found = [material.stats[material.labels[code]] for code in material.order]
-    return [name, *(material.guard.count(s.count(status), seen=material.guard.seen(s).parts) for s in found)]
+    return coarse_steps(name, np.where(np.isnan(efforts), np.inf, efforts), half, look)
 
 
 # -- actions ----------------------------------------------------------------------------------------------------------
 
 
 def actions(material: Material) -> Section:
-    """What is asked of each group: which features, and how much."""
-    guard, table = material.guard, material.table
+    """What is asked of each group: which features, how much, and what each adds to the effort."""
+    table, guard = material.table, material.guard
     rows: list[list[Cell]] = []
-    blocks = []
+    mix: list[tuple[str, list[Bar]]] = []
+    parts: list[tuple[str, list[Bar]]] = []
+    unused = []
     for b, k in enumerate(table.acts):
         column = table.detail.encoding.columns[k]
-        bars = []
-        for style, code in enumerate(material.order):
-            label = material.labels[code]
+        if not material.chosen[:, b].any():
+            unused.append(column.name)
+            continue
+        mix.append((column.name, []))
+        parts.append((column.name, []))
+        for code in material.order:
+            label, look = material.labels[code], material.look(code)
             acting = material.members(code) & table.has_action
             changed = acting & _changes(material, b)
             n, of = int(changed.sum()), int(acting.sum())
             told = guard.seen(material.stats[label]).parts and not guard.hides(n, of - n)
+            priced = guard.seen(material.stats[label]).effort and not guard.hides(n, of - n)
             held = int((acting & material.chosen[:, b] & ~changed).sum())
-            mix = share(rate(n, of))
+            mean = float(material.costs[acting, b].mean()) if of else np.nan
+            phi = material.stats[label].phi
+            of_all = share(mean / phi if phi > 0 else np.nan)
             rows.append(
                 [
-                    Name(column.name), Name(label), guard.count(n, seen=told), kept(mix, told),
+                    Name(column.name), Name(label), guard.count(n, seen=told), kept(share(rate(n, of)), told),
                     _size(material, k, changed) if told else HIDDEN, guard.count(held, seen=told),
+                    kept(amount(mean), priced), kept(of_all, priced),
                 ]
             )  # fmt: skip
             if code in material.drawn:
-                bars.append(Bar(label, rate(n, of) if told else np.nan, kept(mix, told), style))
-        blocks.append((column.name, bars))
-    behind = Table(
-        "Cheapest actions by feature",
-        ("feature", "group", "people who change it", "of those with an action", "median change", "people who hold it"),
-        rows,
-        frozenset({1}),
-    )
-    described = "; ".join(f"{name}: " + ", ".join(f"{bar.label} {bar.text}" for bar in bars) for name, bars in blocks)
-    chart = Chart(
-        "bars", "mix", "Share of people whose cheapest action changes a feature", f"{described}.", behind,
-        {"blocks": blocks, "most": 1.0},
+                name = material.name(label)
+                mix[-1][1].append(Bar(name, rate(n, of) if told else np.nan, kept(share(rate(n, of)), told), look))
+                parts[-1][1].append(Bar(name, mean if priced else np.nan, kept(amount(mean), priced), look))
+    head = (
+        "feature", Name(material.column), "people who change it", "of those with a route", "median change",
+        "people who hold it", "mean effort", "of the group's effort",
     )  # fmt: skip
-    text = (
-        "The cheapest action of each person may change one feature or several. To hold a feature is to keep it at its "
-        f"value although its causes change. Changes that merely follow are not counted.{_not_drawn(material)}"
+    behind = Table("Cheapest actions by feature", head, rows, frozenset({1}))
+    text: Words = (
+        f"The cheapest action of a person may change one feature or several.{_holds(rows)} Changes that merely follow "
+        f"are not counted. For each group the mean efforts of the features add up to its mean effort."
+        f"{not_drawn(material)}",
     )
-    return Section("actions", "What is asked of each group", [Text(text), chart])
+    if unused:
+        text += say(" Nobody's cheapest action sets {}.", name_list(unused))
+    blocks: list[Block] = [Text(text)]
+    if mix:
+        blocks.append(Split([_mix(mix, behind)], [_parts(parts, behind)]))
+        blocks.append(behind)
+    return Section("actions", "What is asked of each group", [*blocks, Text(REASONS, "note")])
+
+
+def _holds(rows: list[list[Cell]]) -> str:
+    some = any(plain(row[5]) != "0" for row in rows)
+    return " To hold a feature is to keep it at its value although its causes change." if some else ""
+
+
+def _described(blocks: list[tuple[str, list[Bar]]]) -> str:
+    return "; ".join(f"{name}: " + ", ".join(f"{bar.label} {bar.text}" for bar in bars) for name, bars in blocks) + "."
+
+
+def _largest(blocks: list[tuple[str, list[Bar]]], words: str) -> str:
+    """The feature with the longest bar of each group that is drawn, said once where it is the same."""
+    found: dict[str, str] = {}
+    for k, bar in enumerate(blocks[0][1]):
+        values = [(bars[k].value, name) for name, bars in blocks if np.isfinite(bars[k].value)]
+        if values and max(value for value, _ in values) > 0:
+            found[bar.label] = max(values, key=lambda pair: pair[0])[1]
+    if len(set(found.values())) <= 1:
+        return f"{words}: {next(iter(found.values()), 'not shown')}"
+    return f"{words}: " + ", ".join(f"{name} with {label}" for label, name in found.items())
+
+
+def _mix(blocks: list[tuple[str, list[Bar]]], table: Table) -> Chart:
+    title = _largest(blocks, "What cheapest actions change most often")
+    given = {"blocks": blocks, "most": 1.0}
+    told = f"Share of people whose cheapest action changes a feature. {_described(blocks)}"
+    return Chart(
+        "bars",
+        "mix",
+        title,
+        told,
+        table,
+        given,
+        remark="Share of those with a route whose action changes it",
+        is_shared=True,
+    )
+
+
+def _parts(blocks: list[tuple[str, list[Bar]]], table: Table) -> Chart:
+    title = _largest(blocks, "Where the largest part of the effort goes")
+    told = f"Mean effort by feature. {_described(blocks)}"
+    return Chart(
+        "bars",
+        "effort",
+        title,
+        told,
+        table,
+        {"blocks": blocks},
+        remark="Mean effort of those with a route",
+        is_shared=True,
+    )
 
 
 def _changes(material: Material, b: int) -> Bools:
@@ -247,35 +220,3 @@ def _size(material: Material, k: int, changed: Bools) -> Cell:
     values, counts = np.unique(material.moved[changed, k], return_counts=True)
     target = column.decode(values[[int(counts.argmax())]])[0]
     return ("mostly to ", Name(target))
-
-
-def features(material: Material) -> Section:
-    """Where the effort goes: the mean cost of each feature by group."""
-    guard, table = material.guard, material.table
-    rows: list[list[Cell]] = []
-    blocks = []
-    for b, k in enumerate(table.acts):
-        name = table.detail.encoding.columns[k].name
-        bars = []
-        for style, code in enumerate(material.order):
-            label = material.labels[code]
-            acting = material.members(code) & table.has_action
-            n, of = int((acting & _changes(material, b)).sum()), int(acting.sum())
-            told = guard.seen(material.stats[label]).effort and not guard.hides(n, of - n)
-            mean = float(material.costs[acting, b].mean()) if of else np.nan
-            phi = material.stats[label].phi
-            part = mean / phi if phi > 0 else np.nan
-            rows.append([Name(name), Name(label), kept(amount(mean), told), kept(share(part), told)])
-            if code in material.drawn:
-                bars.append(Bar(label, mean if told else np.nan, kept(amount(mean), told), style))
-        blocks.append((name, bars))
-    behind = Table(
-        "Mean effort by feature over those who have an action",
-        ("feature", "group", "mean effort", "of the group's effort"),
-        rows,
-        frozenset({1}),
-    )
-    described = "; ".join(f"{name}: " + ", ".join(f"{bar.label} {bar.text}" for bar in bars) for name, bars in blocks)
-    chart = Chart("bars", "effort", "Mean effort by feature", f"{described}.", behind, {"blocks": blocks})
-    text = f"For each group the features add up to its mean effort.{_not_drawn(material)}"
-    return Section("features", "Where the effort goes", [Text(text), chart])

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from equieffort.report import answer, background, front, measured, sections
-from equieffort.report.blocks import Block, Chart, Text
+from equieffort.report import answer, appendix, assumptions, evidence, front, measures, people, register
+from equieffort.report.blocks import Chart, Section, Text
 from equieffort.report.material import Material
-from equieffort.report.units import unit_of_effort
-from equieffort.report.words import Cell, Name, Phrase, Table, clean, plain
+from equieffort.report.tables import Table
+from equieffort.report.units import cost_table, unit_of_effort
+from equieffort.report.words import Cell, Name, Phrase, clean, plain
 from equieffort.shown import level_text
 
 if TYPE_CHECKING:
@@ -53,8 +53,8 @@ def model_card(audit: Audit, *, suppress_below: int | None = None) -> str:
         _md(unit_of_effort(material)),
         "",
     ]
-    lines += _table(_behind(sections.people(material).blocks))
-    for part in measured.measures(material).blocks:
+    lines += _table(_behind(people.people(material)))
+    for part in measures.measures(material).walk():
         if isinstance(part, Table):
             lines += _table(part)
         elif isinstance(part, Text):
@@ -62,11 +62,13 @@ def model_card(audit: Audit, *, suppress_below: int | None = None) -> str:
     for table in answer.fidelity(material):
         lines += _table(table)
     lines += ["## What it rests on", ""]
-    for part in background.assumptions(material).blocks:
+    for part in assumptions.assumptions(material).walk():
         if isinstance(part, Table):
             lines += _table(part)
         elif isinstance(part, Text) and not part.look and part not in told:
             lines += [_md(part.words), ""]
+    for table in (register.equations(material), cost_table(material), appendix.leaving(material)):
+        lines += _table(table)
     warned = dict.fromkeys(warning.code for warning in audit.warnings)
     lines += [f"Warnings: {', '.join(warned) if warned else 'none'}.", ""]
     lines += ["## What it does not say", ""]
@@ -78,12 +80,12 @@ def model_card(audit: Audit, *, suppress_below: int | None = None) -> str:
         "## Reproduce",
         "",
     ]
-    lines += [f"- {name}: {_md(value)}" for name, value in background.reproduction(material, "")]
+    lines += [f"- {name}: {_md(value)}" for name, value in evidence.reproduction(material, "")]
     return clean("\n".join(lines) + "\n")
 
 
-def _behind(blocks: Sequence[Block]) -> Table:
-    return next(block.table for block in blocks if isinstance(block, Chart))
+def _behind(section: Section) -> Table:
+    return next(block.table for block in section.walk() if isinstance(block, Chart))
 
 
 _MARKS = re.compile(r"([\\`*_{}\[\]()#+!|~$^-])")
@@ -102,9 +104,10 @@ def _md(cell: Cell) -> str:
     )
 
 
-def _table(table: Table) -> list[str]:
+def _table(whole: Table) -> list[str]:
+    table = whole.shown()
     head = [_md(cell) for cell in table.head]
     lines = [f"**{_md(table.caption)}**", "", "| " + " | ".join(head) + " |"]
     lines.append("|" + "|".join(" --- " if k == 0 or k in table.words else " ---: " for k in range(len(head))) + "|")
     lines += ["| " + " | ".join(_md(cell) if plain(cell) else " " for cell in row) + " |" for row in table.rows]
-    return [*lines, ""]
+    return [*lines, "", *([_md(table.same), ""] if table.same else [])]

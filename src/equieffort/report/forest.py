@@ -8,12 +8,13 @@ from math import inf, isnan, log
 
 from markupsafe import Markup
 
-from equieffort.report.svg import LETTER, WIDTH, coordinate, cut, frame, lines_of, text, ticks, width_of
+from equieffort.report.axes import ticks
+from equieffort.report.svg import LETTER, SMALL, WIDTH, coordinate, cut, frame, key_lines, rule, text, width_of, zone
 from equieffort.shown import ratio_marks
 
-INK, SOFT, ZONE = "#1b1b1b", "#666", "#d9d9d9"
-ROW, AXIS, SMALL = 20.0, 30.0, 12.0
-LABEL, VALUES = 96.0, 150.0
+INK, SOFT = "#1b1b1b", "#666666"
+ROW, AXIS, ABOVE = 20.0, 28.0, 15.0
+LABEL, VALUES = 110.0, 150.0
 FARTHEST = 8.0
 """Ends of intervals further away than so many times the estimates and zones are drawn as arrows."""
 
@@ -96,49 +97,49 @@ def forest_chart(
     """Panels below each other; ratios share one range, so that they can be compared."""
     ratios = [panel for panel in panels if panel.is_ratio]
     labels = [q.label for panel in panels for q in panel.points]
-    left = min(max([width_of(label, SMALL) for label in labels], default=0.0) + 8, LABEL) if any(labels) else 12.0
+    widest = max([width_of(label, SMALL) for label in labels], default=0.0) + 8
+    # Long names stand above their rows instead of being cut.
+    is_long = widest > LABEL
+    left = widest if any(labels) and not is_long else 12.0
     texts = [width_of(q.text, SMALL) for panel in panels for q in panel.points]
     right = WIDTH - min(max(texts, default=0.0) + 10, VALUES)
     parts: list[Markup] = []
     at = 4.0
     for panel in panels:
         scale = Scale(ends_of(ratios if panel.is_ratio else [panel]), panel.is_ratio, left, right)
-        drawn, at = _panel(panel, scale, at)
+        drawn, at = _panel(panel, scale, at, is_long)
         parts += drawn
-    for line in _key(panels, interval, note):
-        parts.append(text(0, at + 10, line, size=SMALL))
-        at += 16
-    return frame(name, title, described, WIDTH, at + 2, parts)
-
-
-def _key(panels: Sequence[Panel], interval: str, note: str) -> list[str]:
     shaded = " Grey: counts as equal." if any(panel.zone for panel in panels) else ""
-    return lines_of(f"Line: {interval} interval.{shaded} {note}".strip(), WIDTH, SMALL, 4)
+    told, at = key_lines(f"Line: {interval} interval.{shaded} {note}".strip(), at + 10)
+    return frame(name, title, described, WIDTH, at - 6, [*parts, *told])
 
 
-def _panel(panel: Panel, scale: Scale, at: float) -> tuple[list[Markup], float]:
+def _panel(panel: Panel, scale: Scale, at: float, is_long: bool) -> tuple[list[Markup], float]:
     weight = ' font-weight="600"' if panel.is_judged else ""
     room = WIDTH - width_of(panel.remark, SMALL) - 10
     parts = [
         text(0, at + 12, cut(panel.title, room, LETTER * (1.1 if panel.is_judged else 1)), more=weight),
-        text(WIDTH, at + 12, panel.remark, anchor="end", size=SMALL),
+        text(WIDTH, at + 12, panel.remark, anchor="end", size=SMALL, more=' class="soft"'),
     ]
     top = at + 19
-    bottom = top + ROW * len(panel.points)
+    row = ROW + ABOVE if is_long else ROW
+    bottom = top + row * len(panel.points)
     if panel.zone is not None:
         low, high = (scale.x(end) for end in panel.zone)
-        box = '<rect class="zone" x="{}" y="{}" width="{}" height="{}" fill="{}" fill-opacity="0.7"/>'
-        parts.append(
-            Markup(box).format(coordinate(low), coordinate(top), coordinate(high - low), coordinate(bottom - top), ZONE)
-        )
+        parts.append(zone(low, top, high - low, bottom - top))
     neutral = scale.x(panel.neutral)
-    parts.append(_line(neutral, top - 2, neutral, bottom + 3, "#555", ' stroke-dasharray="1 2"'))
+    parts.append(rule(neutral, top - 2, neutral, bottom + 3, "axis", "1 2"))
     for k, point in enumerate(panel.points):
-        parts += _row(point, scale, top + ROW * (k + 0.5), panel.is_judged)
-    parts.append(_line(scale.left, bottom, scale.right, bottom, "#888"))
+        y = top + row * (k + 1) - ROW / 2
+        if point.label and is_long:
+            parts.append(text(scale.left, y - 11, cut(point.label, WIDTH - scale.left, SMALL), size=SMALL))
+        elif point.label:
+            parts.append(text(scale.left - 8, y + 4, point.label, anchor="end", size=SMALL))
+        parts += _row(point, scale, y, panel.is_judged)
+    parts.append(rule(scale.left, bottom, scale.right, bottom))
     for value in scale.marks():
         x = scale.x(value)
-        parts.append(_line(x, bottom, x, bottom + 3, "#888"))
+        parts.append(rule(x, bottom, x, bottom + 3))
         parts.append(text(x, bottom + 14, _mark_text(value, panel), anchor="middle", size=11))
     return parts, bottom + AXIS
 
@@ -149,9 +150,7 @@ def _mark_text(value: float, panel: Panel) -> str:
 
 
 def _row(point: Point, scale: Scale, y: float, is_judged: bool) -> list[Markup]:
-    parts = [text(scale.left - 8, y + 4, cut(point.label, LABEL - 8, SMALL), anchor="end", size=SMALL)]
-    parts = parts if point.label else []
-    parts.append(text(WIDTH, y + 4, cut(point.text, VALUES, SMALL), anchor="end", size=SMALL))
+    parts = [text(WIDTH, y + 4, cut(point.text, VALUES, SMALL), anchor="end", size=SMALL)]
     if isnan(point.estimate):
         return parts
     colour = INK if is_judged else SOFT
@@ -164,7 +163,8 @@ def _row(point: Point, scale: Scale, y: float, is_judged: bool) -> list[Markup]:
         ]
     if scale.holds(point.estimate):
         drawn.append(_dot(scale.x(point.estimate), y, colour, is_judged))
-    return [*parts, Markup('<g class="row">{}</g>').format(Markup("").join(drawn))]
+    kind = "row judged" if is_judged else "row"
+    return [*parts, Markup('<g class="{}">{}</g>').format(kind, Markup("").join(drawn))]
 
 
 def _dot(x: float, y: float, colour: str, is_judged: bool) -> Markup:

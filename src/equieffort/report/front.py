@@ -12,12 +12,14 @@ from equieffort.planning import people_to_decide
 from equieffort.report import answer
 from equieffort.report.blocks import Beside, Block, Front, Section, Text, Tile, Tiles
 from equieffort.report.material import Material
-from equieffort.report.measured import MOST_TOLD, forest
-from equieffort.report.units import unit_of_effort
-from equieffort.report.words import MISSING, Cell, Link, Name, Words, count, kept, name_list, ratio, share
+from equieffort.report.measures import MOST_TOLD
+from equieffort.report.overview import forest
+from equieffort.report.units import in_units, unit_of_effort
+from equieffort.report.words import Cell, Link, Name, Phrase, Words, count, kept, name_list, ratio, say, share
 from equieffort.shown import caveats
 
 MOST_CAVEATS = 3
+MOST_UNITS, TENTH = 3, 0.1
 MOST_GROUPS = 5
 """Groups in a tile; the table of all people has the others."""
 
@@ -27,13 +29,34 @@ def verdict(material: Material) -> Section:
     audit = material.audit
     blocks: list[Block] = [*answer.check_first(material)]
     blocks += [Text(words, "warning") for words in answer.stand_in(material)]
+    lists = [("Read with care", careful(material)), ("Where to look next", following(material))]
+    chart, verdict_of = forest(material), audit.verdict
+    # The picture of many groups is long: what would stand below it finds room beside it.
+    is_long = len(material.judged) > MOST_TOLD
     blocks.append(
-        Front(audit.verdict.outcome, headline(material), audit.verdict.basis, sentences(material), forest(material))
+        Front(
+            verdict_of.outcome,
+            headline(material),
+            verdict_of.basis,
+            sentences(material),
+            chart,
+            lists if is_long else (),
+        )
     )
-    blocks += [Tiles(tiles(material))]
-    blocks += [Beside([("Read with care", careful(material)), ("Where to look next", following(material))])]
-    blocks += [Text(unit_of_effort(material), "note"), Text(answer.terms(material), "note")]
+    blocks += [Tiles(tiles(material)), *([] if is_long else [Beside(lists)])]
+    blocks += [Text((*unit_of_effort(material), " ", *answer.terms(material)), "note")]
     return Section("verdict", "Verdict", blocks)
+
+
+def question(material: Material) -> Words:
+    """What the audit asks, with the groups it asks of."""
+    names, judged = material.table.groups.people, sorted(material.judged)
+    against = names(material.labels[material.table.groups.reference])
+    if not judged:
+        return ("Must some groups of people do more than others to turn a refusal into an approval?",)
+    many = f"any of {len(judged)} groups" if len(judged) > 1 else ""
+    who = (many,) if many else (Phrase(names(judged[0])),)
+    return say("Must {} do more than {} to turn a refusal into an approval?", who, (Phrase(against),))
 
 
 def sentences(material: Material) -> list[Cell]:
@@ -46,7 +69,7 @@ def sentences(material: Material) -> list[Cell]:
         groups = [f.comparison.group for f in findings if answer.outcome(f) == outcome]
         if groups:
             found.append((f"{outcome.capitalize()}: ", *name_list(groups), "."))
-    return [*found, ("Each of them in words is under ", Link("All measures", "measures"), ".")]
+    return [*found, ("Each of them in numbers is under ", Link("Group by group", "levels"), ".")]
 
 
 _COUNTS = re.compile(r" \([\d,]+ against [\d,]+ refused people\)")
@@ -72,25 +95,37 @@ def tiles(material: Material) -> list[Tile]:
     drawn = material.drawn
     codes = drawn if len(drawn) <= MOST_GROUPS else (*drawn[: MOST_GROUPS - 1], drawn[-1])
     lines: dict[str, list[tuple[Cell, str]]] = {"Refused": [], "With a route to approval": [], "Median effort": []}
+    also: list[Cell] = []
     for code in codes:
         label = material.labels[code]
+        name = Name(material.name(label))
         stats, seen = material.stats[label], material.guard.seen(material.stats[label])
         refused = material.guard.count(stats.n_unfavourable, seen=seen.rate)
         people = material.guard.count(stats.n)
-        lines["Refused"].append((Name(label), f"{refused} of {people}" if seen.rate else refused))
-        lines["With a route to approval"].append((Name(label), kept(share(stats.rho), seen.parts)))
+        lines["Refused"].append((name, f"{refused} of {people}" if seen.rate else refused))
+        lines["With a route to approval"].append((name, kept(share(stats.rho), seen.parts)))
         mine = material.table.effort[material.members(code) & material.table.has_action]
-        median = ratio(float(np.median(mine))) if len(mine) else MISSING
-        lines["Median effort"].append((Name(label), kept(median, seen.effort)))
-    remarks = {
-        "With a route to approval": "of those refused",
-        "Median effort": "of those who have a route",
-    }
+        median = float(np.median(mine)) if len(mine) else np.nan
+        lines["Median effort"].append((name, kept(ratio(median), seen.effort)))
+        also.append(in_units(material, median) if seen.effort else ())
     more = len(material.order) - len(codes)
-    found = [Tile(title, rows, remarks.get(title, "")) for title, rows in lines.items()]
-    if more > 0:
-        found[0] = Tile("Refused", lines["Refused"], f"and {count(more)} more groups")
-    return found + _deciding(material)
+    others = f"and {count(more)} more groups" if more > 0 else ""
+    many = len(codes) > MOST_UNITS
+    unit: Cell = "of those who have a route"
+    if many and (words := in_units(material, TENTH)):
+        unit = (f"of those who have a route; {TENTH} is ", *words)
+    return [
+        Tile("Refused", lines["Refused"], others),
+        Tile("With a route to approval", _alike(lines["With a route to approval"]), "of those refused"),
+        Tile("Median effort", lines["Median effort"], unit, also if any(also) and not many else ()),
+        *_deciding(material),
+    ]
+
+
+def _alike(lines: list[tuple[Cell, str]]) -> list[tuple[Cell, str]]:
+    """Many lines that say the same are one."""
+    same = len(lines) > MOST_UNITS and len({value for _, value in lines}) == 1
+    return [(f"each of {len(lines)} groups", lines[0][1])] if same else lines
 
 
 def _deciding(material: Material) -> list[Tile]:
@@ -107,10 +142,10 @@ def _deciding(material: Material) -> list[Tile]:
     judged = [one.measure for one in finding.judged]
     needed = people_to_decide(c, verdict.criteria, judged, len(verdict.findings))
     words = [("if as estimated", needed[0]), ("if truly equal", needed[1])]
-    lines: list[tuple[Cell, str]] = [(text, f"about {about(n)}") for text, n in words if isfinite(n)]
+    lines: list[tuple[Cell, str]] = [(text, about(n)) for text, n in words if isfinite(n)]
     if not lines:
         lines = [("", "no number")]
-    return [Tile("People to decide it", lines, f"there are {count(c.mine.n + c.theirs.n)}")]
+    return [Tile("People to decide it", lines, f"about; {count(c.mine.n + c.theirs.n)} were audited")]
 
 
 # -- what to be careful about, and where to go ------------------------------------------------------------------------
@@ -125,12 +160,16 @@ def careful(material: Material, *, links: bool = True) -> list[Cell]:
         text = one.guarded if material.guard.is_on else one.text
         more: Words = (" ", Link("More", one.place), ".") if links else ()
         items.append((*material.told(text), *more))
+    warned = len(dict.fromkeys((w.code, w.what) for w in audit.warnings))
+    if warned and links:
+        many = "1 warning was" if warned == 1 else f"{count(warned)} warnings were"
+        items.append((f"{many} raised, listed under ", Link("Assumptions", "assumptions"), "."))
     return items
 
 
 PLACES = {
     "no-recourse": "Who has no route to approval, and which limits stand in the way",
-    "features": "Which features the effort of each group is made of",
+    "actions": "What is asked of each group, and which features the effort is made of",
     "costs": "How effort is spread in each group",
     "measures": "Every measure with its interval",
     "curve": "Whether efforts differ among people who are alike",
@@ -145,6 +184,6 @@ def following(material: Material) -> list[Cell]:
     if "RD_BEYOND" in codes or "NOISE" in codes:
         wanted.append("no-recourse")
     if "ACR_BEYOND" in codes:
-        wanted.append("features")
+        wanted.append("actions")
     wanted += ["measures", "costs", "curve", "assumptions"]
     return [(Link(PLACES[name], name),) for name in dict.fromkeys(wanted[:4])]

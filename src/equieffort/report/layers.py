@@ -14,12 +14,12 @@ LONE_ROW = 54.0
 WIDEST = 190.0
 
 STYLES = {
-    "actionable": ("#0072B2", "#e8f2f9", "", 2.4),
-    "mutable": ("#8a5a00", "#fdf4e1", "6 3", 1.6),
-    "immutable": ("#333333", "#f2f2f2", "", 1.2),
-    "sensitive": ("#b34700", "#fbeae0", "2 2", 2.4),
+    "actionable": ("#1b1b1b", "#ffffff", "", 2.4),
+    "mutable": ("#555555", "#ffffff", "6 3", 1.6),
+    "immutable": ("#999999", "#f2f2f2", "", 1.0),
+    "sensitive": ("#555555", "#f2f2f2", "2 2", 2.0),
 }
-"""Role -> line colour, fill, dash, line width; the role is also written in the box."""
+"""Role -> line colour, fill, dash, line width; the role is also written in the box. Colours are for groups."""
 
 
 @dataclass(eq=False)
@@ -33,19 +33,17 @@ class _Slot:
 
 
 def graph_chart(
-    name: str, title: str, described: str, nodes: Sequence[tuple[str, str]], edges: Sequence[tuple[str, str]]
-) -> Markup:
+    name: str, title: str, described: str, nodes: Sequence[tuple[str, str]], edges: Sequence[tuple[str, str]],
+    width: float,
+) -> Markup:  # fmt: skip
     """Boxes with name and role, arrows from cause to effect; features without edges stand in rows below."""
     linked = {end for edge in edges for end in edge}
     placed = [node for node, _ in nodes if node in linked]
     lonely = [node for node, _ in nodes if node not in linked]
     roles = dict(nodes)
-    depth = _depths(placed, edges)
-    widths = {node: min(max(width_of(node, BOLD), width_of(roles[node], 11)) + 22, WIDEST) for node, _ in nodes}
-    layers, slot_of = _slots(placed, edges, depth, widths)
+    widths = _widths(nodes)
+    layers, slot_of = _slots(placed, edges, _depths(placed, edges), widths)
     _order(layers)
-    total = max([sum(slot.width for slot in layer) + GAP * (len(layer) - 1) for layer in layers] + [0.0])
-    width = max(WIDTH, total + 8)
     for layer in layers:
         _spread(layer, width)
     parts: list[Markup] = [_arrowhead(name)]
@@ -63,6 +61,19 @@ def graph_chart(
             x += widths[node] + GAP
         at += LONE_ROW
     return frame(name, title, described, width, at, parts)
+
+
+def _widths(nodes: Sequence[tuple[str, str]]) -> dict[str, float]:
+    return {node: min(max(width_of(node, BOLD), width_of(role, 11)) + 22, WIDEST) for node, role in nodes}
+
+
+def graph_width(nodes: Sequence[tuple[str, str]], edges: Sequence[tuple[str, str]]) -> float:
+    """How wide the picture must be, so that the boxes of its widest layer stand beside each other."""
+    linked = {end for edge in edges for end in edge}
+    placed = [node for node, _ in nodes if node in linked]
+    layers, _ = _slots(placed, edges, _depths(placed, edges), _widths(nodes))
+    total = max([sum(slot.width for slot in layer) + GAP * (len(layer) - 1) for layer in layers] + [0.0])
+    return max(WIDTH, total + 8)
 
 
 def _depths(placed: list[str], edges: Sequence[tuple[str, str]]) -> dict[str, int]:
@@ -137,7 +148,7 @@ def _rows(lonely: list[str], widths: dict[str, float], width: float) -> list[lis
 def _arrowhead(name: str) -> Markup:
     return Markup(
         '<defs><marker id="{}-a" viewBox="0 0 10 10" refX="9" refY="5" markerWidth="8" markerHeight="8" '
-        'orient="auto-start-reverse"><path d="M0 0L10 5L0 10z" fill="#444"/></marker></defs>'
+        'orient="auto-start-reverse"><path class="tip" d="M0 0L10 5L0 10z" fill="#555555"/></marker></defs>'
     ).format(name)
 
 
@@ -153,16 +164,17 @@ def _edge(name: str, chain: Chain) -> Markup:
         if k < len(rest) - 1:
             path.append(f"V{top + BOX:.1f}")
             y = top + BOX
-    return Markup('<path d="{}" fill="none" stroke="#444" stroke-width="1.4" marker-end="url(#{}-a)"/>').format(
-        "".join(path), name
-    )
+    return Markup(
+        '<path class="edge" d="{}" fill="none" stroke="#555555" stroke-width="1.2" marker-end="url(#{}-a)"/>'
+    ).format("".join(path), name)
 
 
 def _box(x: float, y: float, width: float, label: str, role: str) -> Markup:
     line, fill, dash, stroke = STYLES.get(role, STYLES["immutable"])
     dashed = Markup(' stroke-dasharray="{}"').format(dash) if dash else ""
     box = Markup(
-        '<rect x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{}" rx="6" fill="{}" stroke="{}" stroke-width="{}"{}/>'
-    ).format(x - width / 2, y, width, f"{BOX:g}", fill, line, stroke, dashed)
+        '<rect class="node {}" x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{}" rx="6" fill="{}" stroke="{}" '
+        'stroke-width="{}"{}/>'
+    ).format(role, x - width / 2, y, width, f"{BOX:g}", fill, line, stroke, dashed)
     shown = text(x, y + 17, cut(label, width - 12, BOLD), anchor="middle", more=' font-weight="600"')
-    return box + shown + text(x, y + 32, role, anchor="middle", size=11)
+    return box + shown + text(x, y + 32, role, anchor="middle", size=11, more=' class="soft"')

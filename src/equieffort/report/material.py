@@ -17,6 +17,7 @@ from equieffort.explain import Recorded, recorded
 from equieffort.frames import Bools, Floats
 from equieffort.metrics import PAPER_QUANTILES, group_stats, individual_ratios
 from equieffort.neighbours import Nearest, NearestK, Sweep, Unsaved
+from equieffort.report.svg import Look
 from equieffort.report.words import Guard, Name, Phrase, Words, is_turned
 from equieffort.stats import EffortStats
 from equieffort.status import Reason
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from equieffort._audit import Audit
 
 DEFAULT_QUANTILE = 0.2
+LONGEST_NAME = 24
 MOST_DRAWN = 4
 """Groups, and comparisons, that one picture shows at most; the table behind it has all of them."""
 
@@ -78,6 +80,26 @@ class Material:
         return tuple(
             code for code in self.order if self.labels[code] in self.judged or code == self.table.groups.reference
         )
+
+    def name(self, label: str) -> str:
+        """A group as a reader sees it in a picture; without its column where that would take too much room."""
+        named = self.table.groups.name
+        is_long = any(len(named(other)) > LONGEST_NAME for other in self.labels)
+        return label if is_long else named(label)
+
+    @cached_property
+    def column(self) -> str:
+        """What the groups are values of: the head of a column of groups."""
+        return " & ".join(self.table.groups.columns) or "group"
+
+    def look(self, code: int) -> Look:
+        """How a group is drawn: judged groups, the reference and all others have a colour each."""
+        if code == self.table.groups.reference:
+            return Look("reference")
+        judged = [c for c in self.order if self.labels[c] in self.judged]
+        if code in judged:
+            return Look("group", judged.index(code))
+        return Look("other", [c for c in self.order if c not in judged].index(code))
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -196,10 +218,8 @@ class Material:
 
     @cached_property
     def drawn_pairs(self) -> list[tuple[int, int]]:
-        """The pairs that pictures show: those judged, and where there are many only against the reference."""
-        found = [pair for pair in self.pairs if self.is_judged(*pair)]
-        few = len(found) <= MOST_DRAWN
-        return [(a, b) for a, b in found if few or b == self.table.groups.reference]
+        """The pairs that pictures show: the judged groups against the reference, in this one direction."""
+        return [(a, b) for a, b in self.pairs if b == self.table.groups.reference and self.is_judged(a, b)]
 
     @cached_property
     def recorded(self) -> Recorded | None:
@@ -229,6 +249,13 @@ class Material:
 
     def _quiet(self) -> _Quiet:
         return _Quiet(self.extra)
+
+
+def not_drawn(material: Material) -> str:
+    """That a picture leaves groups out."""
+    if len(material.drawn) == len(material.order):
+        return ""
+    return " The picture shows the groups that are judged; the numbers behind it are about every group."
 
 
 class _Quiet:

@@ -1,40 +1,28 @@
-"""The measures with their intervals: the picture on the first page, and the table of all of them."""
+"""The measures with their intervals as a reader may see them: what is kept back, and in which order they come."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from math import isclose, isnan, nan
+from math import isclose, isfinite, isnan, nan
 
 import numpy as np
 
 from equieffort.measures import Measure
 from equieffort.metrics import Comparison
-from equieffort.report.answer import finding_words
-from equieffort.report.blocks import Block, Chart, Folded, Items, Section, Text
-from equieffort.report.forest import Panel, Point
 from equieffort.report.material import Material
-from equieffort.report.words import HIDDEN, MISSING, Cell, Name, Phrase, Seen, Table, Words, kept, name_list, say
+from equieffort.report.words import HIDDEN, MISSING, Seen, kept
 from equieffort.shown import (
-    CHANCE,
-    front_measures,
     interval_text,
     known_measures,
-    level_text,
     notes_text,
-    p_text,
     system_measures,
     title_of,
     under_chance,
     value_text,
-    zone_ends,
 )
 
-MOST_DRAWN = 8
-"""Comparisons that the picture shows of each measure; the table has all of them."""
-MOST_TOLD = 2
-"""Comparisons that the first page tells in sentences."""
 BY_EFFORT = ("acr", "difference")
 """Measures made of average efforts alone: they tell nothing of how many have a route."""
 
@@ -162,162 +150,29 @@ def rows_of(material: Material, *, judged: bool, first: bool = False) -> list[Ro
     return [row for row in found if (row.comparison.group in material.judged) == judged]
 
 
-# -- first page -------------------------------------------------------------------------------------------------------
-
-
-def forest(material: Material) -> Chart | None:
-    """The judged measures with the zone that counts as equal, then what is shown beside them."""
-    rows = _sorted(material, rows_of(material, judged=True, first=True))
-    names = front_measures(material.audit.criteria)
-    shown = [row for name in names for row in rows if row.name == name]
-    if not shown:
-        return None
-    pairs = list(dict.fromkeys(row.comparison.group for row in shown))
-    panels = [_panel([row for row in shown if row.name == name], len(pairs)) for name in names]
-    level = level_text(material.audit.criteria)
-    described = "; ".join(f"{row.comparison.group}, {row.title}: {row.drawn}" for row in shown)
-    return Chart(
-        "forest", "measures", _title(shown), f"{described}.", _front_table(material, shown),
-        {"panels": panels, "interval": level, "note": _direction(pairs, [row.measure for row in shown])},
-    )  # fmt: skip
-
-
-def _sorted(material: Material, rows: list[Row]) -> list[Row]:
+def sorted_rows(material: Material, rows: list[Row]) -> list[Row]:
     """The comparisons that most surely differ first, where that tells nothing that is kept back."""
-    if material.guard.is_on:
-        return rows
-    least: dict[str, float] = {}
-    for row in rows:
-        if row.is_judged and not isnan(p := row.value("p")):
-            least[row.comparison.group] = min(p, least.get(row.comparison.group, 1.0))
-    return sorted(rows, key=lambda row: least.get(row.comparison.group, 2.0))
+    order = [c.group for c in by_effect(material, list({id(r.comparison): r.comparison for r in rows}.values()))]
+    return sorted(rows, key=lambda row: order.index(row.comparison.group))
 
 
-def _title(rows: list[Row]) -> str:
-    c = rows[0].comparison
-    one = len({row.comparison.group for row in rows}) == 1
-    return f"{c.group} against {c.against}" if one else f"Each group against {c.against}"
+def by_effect(material: Material, compared: Iterable[Comparison]) -> list[Comparison]:
+    """Comparisons by their largest judged effect, in widths of the zone; as they come where counts are kept back."""
+    found = list(compared)
+    return found if material.guard.is_on else sorted(found, key=lambda c: -_effect(material, c))
 
 
-def _direction(groups: list[str], measures: Iterable[Measure | None]) -> str:
-    worse = groups[0] if len(groups) == 1 else "the group"
-    left = any(measure is not None and measure.orientation < 0 for measure in measures)
-    also = ", and left of it where lower is worse" if left else ""
-    more = f" Drawn are {MOST_DRAWN} of {len(groups)} groups." if len(groups) > MOST_DRAWN else ""
-    return f"Right of the dotted line {worse} is worse off{also}.{more}"
-
-
-def _panel(rows: list[Row], groups: int) -> Panel:
-    row = rows[0]
-    measure, criteria = row.measure, row.material.audit.criteria
-    assert measure is not None
-    zone = zone_ends(criteria, measure) if row.is_judged else None
-    points = [
-        Point(
-            one.comparison.group if groups > 1 else "", one.value("estimate"), one.value("low"), one.value("high"),
-            one.drawn,
-        )
-        for one in rows[:MOST_DRAWN]
-    ]  # fmt: skip
-    is_ratio = measure.scale.name == "log"
-    lower = "; lower is worse" if measure.orientation < 0 else ""
-    return Panel(
-        row.title, f"{_zone_words(measure, zone) if zone else 'not judged'}{lower}", points,
-        measure.neutral, is_ratio, measure.scale.name == "logit", row.is_judged, zone,
-    )  # fmt: skip
-
-
-def _zone_words(measure: Measure, zone: tuple[float, float]) -> str:
-    low, high = zone
-    if measure.scale.name == "log":
-        return f"equal: {low:.2f} to {high:.2f}" if low > 0 else f"equal: up to {high:.2f}"
-    return f"equal: within {high * 100:g} points"
-
-
-def _front_table(material: Material, rows: list[Row]) -> Table:
-    level = level_text(material.audit.criteria)
-    cells: list[list[Cell]] = []
-    for row in rows:
-        zone = zone_ends(material.audit.criteria, row.measure) if row.measure is not None else None
-        equal = interval_text(row.measure, *zone) if zone is not None and row.is_judged else "not judged"
-        # An adjusted p-value is made of all that is judged.
-        told = all(one.is_told for one in rows if one.comparison is row.comparison and one.is_judged)
-        p = p_text(float(row.found["p_adjusted"])) if row.is_judged else ""  # type: ignore[arg-type]
-        cells.append(
-            [
-                row.title, Name(row.comparison.group), row.estimate, row.interval, equal, *row.people,
-                kept(p, told or not p),
-            ]
-        )  # fmt: skip
-    against = rows[0].comparison.against
-    head = (
-        "measure", "group", "estimate", f"{level} interval", "counts as equal", "people",
-        say("people, {}", Name(against)), "p, adjusted",
-    )  # fmt: skip
-    return Table("The judged measures, and two in which everybody refused counts", head, cells, frozenset({1}))
-
-
-# -- all measures -----------------------------------------------------------------------------------------------------
-
-
-def measures(material: Material, before: Iterable[Block] = ()) -> Section:
-    """Every measure with its interval, and what to know about it."""
-    judged, others = rows_of(material, judged=True), rows_of(material, judged=False)
+def _effect(material: Material, c: Comparison) -> float:
     criteria = material.audit.criteria
-    chance = f"The {level_text(criteria)} intervals allow for chance in {CHANCE[material.audit.verdict.chance]}."
-    blocks: list[Block] = [Text((*_beside(material), chance)), *before]
-    if judged:
-        blocks.append(_table(material, judged, "Every measure"))
-    findings = material.audit.verdict.findings
-    if len(findings) > MOST_TOLD:
-        blocks.append(Items([(finding_words(material, finding), "") for finding in findings]))
-    if others:
-        n = len({row.comparison.group for row in others})
-        title = "One more group, which is not judged" if n == 1 else f"{n} more groups, which are not judged"
-        blocks.append(Folded(title, _table(material, others, "Every measure of groups that are not judged")))
-    return Section("measures", "All measures", blocks)
-
-
-def _beside(material: Material) -> Words:
-    budget = material.audit.budget
-    if budget is None:
-        return ()
-    return (
-        f"Where everybody refused counts, people without a route to approval are counted at an effort of "
-        f"{budget:,.4g}, and nobody above it. ",
-    )
-
-
-def _table(material: Material, rows: list[Row], caption: str) -> Table:
-    ranged = any(row.certain not in ("exact", MISSING, HIDDEN) for row in rows)
-    noted = any(row.note for row in rows)
-    named = len({row.chance for row in rows}) > 1
-    one = len({row.comparison.group for row in rows}) == 1
-    against = rows[0].comparison.against
-    head: list[Cell] = [
-        "measure",
-        *([] if one else ["group"]),
-        "estimate",
-        f"{level_text(material.audit.criteria)} interval",
-    ]
-    head += ["certain range"] if ranged else []
-    head += ["people", say("people, {}", Name(against))]
-    words = {0} if one else {1}
-    if named:
-        words.add(len(head))
-        head.append("chance of")
-    if noted:
-        words.add(len(head))
-        head.append("note")
-    cells: list[list[Cell]] = []
-    for row in rows:
-        mark = " (judged)" if row.is_judged else ""
-        line: list[Cell] = [(Phrase(row.title), mark), *([] if one else [Name(row.comparison.group)])]
-        line += [row.estimate, row.interval, *([row.certain] if ranged else []), *row.people]
-        cells.append([*line, *([row.chance] if named else []), *([row.note] if noted else [])])
-    groups = [] if not one else [rows[0].comparison.group]
-    name: Cell = say("{}, {} against {}", caption, name_list(groups), Name(against)) if one else caption
-    return Table(name, tuple(head), cells, frozenset(words))
+    sizes = [-1.0]
+    for reading in c.readings:
+        measure = known_measures(material.audit.own).get(reading.measure)
+        zone = criteria.zone(measure) if measure is not None and reading.measure in criteria.judged else None
+        if measure is None or zone is None or isnan(reading.estimate):
+            continue
+        away = (measure.scale.to(reading.estimate) - measure.scale.to(measure.neutral)) * measure.orientation
+        sizes.append(abs(away) / zone.high if isfinite(zone.high) and zone.high else abs(away))
+    return max(sizes)
 
 
 def with_interval(material: Material, c: Comparison, name: str, told: bool) -> str:

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup, escape
 
-from equieffort.report import answer, background, burdens, front, measured, sections
+from equieffort.report import alike, answer, appendix, assumptions, blocked, burdens, evidence, front, measures, people
 from equieffort.report.blocks import Chart, Section
 from equieffort.report.curves import curve_chart
 from equieffort.report.forest import forest_chart
 from equieffort.report.layers import graph_chart
 from equieffort.report.material import Material
-from equieffort.report.svg import bar_chart, line_chart, step_chart
+from equieffort.report.plots import bar_chart, line_chart, step_chart
 from equieffort.report.words import Cell, Link, Name, Phrase, clean, plain
 
 if TYPE_CHECKING:
@@ -49,36 +49,38 @@ def render(audit: Audit, *, title: str = "", suppress_below: int | None = None, 
     """
     from jinja2 import Environment, StrictUndefined
 
-    found = outline(audit, suppress_below, command)
-    kept_back = Material.of(audit, suppress_below).guard.k
+    material = Material.of(audit, suppress_below)
+    found = _outline(material, command)
     environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined)
     environment.filters |= {"words": _words, "plain": plain, "drawn": _drawn}
     environment.tests["kind"] = _is_kind
-    source = files("equieffort.report").joinpath("template.html").read_text(encoding="utf-8")
+    here = files("equieffort.report")
+    source, style = (here.joinpath(name).read_text(encoding="utf-8") for name in ("template.html", "style.css"))
     page = environment.from_string(source).render(
-        title=title or TITLE, subtitle=TITLE if title else "", sections=found, suppressed=kept_back
-    )
+        title=title or TITLE, question=front.question(material), sections=found, suppressed=material.guard.k,
+        style=Markup(style),
+    )  # fmt: skip
     return clean(page)
 
 
 def outline(audit: Audit, suppress_below: int | None = None, command: str = "") -> list[Section]:
     """All sections in their order."""
-    material = Material.of(audit, suppress_below)
+    return _outline(Material.of(audit, suppress_below), command)
+
+
+def _outline(material: Material, command: str) -> list[Section]:
     found = [
         front.verdict(material),
-        sections.people(material),
-        measured.measures(material, answer.unsettled(material)),
-        sections.levels(material),
-        sections.curve(material),
+        people.people(material),
+        measures.measures(material, answer.unsettled(material)),
+        alike.levels(material),
+        alike.curve(material),
         burdens.costs(material),
-        burdens.no_recourse(material),
+        blocked.no_recourse(material),
         burdens.actions(material),
-        background.graph(material),
-        burdens.features(material),
-        background.assumptions(material),
-        background.individuals(material),
-        sections.separate(material),
-        background.reproduce(material, command),
+        assumptions.assumptions(material),
+        evidence.evidence(material, command),
+        appendix.appendix(material),
     ]
     return [section for section in found if section is not None]
 

@@ -8,7 +8,8 @@ import numpy as np
 
 from equieffort.frames import number
 from equieffort.report.material import Material
-from equieffort.report.words import MISSING, Cell, Name, Table, Words, ratio, say
+from equieffort.report.tables import Table
+from equieffort.report.words import MISSING, Cell, Name, Words, ratio, say
 
 SAID = 2
 """So many features are named where effort is first spoken of."""
@@ -24,8 +25,8 @@ def unit_of_effort(material: Material) -> Words:
         for name, (up, down) in list(prices.items())[:SAID]:
             rise = up or down
             by = f"{ratio(1 / rise)} times its own value" if cost.get("own") else _amount(1 / rise)
-            verb = "change" if up == down else "raise" if up else "lower"
-            examples.append(say("to {} {} by {}", verb, Name(repr(name)), by))
+            verb = "a change" if up == down else "a rise" if up else "a fall"
+            examples.append(say("{} of {} by {}", verb, Name(name), by))
     elif "percentiles" in cost:
         words += ("A change costs the share of people it overtakes: to pass half of them costs 0.5. ",)
     elif cost:
@@ -33,12 +34,12 @@ def unit_of_effort(material: Material) -> Words:
     weights = _categories(material)
     whole = [name for name, weight in weights.items() if weight == 1]
     if whole:
-        examples.append(say("to change {} to another value", Name(repr(whole[0]))))
+        examples.append(say("any other value of {}", Name(whole[0])))
     if examples:
         joined: Words = examples[0]
         for k, example in enumerate(examples[1:], start=2):
             joined += (" or " if k == len(examples) else ", ", *example)
-        words += say("An effort of 1 is what it costs {}", joined)
+        words += say("An effort of 1 is {}", joined)
         others = (len(prices) if isinstance(prices, dict) else 0) + len(weights) - len(examples)
         words += ("; the other features are listed under Assumptions." if others > 0 else ".",)
     return words
@@ -82,3 +83,49 @@ def cost_table(material: Material) -> Table:
 def _percentiles(curve: Any) -> list[Cell]:
     values, shares = (np.asarray(part, dtype=np.float64) for part in curve)
     return [number(float(values[min(int(np.searchsorted(shares, at)), len(values) - 1)])) for at in (LOW, MIDDLE, HIGH)]
+
+
+def price_words(material: Material, name: str) -> tuple[str, str]:
+    """The change of a feature that is an effort of 1, and where that comes from."""
+    cost = material.audit.about.get("cost") or {}
+    weights = _categories(material)
+    if name in weights:
+        return f"any other value is an effort of {number(weights[name])}", ""
+    if isinstance(prices := cost.get("prices"), dict) and name in prices:
+        own = bool(cost.get("own"))
+        unit = " times the own value" if own else ""
+        up, down = (f"{_amount(1 / price)}{unit}" if price else "" for price in prices[name])
+        ways = up if up == down else " or ".join(x for x in (up and f"{up} up", down and f"{down} down") if x)
+        return f"an effort of 1 is a change of {ways}", "" if own else "scale from the data, "
+    if "percentiles" in cost:
+        return "the share of people that a change overtakes", "shares from the data, "
+    return "by a function that was given", "function declared, "
+
+
+def in_units(material: Material, effort: float) -> Words:
+    """An effort as a change of the feature that people change most; nothing where no such change has it."""
+    cost = material.audit.about.get("cost") or {}
+    acts, table = material.table.acts, material.table
+    if "percentiles" in cost and np.isfinite(effort):
+        return (f"as much as overtaking {effort:.0%} of people",) if effort <= 1 else ()
+    prices = cost.get("prices")
+    if not isinstance(prices, dict) or not np.isfinite(effort):
+        return ()
+    best: tuple[int, int, float] | None = None
+    for b, k in enumerate(acts):
+        name = table.detail.encoding.columns[k].name
+        if name not in prices:
+            continue
+        change = (material.moved[:, k] - material.facts[:, k])[material.chosen[:, b]]
+        up, down = int((change > 0).sum()), int((change < 0).sum())
+        price = prices[name][0] if up >= down else prices[name][1]
+        if price and up + down and (best is None or up + down > best[0]):
+            best = (up + down, k, effort / price)
+    if best is None:
+        return ()
+    _, k, size = best
+    name, facts = table.detail.encoding.columns[k].name, material.facts[:, k]
+    if not cost.get("own") and size > np.nanmax(facts) - np.nanmin(facts):
+        return say("more than the whole range of {}", Name(name))
+    shown = f"{size:,.3g}" if abs(size) < 1000 else number(round(size))
+    return say("as much as {}{} of {}", shown, " times the own value" if cost.get("own") else "", Name(name))

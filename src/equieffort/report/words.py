@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import isfinite, isinf, isnan
 
 from equieffort.errors import ParameterError
@@ -22,8 +22,6 @@ from equieffort.stats import EffortStats
 HIDDEN = "hidden"
 NO_BREAK = "\N{NO-BREAK SPACE}"
 MISSING = "–"
-LONG, SMALL = 40, 14
-NARROW = 4
 
 
 class Name(str):
@@ -172,33 +170,6 @@ _UNWRITABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uff
 def clean(text: str) -> str:
     """Without what no text file may hold: control characters and halves of characters."""
     return _UNWRITABLE.sub("\ufffd", text)
-
-
-@dataclass(frozen=True)
-class Table:
-    """What is behind a picture, as text."""
-
-    caption: Cell
-    head: tuple[Cell, ...]
-    rows: list[list[Cell]]
-    words: frozenset[int] = field(default_factory=frozenset)
-    """Columns of text; the first column always is, the others hold numbers."""
-
-    @property
-    def long(self) -> frozenset[int]:
-        """Columns of sentences, which need room."""
-        texts = [k for k in range(len(self.head)) if k == 0 or k in self.words]
-        return frozenset(k for k in texts if any(len(plain(row[k])) > LONG for row in self.rows))
-
-    @property
-    def is_wide(self) -> bool:
-        """Whether a narrow screen cannot show all columns at once."""
-        return len(self.head) > NARROW or bool(self.long)
-
-    @property
-    def is_small(self) -> bool:
-        """Whether it fits on a printed page."""
-        return len(self.rows) <= SMALL and not self.long
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,135 @@
+"""What is too long for the page: kept behind disclosures, and printed only where they are open."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from equieffort.errors import EquieffortError
+from equieffort.explain import Explanation, written
+from equieffort.frames import number
+from equieffort.metrics import individual_ratios
+from equieffort.neighbours import Sweep
+from equieffort.report import measures
+from equieffort.report.blocks import Block, Folded, Section, Source, Text
+from equieffort.report.material import Material
+from equieffort.report.obstacles import binding_limits
+from equieffort.report.register import equations
+from equieffort.report.tables import Table
+from equieffort.report.units import cost_table
+from equieffort.report.words import HIDDEN, Cell, Name, Phrase, Words, effort, part, say, times
+from equieffort.solvers import Status
+
+MOST_PEOPLE = 10
+
+
+def appendix(material: Material) -> Section:
+    """Comparisons in words, single people, equations in full, prices, observed ranges, the specification."""
+    blocks: list[Block] = [Text("What is closed here is left out of print; open what is to be printed.", "note screen")]
+    blocks += measures.in_words(material)
+    if not material.guard.is_on:
+        blocks.append(Folded("Where the ratio around a person is highest", individuals(material)))
+    blocks.append(Folded("The equations in full", [equations(material)]))
+    blocks.append(Folded("What a change costs, feature by feature", [cost_table(material)]))
+    blocks.append(Folded("Observed ranges, and actions that leave them", [leaving(material)]))
+    if spec := material.audit.about.get("spec"):
+        blocks.append(Source("The specification", str(spec)))
+    return Section("appendix", "Appendix", blocks)
+
+
+def individuals(material: Material) -> list[Block]:
+    """Whose surroundings are most unequal; nobody with suppression."""
+    near = material.near
+    if isinstance(near, EquieffortError):
+        return [Text(("This cannot be computed: ", Phrase(near.what)), "note")]
+    rows = [_person(material, near.sweep, *one) for one in _hardest(material, near.sweep)[:MOST_PEOPLE]]
+    text = (
+        f"Around each refused person, among the {part(material.quantile)} of people most like them, the average effort "
+        "of their own group is divided by that of the other group. Listed are the highest of these ratios, for groups "
+        f"that are judged, where at least {material.audit.criteria.min_people} refused people of either group are "
+        "nearby, and only people who must themselves spend more than the other group does nearby, or have no route at "
+        "all. The ratio tells where a person stands, not what the person did. The last column is a recourse action, "
+        "not a reason for the decision."
+    )
+    if not rows:
+        return [Text(text), Text("This holds for nobody.", "note")]
+    table = Table(
+        f"The {len(rows)} highest ratios" if len(rows) > 1 else "The only such person",
+        (
+            "person",
+            Name(material.column),
+            "against",
+            "ratio around the person",
+            "own group nearby",
+            "other group nearby",
+            "own effort",
+            "recourse action",
+        ),
+        rows,
+        frozenset({1, 2, 7}),
+        merged=True,
+    )
+    return [Text(text), table]
+
+
+def _hardest(material: Material, sweep: Sweep) -> list[tuple[int, int, int, int]]:
+    """Centre, person and both groups, by falling ratio above 1: whoever is worse off than the other group nearby."""
+    least, table = material.audit.criteria.min_people, material.table
+    found: list[tuple[float, int, int, int, int]] = []
+    for a, b in material.pairs:
+        if not material.is_judged(a, b):
+            continue
+        ratios = individual_ratios(sweep, a, b)[:, 0]
+        own = table.groups.codes[sweep.centres] == a
+        enough = (sweep.size[:, 0, a] >= least) & (sweep.size[:, 0, b] >= least)
+        stuck = table.status[sweep.centres] == Status.INFEASIBLE
+        harder = stuck | (table.cost[sweep.centres] > sweep.phi[:, 0, b])
+        for k in np.flatnonzero(own & enough & harder & (ratios > 1)).tolist():
+            found.append((-float(ratios[k]), int(sweep.centres[k]), k, a, b))
+    return [(k, row, a, b) for _, row, k, a, b in sorted(found)]
+
+
+def _person(material: Material, sweep: Sweep, centre: int, row: int, a: int, b: int) -> list[Cell]:
+    told, phi = material.audit.explain(position=row), sweep.phi[centre, 0]
+    own = "no route" if told.status == "infeasible" else effort(told.cost)
+    return [
+        Name(told.person), Name(material.labels[a]), Name(material.labels[b]), times(float(phi[a] / phi[b])),
+        effort(float(phi[a])), effort(float(phi[b])), own, _does(material, told, row),
+    ]  # fmt: skip
+
+
+def _does(material: Material, told: Explanation, row: int) -> Words:
+    """The recourse action, or what stands in its way."""
+    words: Words = ()
+    for step in told.steps:
+        before, after = (Name(written(value)) for value in (step.before, step.shown))
+        form = {"set": "set {} from {} to {}", "hold": "keep {} at {}", "follows": "{} then follows from {} to {}"}
+        values = (before,) if step.kind == "hold" else (before, after)
+        words += (*(("; ",) if words else ()), *say(form[step.kind], Name(step.feature), *values))
+    if words:
+        return words
+    stops: Words = ()
+    for limit in binding_limits(material.reasons[row]):
+        stops += ("; " if stops else "none: ", *limit)
+    return stops
+
+
+def leaving(material: Material) -> Table:
+    """Actions that lead where nobody was observed: the model and the equations are least known there."""
+    table, guard = material.table, material.guard
+    acting = table.has_action
+    rows: list[list[Cell]] = []
+    for k, column in enumerate(table.detail.encoding.columns):
+        if column.is_category:
+            continue
+        facts = material.facts[~np.isnan(material.facts[:, k]), k]
+        if not len(facts):
+            rows.append([Name(column.name), "nothing observed", guard.count(0)])
+            continue
+        low, high = float(facts.min()), float(facts.max())
+        after = material.moved[acting, k]
+        slack = 1e-9 * max(abs(low), abs(high), 1.0)
+        n = int(np.sum((after < low - slack) | (after > high + slack)))
+        ends = HIDDEN if guard.is_on else f"{number(low)} to {number(high)}"
+        rows.append([Name(column.name), ends, guard.count(n)])
+    caption = "Actions that leave the range observed among the audited people"
+    return Table(caption, ("feature", "observed range", "people whose action leaves it"), rows)

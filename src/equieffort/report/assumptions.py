@@ -1,0 +1,106 @@
+"""What the numbers rest on: the graph, and a register of every assumption with where it comes from and how it fits."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from equieffort.errors import CODES
+from equieffort.report.answer import assumed
+from equieffort.report.blocks import Block, Chart, Items, Section, Split, Text
+from equieffort.report.layers import graph_width
+from equieffort.report.material import Material
+from equieffort.report.register import register
+from equieffort.report.svg import WIDTH
+from equieffort.report.tables import Table
+from equieffort.report.words import Cell, Name, Phrase, Words, name_list
+from equieffort.table import starts_outside
+from equieffort.words import limit_text
+
+BESIDE = 640.0
+"""A graph of at most this width stands beside the text."""
+
+
+def assumptions(material: Material) -> Section:
+    """What was assumed, where it comes from, and where it is weak."""
+    text = Text(
+        "Every number here holds under these assumptions: that the graph is right and leaves out no common cause, that "
+        "the equations describe how features follow, and that the costs and limits are those that people face. An "
+        "arrow says that a change of the upper feature moves the lower one. Actionable features can be set by a "
+        "person; mutable ones only follow their causes; immutable and sensitive ones must not move."
+    )
+    chart = graph(material)
+    before: list[Block] = [*weak(material), *assumed(material)]
+    width = chart.given["width"]
+    beside = Split([text, *before], [chart], width > WIDTH)
+    top: list[Block] = [beside] if width <= BESIDE else [text, *before, chart]
+    return Section("assumptions", "Assumptions", [*top, register(material), *outside(material)])
+
+
+def graph(material: Material) -> Chart:
+    """The causal graph with the role of every feature."""
+    schema, encoding = material.table.detail.schema, material.table.detail.encoding
+    known = material.audit.about.get("graph") or {"nodes": [], "edges": []}
+    names = [*known["nodes"], *(name for name in encoding.names if name not in known["nodes"])]
+    edges = [(str(cause), str(effect)) for cause, effect in known["edges"]]
+    causes = {name: [cause for cause, effect in edges if effect == name] for name in names}
+    rows: list[list[Cell]] = [[Name(n), schema.role(n), name_list(causes[n]) if causes[n] else "none"] for n in names]
+    table = Table(
+        "Features, their roles and their direct causes", ("feature", "role", "direct causes"), rows, frozenset({1, 2})
+    )
+    drawn = [f"{cause} causes {effect}" for cause, effect in edges]
+    given = {"nodes": [(name, schema.role(name)) for name in names], "edges": edges}
+    return Chart(
+        "graph", "graph", _graph_title(material, edges), "; ".join(drawn) + "." if drawn else "No edges.", table,
+        given | {"width": graph_width(**given)},
+    )  # fmt: skip
+
+
+def _graph_title(material: Material, edges: list[tuple[str, str]]) -> str:
+    """What to see: how many features follow what can be set."""
+    acts = set(material.table.detail.schema.actionable)
+    follow = list(dict.fromkeys(effect for cause, effect in edges if cause in acts))
+    if not follow:
+        return "The assumed causal graph: nothing follows what can be set"
+    named = ", ".join(follow[:3]) + (f" and {len(follow) - 3} more" if len(follow) > 3 else "")
+    return f"The assumed causal graph: {named} follow{'s' if len(follow) == 1 else ''} what can be set"
+
+
+def weak(material: Material) -> list[Block]:
+    """What was warned about."""
+    # Asked for here, so that what they warn about is known.
+    material.subgroups, material.near  # noqa: B018
+    seen = dict.fromkeys((w.code, w.what, w.fix) for w in (*material.audit.warnings, *material.extra))
+    if not seen:
+        return [Text("No warnings were raised.")]
+    items: list[tuple[Cell, Cell]] = []
+    for code, what, fix in seen:
+        # A warning may name a person or a small count.
+        words: Words = (
+            (CODES.get(code, code),) if material.guard.is_on else (*material.told(what), " ", CODES.get(code, ""))
+        )
+        items.append(((*words, f" ({code})"), (Phrase(fix),)))
+    return [Text(f"Read with care: {len(items)} warning{'' if len(items) == 1 else 's'}.", "warning"), Items(items)]
+
+
+def outside(material: Material) -> list[Block]:
+    """Who starts outside a declared limit, by the limit."""
+    table, guard = material.table, material.guard
+    outside = table.detail.outside()
+    if not outside.any():
+        return []
+    labels = [material.labels[code] for code in material.order]
+    members = [material.members(code) for code in material.order]
+    found = starts_outside(table.detail.schema, table.detail.encoding, material.facts)
+    named = np.zeros(len(table), dtype=bool)
+    rows: list[list[Cell]] = []
+    for name, limit, who in found:
+        named |= who
+        seen = [not guard.hides(int((mine & ~who).sum())) for mine in members]
+        counts = [guard.count(int((mine & who).sum()), seen=s) for mine, s in zip(members, seen, strict=True)]
+        rows.append([Name(name), limit_text(limit, name), *counts])
+    if (rest := outside & ~named).any():
+        rows.append(
+            ["several at once", "a rule between features", *(guard.count(int((m & rest).sum())) for m in members)]
+        )
+    caption = "People who start outside a declared limit; for them it is widened to where they are"
+    return [Table(caption, ("feature", "limit", *map(Name, labels)), rows, frozenset({1}), is_whole=True)]

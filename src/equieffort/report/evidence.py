@@ -1,0 +1,125 @@
+"""Evidence: the people by status, and what is needed to get the same numbers again."""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+from importlib import metadata
+from typing import Any
+
+import numpy as np
+
+from equieffort import __version__
+from equieffort.frames import number
+from equieffort.neighbours import Nearest, NearestK, Unsaved
+from equieffort.report.blocks import Pairs, Section, Text
+from equieffort.report.material import Material
+from equieffort.report.tables import Table
+from equieffort.report.words import HIDDEN, Cell, Name, Phrase, Words, count, part, say
+from equieffort.solvers import Status
+
+DATA = {"path": "file", "sha256": "SHA-256"}
+SUPPRESSED = (
+    "counts from 1 to {}, and what would give them away, on this page and in the model card; the audit file, the JSON, "
+    "the table of recourse and what the commands print hold everything"
+)
+STATUSES = {
+    Status.NOT_NEEDED: "approved",
+    Status.OPTIMAL: "cheapest action proven",
+    Status.FEASIBLE: "action found, cheaper not excluded",
+    Status.INFEASIBLE: "no action, proven",
+    Status.UNKNOWN: "not known",
+}
+
+
+def evidence(material: Material, command: str) -> Section:
+    """People by status; versions, hashes, seed, solver and command."""
+    text = Text(
+        "An action counts only after it was replayed apart from the solver: limits, equations, plausible ranges, cost "
+        "and the model's own decision."
+    )
+    return Section("evidence", "Evidence", [text, statuses(material), Pairs(reproduction(material, command))])
+
+
+def statuses(material: Material) -> Table:
+    """How many people of each group were solved how."""
+    rows: list[list[Cell]] = []
+    for code in material.order:
+        stats = material.stats[material.labels[code]]
+        seen = material.guard.seen(stats)
+        optimal, feasible = (stats.count(status) for status in (Status.OPTIMAL, Status.FEASIBLE))
+        split = seen.parts and not material.guard.hides(optimal, feasible)
+        told = {Status.NOT_NEEDED: seen.rate, Status.OPTIMAL: split, Status.FEASIBLE: split}
+        cells = [material.guard.count(stats.count(s), seen=told.get(s, seen.parts)) for s in STATUSES]
+        rows.append([Name(material.labels[code]), *cells])
+    return Table("People by what is certified of them", (Name(material.column), *STATUSES.values()), rows)
+
+
+def reproduction(material: Material, command: str) -> list[tuple[str, Cell]]:
+    """Names and values of what is needed to get the same numbers again."""
+    about = material.audit.about
+    facts = np.ascontiguousarray(material.facts)
+    pairs: list[tuple[str, Cell]] = [("Command", (Phrase(command or about.get("command") or "not recorded"),))]
+    pairs.append(("Audited with", versions(about)))
+    pairs.append(("Report written with", f"equieffort {__version__}, Python {platform.python_version()}"))
+    pairs.append(("Audited people, SHA-256", hashlib.sha256(facts.tobytes()).hexdigest()))
+    data = about.get("data")
+    # The number of rows would give away a group that is kept back.
+    few = any(material.guard.hides(stats.n) for stats in material.stats.values())
+    for key, value in data.items() if isinstance(data, dict) else ():
+        shown = HIDDEN if key == "rows" and few else count(value) if isinstance(value, int) else value
+        pairs.append((f"Data, {DATA.get(key, key)}", (Name(shown),)))
+    seed = about.get("random_state", about.get("seed"))
+    drawn = about.get("solver_random_state") is not None
+    none = "that of the solver, see there" if drawn else "none recorded; the solver draws nothing at random"
+    pairs.append(("Seed", none if seed is None else str(seed)))
+    pairs.append(("Classifier", (Name(about.get("classifier", "not recorded")),)))
+    pairs.append(
+        ("Solver", (Phrase(f"{about.get('solver', 'not recorded')}. {about.get('solver_reason', '')}".strip()),))
+    )
+    pairs.append(("Criteria", criteria_text(material)))
+    pairs.append(("Neighbourhood", neighbourhood(material)))
+    if (date := about.get("date")) is not None:
+        pairs.append(("Date", (Name(date),)))
+    else:
+        pairs.append(("Date", "not recorded, so that the same audit is the same file"))
+    pairs.append(("Margin", number(float(about.get("margin") or 0.0))))
+    if material.guard.is_on:
+        pairs.append(("Kept back", SUPPRESSED.format(material.guard.k - 1)))
+    return pairs
+
+
+def criteria_text(material: Material) -> str:
+    """What counts as equal, with the budget that was used."""
+    given = material.audit.criteria.to_dict()
+    budget = material.audit.budget
+    default = "none, since nobody has a route" if budget is None else f"{number(budget)} (by default)"
+    said = {
+        "level": "none (point estimate)" if given["level"] is None else number(given["level"]),
+        "judged": " and ".join(given["judged"]),
+        "budget": default if given["budget"] is None else number(given["budget"]),
+    }
+    return ", ".join(f"{key} {said.get(key, value)}" for key, value in given.items())
+
+
+def versions(about: dict[str, Any]) -> Words:
+    """The versions the audit recorded, or those here where it recorded none."""
+    known = about.get("versions")
+    if isinstance(known, dict) and known:
+        return (Name(", ".join(f"{key} {value}" for key, value in known.items())),)
+    here = ", ".join(f"{name} {metadata.version(name)}" for name in ("numpy", "scikit-learn"))
+    python = platform.python_version()
+    return say("equieffort {} (not recorded, found here: {}, Python {})", about.get("version", "unknown"), here, python)
+
+
+def neighbourhood(material: Material) -> str:
+    """Who counts as alike."""
+    near = material.audit.neighbourhood
+    kind = type(material.distance).__name__
+    if isinstance(near, Nearest):
+        return f"the {part(near.quantile)} nearest ({kind} distance)"
+    if isinstance(near, NearestK):
+        return f"the {count(int(near.k))} nearest ({kind} distance)"
+    if isinstance(near, Unsaved):
+        return "by a distance that was not saved with the audit"
+    return f"everybody; individuals here: the {part(material.quantile)} nearest ({kind} distance)"

@@ -1,0 +1,95 @@
+"""Who was audited: sizes, approvals, and what a surrogate model decides differently."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from equieffort.report.answer import fidelity
+from equieffort.report.blocks import Block, Chart, Section, Split, Text
+from equieffort.report.material import Material
+from equieffort.report.series import rate
+from equieffort.report.svg import Bar
+from equieffort.report.tables import Table
+from equieffort.report.words import Cell, Name, count, kept, ratio, share
+from equieffort.solvers import Status
+
+
+def people(material: Material) -> Section:
+    """Sizes, approval rates and impact ratios."""
+    guard = material.guard
+    table, bars = _table(material)
+    hidden = any(guard.hides(stats.n) for stats in material.stats.values())
+    total = "" if hidden else f"{count(len(material.table))} people were audited. "
+    told = "; ".join(f"{bar.label}: {bar.text}" for bar in bars)
+    chart = Chart(
+        "bars", "rates", f"Approved: {_first(bars)}" if bars else "Approved by group", f"{told}.", table,
+        {"blocks": [("", bars)], "most": 1.0}, True,
+    )  # fmt: skip
+    text = Text(
+        f"{total}The impact ratio is a group's share of approvals over that of the reference. Below 0.8 is often taken "
+        "as a sign to look closer; it is no statute."
+    )
+    blocks: list[Block] = [Split([text], [chart]), *_recorded(material), *fidelity(material)]
+    return Section("people", "Who was audited", blocks)
+
+
+def _first(bars: list[Bar]) -> str:
+    """The rates of the first group and of the last, which is the reference."""
+    shown = list(dict.fromkeys((bars[0], bars[-1])))
+    return " and ".join(f"{bar.text} with {bar.label}" for bar in shown)
+
+
+def _table(material: Material) -> tuple[Table, list[Bar]]:
+    guard, groups = material.guard, material.table.groups
+    rates = {label: rate(stats.count(Status.NOT_NEEDED), stats.n) for label, stats in material.stats.items()}
+    reference = groups.labels[groups.reference]
+    seen = {label: guard.seen(stats) for label, stats in material.stats.items()}
+    rows: list[list[Cell]] = []
+    bars = []
+    for code in material.order:
+        label = groups.labels[code]
+        stats, look = material.stats[label], seen[label]
+        impact = rates[label] / rates[reference] if rates[reference] > 0 else np.nan
+        rows.append(
+            [
+                Name(label), groups.role(code), guard.count(stats.n),
+                guard.count(stats.n_unfavourable, seen=look.rate),
+                kept(share(rates[label]), look.rate),
+                kept(ratio(impact), look.rate and seen[reference].rate),
+                guard.count(stats.n_acting, seen=look.parts),
+                guard.count(stats.count(Status.INFEASIBLE), seen=look.parts),
+                guard.count(stats.n_unknown, seen=look.parts),
+            ]
+        )  # fmt: skip
+        if code in material.drawn:
+            shown = rates[label] if look.rate else np.nan
+            bars.append(Bar(material.name(label), shown, kept(share(rates[label]), look.rate), material.look(code)))
+    head = (
+        Name(material.column), "role", "people", "refused", "approved", "impact ratio", "with a route", "without",
+        "not known",
+    )  # fmt: skip
+    return Table("Everybody in the audit", head, rows, frozenset({1})), bars
+
+
+def _recorded(material: Material) -> list[Block]:
+    """What was decided according to the data against what the surrogate model decides."""
+    known, guard = material.recorded, material.guard
+    if known is None or not known.n:
+        return []
+    rows: list[list[Cell]] = []
+    refused = material.table.is_unfavourable
+    for code in material.order:
+        mine = material.members(code) & known.is_known
+        before, now = mine & ~known.is_favourable, mine & refused
+        both, only_before, only_now = (int(n.sum()) for n in (before & now, before & ~now, mine & ~before & now))
+        told = material.tells_record(material.labels[code])
+        counts = (both + only_before, both + only_now, both, only_before, only_now)
+        rows.append([Name(material.labels[code]), *(guard.count(n, seen=told) for n in counts)])
+    head = (
+        Name(material.column), "refused in the data", "refused by the surrogate", "by both", "in the data only",
+        "by the surrogate only",
+    )  # fmt: skip
+    missing = int((~known.is_known).sum())
+    gone = f" For {guard.count(missing)} people no decision is recorded." if missing else ""
+    text = f"The surrogate model does not repeat every decision. Below, refused means refused by the surrogate.{gone}"
+    return [Text(text), Table("Recorded decisions and those of the surrogate model", head, rows)]

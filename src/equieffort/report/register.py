@@ -1,0 +1,159 @@
+"""The register of assumptions: each role, edge, equation, cost and limit, where it comes from, and how well it fits."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from equieffort.explain import assumed_spans
+from equieffort.frames import number
+from equieffort.problem import limits
+from equieffort.report.material import Material
+from equieffort.report.tables import Table
+from equieffort.report.units import price_words
+from equieffort.report.words import MISSING, Cell, Name, Phrase, Words, name_list, share
+from equieffort.scm.diagnostics import POOR_R2
+from equieffort.status import LimitKind
+from equieffort.words import limit_text
+
+DECLARED, LEARNED, DEFAULT = "declared", "learned from the data", "assumed by default"
+FOLDED, LONGEST = 2, 220
+"""Levels of a category that an equation shows one by one; and letters that one line may have."""
+ASSUMED = (LimitKind.OBSERVED, LimitKind.ZERO_ONE)
+"""Limits that nobody declared."""
+
+
+def register(material: Material) -> Table:
+    """Every assumption in one table; features of which the same is assumed share a row."""
+    rows = [*_roles(material), *_follows(material), *_costs(material), *_limits(material), *_rules(material)]
+    head = ("feature", "kind", "what is assumed", "where it comes from", "fit")
+    return Table("Register of assumptions", head, rows, frozenset({1, 2, 3, 4}), merged=True)
+
+
+def _roles(material: Material) -> list[list[Cell]]:
+    schema, names = material.table.detail.schema, material.table.detail.encoding.names
+    declared = {*schema.features, *schema.protected_columns}
+    order = ("sensitive", "actionable", "mutable", "immutable")
+    rows = sorted(((schema.role(name), name) for name in names), key=lambda pair: order.index(pair[0]))
+    return [[Name(name), "role", role, DECLARED if name in declared else DEFAULT, ""] for role, name in rows]
+
+
+def _follows(material: Material) -> list[list[Cell]]:
+    """What follows what: the edges are those of the declared graph."""
+    about = material.audit.about
+    fit = {str(row["node"]): row.get("r2") for row in about.get("fit") or []}
+    learned = about.get("learned_by") or {}
+    causes: dict[str, list[str]] = {}
+    for cause, effect in (about.get("graph") or {}).get("edges") or []:
+        causes.setdefault(str(effect), []).append(str(cause))
+    texts = _by_node(material)
+    rows: list[list[Cell]] = []
+    for node in dict.fromkeys([*texts, *causes]):
+        equation = texts.get(node)
+        if equation is None or equation["kind"] is None:
+            words: Words = ("follows ", *name_list(causes.get(node, [])), "; no equation")
+            rows.append([Name(node), "edges", words, f"edges {DECLARED}", ""])
+            continue
+        source = LEARNED if node in learned else DECLARED
+        r2 = fit.get(node)
+        weak = r2 is not None and float(r2) < POOR_R2
+        told = "" if r2 is None else f"R2 {share(float(r2))}{', weak' if weak else ''}"
+        rows.append(
+            [
+                Name(node),
+                "edges, equation",
+                material.told(one_line(equation)),
+                f"edges {DECLARED}, equation {source}",
+                told,
+            ]
+        )
+    return rows
+
+
+def _by_node(material: Material) -> dict[str, dict[str, Any]]:
+    """Equations as data, by the feature they are for."""
+    return {record["node"]: record for record in material.audit.about.get("equations") or []}
+
+
+def one_line(equation: dict[str, Any]) -> str:
+    """An equation in one line: the many levels of a category are one term, a long one ends early.
+
+    >>> coef = {"age": 0.31234567, "job": {"a": -1.0, "b": 0.5, "c": 2.0}}
+    >>> one_line({"node": "debt", "kind": "Linear", "parts": {"intercept": 4.0, "coef": coef}, "text": ""})
+    'debt = 4 + 0.3123*age + job (3 levels, -1 to 2)'
+    """
+    text = str(equation["text"])
+    if equation["kind"] == "Linear":
+        parts = equation["parts"]
+        text = f"{equation['node']} = {_short(parts['intercept'])}"
+        text += "".join(_term(name, value) for name, value in parts["coef"].items())
+    return text if len(text) <= LONGEST else f"{text[:LONGEST].rstrip()} …"
+
+
+def _term(name: str, value: Any) -> str:
+    if not isinstance(value, dict):
+        return f" {'-' if value < 0 else '+'} {_short(abs(value))}*{name}"
+    if len(value) > FOLDED:
+        low, high = _short(min(value.values())), _short(max(value.values()))
+        return f" + {name} ({len(value)} levels, {low} to {high})"
+    return "".join(_term(f"[{name}={level}]", effect) for level, effect in value.items())
+
+
+def _short(value: float) -> str:
+    return number(float(f"{value:.4g}"))
+
+
+def _costs(material: Material) -> list[list[Cell]]:
+    schema = material.table.detail.schema
+    rows: list[list[Cell]] = []
+    for name in schema.actionable:
+        up, down = schema.feature(name).weights
+        weight = number(up) if up == down else f"{number(up)} up, {number(down)} down"
+        words, scale = price_words(material, name)
+        of_weight = DEFAULT if up == down == 1 else DECLARED
+        rows.append([Name(name), "cost", words, f"{scale}weight {weight} {of_weight}", ""])
+    return rows
+
+
+def _limits(material: Material) -> list[list[Cell]]:
+    schema = material.table.detail.schema
+    spans = assumed_spans(schema.assumed)
+    rows: list[list[Cell]] = []
+    for name in material.table.detail.encoding.names:
+        feature = schema.feature(name)
+        declared = [limit_text(one, name) for one in limits(feature) if one.kind not in ASSUMED]
+        if declared:
+            rows.append([Name(name), "limits", ", ".join(declared), DECLARED, ""])
+        if name in spans:
+            rows.append([Name(name), "limits", f"{spans[name]}, the observed values", DEFAULT, ""])
+        elif name in schema.zero_one:
+            rows.append([Name(name), "limits", "0 or 1", DEFAULT, ""])
+        elif not declared and feature.role == "actionable":
+            free = material.table.detail.encoding[name].is_category
+            rows.append(
+                [Name(name), "limits", "any observed level" if free else "none", DEFAULT if free else DECLARED, ""]
+            )
+    return rows
+
+
+def _rules(material: Material) -> list[list[Cell]]:
+    schema = material.table.detail.schema
+    return [[name_list(link.names), "rule", (Phrase(str(link)),), DECLARED, ""] for link in schema.links]
+
+
+def equations(material: Material) -> Table:
+    """The structural equations as they are, whatever their length."""
+    about = material.audit.about
+    fit = {str(row["node"]): row for row in about.get("fit") or []}
+    learned = about.get("learned_by") or {}
+    rows: list[list[Cell]] = []
+    for node, equation in _by_node(material).items():
+        known = fit[node].get("r2") if node in fit else None
+        r2 = float("nan") if known is None else float(known)
+        remark = f"learned by {learned[node]}" if node in learned else ""
+        if r2 < POOR_R2:
+            remark = f"weak: explains almost nothing{'; ' if remark else ''}{remark}"
+        given = MISSING if equation["kind"] is None else share(r2) if node in fit else "given"
+        rows.append([material.told(equation["text"]), given, (Phrase(remark),)])
+    if not rows:
+        rows.append(["none: no feature follows another", "", ""])
+    return Table("Structural equations", ("equation", "R2: variance explained", "remark"), rows, frozenset({2}))
