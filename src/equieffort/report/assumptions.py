@@ -14,7 +14,7 @@ from equieffort.report.svg import WIDTH
 from equieffort.report.tables import Table
 from equieffort.report.words import Cell, Name, Phrase, Words, name_list
 from equieffort.table import starts_outside
-from equieffort.words import limit_text
+from equieffort.words.limits import limit_text
 
 BESIDE = 640.0
 """A graph of at most this width stands beside the text."""

@@ -13,7 +13,7 @@ from equieffort.report.units import price_words
 from equieffort.report.words import MISSING, Cell, Name, Phrase, Words, name_list, share
 from equieffort.scm.diagnostics import POOR_R2
 from equieffort.status import LimitKind
-from equieffort.words import limit_text
+from equieffort.words.limits import limit_text
 
 DECLARED, LEARNED, DEFAULT = "declared", "learned from the data", "assumed by default"
 FOLDED, LONGEST = 2, 220
