@@ -21,8 +21,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 import equieffort as ee
-from equieffort.schema import UNLIMITED
-from equieffort.solvers.base import LIMIT
+from equieffort.recourse.solvers.base import LIMIT
+from equieffort.world.schema import UNLIMITED
 
 FOUR = ("education_num", "hours_per_week", "capital_gain", "capital_loss")
 

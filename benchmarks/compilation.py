@@ -39,7 +39,7 @@ def first(kind: str) -> float:
     from sklearn.neural_network import MLPClassifier
 
     import equieffort as ee
-    from equieffort.schema import UNLIMITED
+    from equieffort.world.schema import UNLIMITED
 
     warnings.simplefilter("ignore")
     rng = np.random.default_rng(0)

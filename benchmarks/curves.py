@@ -15,13 +15,13 @@ from typing import Any
 import numba
 import numpy as np
 
-from equieffort.distances import MixedDistance
-from equieffort.groups import Groups
-from equieffort.metrics import PAPER_QUANTILES, Jackknife, curve
-from equieffort.neighbours.coded import Coded
-from equieffort.neighbours.sweep import Plain
-from equieffort.solvers import Status
-from equieffort.table import RecourseTable
+from equieffort.effort.metrics import PAPER_QUANTILES, Jackknife, curve
+from equieffort.effort.neighbours.coded import Coded
+from equieffort.effort.neighbours.sweep import Plain
+from equieffort.recourse.solvers import Status
+from equieffort.recourse.table import RecourseTable
+from equieffort.world.distances import MixedDistance
+from equieffort.world.groups import Groups
 
 SIZES = {10_000: 5_000, 100_000: 2_000, 1_000_000: 1_000}
 """People, and centres among them: as many as `audit.curve()` takes by default."""

@@ -26,11 +26,11 @@ import pandas as pd
 from scipy.special import ndtr, ndtri
 
 import equieffort as ee
-from equieffort.budget import default_budget
-from equieffort.criteria import Criteria
-from equieffort.judging import judge_family, with_readings
-from equieffort.measures import MEASURES, Pair, Sample
-from equieffort.metrics import Comparison
+from equieffort.effort.budget import default_budget
+from equieffort.effort.criteria import Criteria
+from equieffort.effort.judging import judge_family, with_readings
+from equieffort.effort.measures import MEASURES, Pair, Sample
+from equieffort.effort.metrics import Comparison
 
 GRID = 400_000
 SIZES = (60, 200, 500, 2_000, 10_000)

@@ -7,10 +7,10 @@ import time
 
 import numpy as np
 
-from equieffort.criteria import Criteria
-from equieffort.judging import with_readings
-from equieffort.measures import Pair, Sample
-from equieffort.metrics import Comparison
+from equieffort.effort.criteria import Criteria
+from equieffort.effort.judging import with_readings
+from equieffort.effort.measures import Pair, Sample
+from equieffort.effort.metrics import Comparison
 
 
 def main() -> None:

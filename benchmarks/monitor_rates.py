@@ -22,8 +22,8 @@ import numpy as np
 from scipy.stats import norm
 
 import equieffort as ee
-from equieffort.budget import default_budget
 from equieffort.datasets import paper_synthetic
+from equieffort.effort.budget import default_budget
 from equieffort.monitor.evidence import RATIOS, Arrivals, Evidence, blocks, log_mean, wealth_path
 
 ALPHA = 0.05

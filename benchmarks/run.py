@@ -20,10 +20,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import equieffort as ee
-from equieffort import replay
-from equieffort.metrics import neighbourhood_sweep
-from equieffort.schema import UNLIMITED
-from equieffort.solvers.kernels import fill_batch
+from equieffort.effort.metrics import neighbourhood_sweep
+from equieffort.recourse import verification
+from equieffort.recourse.solvers.linear.fill_kernels import fill_batch
+from equieffort.world.schema import UNLIMITED
 
 PEOPLE = 1_000_000
 
@@ -85,7 +85,7 @@ def one_linprog(problem: ee.RecourseProblem, X: Any, people: int = 300) -> float
 def replay_share(problem: ee.RecourseProblem, X: Any) -> float:
     """The share of `solve` that is spent on replaying every action."""
     spent = [0.0]
-    original = replay.Chunk._replay
+    original = verification.Chunk._replay
 
     def timed(self: Any, *args: Any) -> Any:
         start = time.perf_counter()
@@ -93,13 +93,13 @@ def replay_share(problem: ee.RecourseProblem, X: Any) -> float:
         spent[0] += time.perf_counter() - start
         return result
 
-    replay.Chunk._replay = timed
+    verification.Chunk._replay = timed
     try:
         start = time.perf_counter()
         ee.solve(problem, X)
         return spent[0] / (time.perf_counter() - start)
     finally:
-        replay.Chunk._replay = original
+        verification.Chunk._replay = original
 
 
 def memory(problem: ee.RecourseProblem, X: Any) -> float:

@@ -22,11 +22,11 @@ from equieffort.errors import EquieffortWarning
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 # Of the files a compiled loop comes from numba looks only at that of the loop Python calls.
-for folder in (Path(__file__).parents[1] / "src" / "equieffort").iterdir():
-    newest = max((file.stat().st_mtime for file in folder.glob("*kernels.py")), default=0.0)
-    for index in folder.glob("__pycache__/*.nbi"):
-        if index.exists() and index.stat().st_mtime < newest:
-            index.unlink(missing_ok=True)
+PACKAGE = Path(__file__).parents[1] / "src" / "equieffort"
+NEWEST = max(file.stat().st_mtime for pattern in ("*kernels.py", "kernels/*.py") for file in PACKAGE.rglob(pattern))
+for index in PACKAGE.rglob("__pycache__/*.nbi"):
+    if index.exists() and index.stat().st_mtime < NEWEST:
+        index.unlink(missing_ok=True)
 
 # Machines differ in speed and are shared; no test judges seconds.
 settings.register_profile("steady", deadline=None)

@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from equieffort import Feature
-from equieffort.frames import kind_of_type
+from equieffort.data.frames import kind_of_type
 
 
 def unlimited(features: Mapping[str, Any], people: pd.DataFrame | None = None) -> dict[str, Feature]:

@@ -24,14 +24,14 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import OneHotEncoder
 from tests.limits import unlimited
 
-from equieffort.classifiers import LinearScore
-from equieffort.cost import Percentile, Separable, WeightedL1
 from equieffort.errors import EquieffortWarning
-from equieffort.problem import RecourseProblem
-from equieffort.recourse import solve
-from equieffort.scales import MAD, Own, Range, Std
-from equieffort.schema import Feature, Schema
-from equieffort.scm import Linear, StructuralCausalModel
+from equieffort.models.classifiers import LinearScore
+from equieffort.recourse.problem import RecourseProblem
+from equieffort.recourse.solving import solve
+from equieffort.world.cost import Percentile, Separable, WeightedL1
+from equieffort.world.scales import MAD, Own, Range, Std
+from equieffort.world.schema import Feature, Schema
+from equieffort.world.scm import Linear, StructuralCausalModel
 
 INF = float("inf")
 RELATIVE, ABSOLUTE = 1e-7, 1e-9

@@ -28,10 +28,10 @@ from tests.limits import unlimited
 from tests.oracles import Tally
 
 import equieffort as ee
-from equieffort.scm import Curves
-from equieffort.scm.curves import Curve
-from equieffort.scm.mechanisms import Fitted
-from equieffort.solvers.curved import Curved
+from equieffort.recourse.solvers.spatial.solver import Curved
+from equieffort.world.scm import Curves
+from equieffort.world.scm.curves import Curve
+from equieffort.world.scm.mechanisms import Fitted
 
 Values = dict[str, Any]
 Follow = Callable[[Any, Values, Values], Any]

@@ -37,11 +37,11 @@ from tests.oracles import (
     settable,
 )
 
-from equieffort.classifiers import ReLUNetwork
 from equieffort.errors import EquieffortWarning
-from equieffort.problem import RecourseProblem
-from equieffort.recourse import solve
-from equieffort.rules import Forbidden, Implies, Link, Monotone, Sum
+from equieffort.models.classifiers import ReLUNetwork
+from equieffort.recourse.problem import RecourseProblem
+from equieffort.recourse.solving import solve
+from equieffort.world.rules import Forbidden, Implies, Link, Monotone, Sum
 
 FAMILIES = ("continuous", "integer", "categorical", "mixed", "piecewise", "classes", "linear classes", "rules")
 WORLDS = {"classes": ("continuous",), "linear classes": ("mixed",), "rules": ("continuous", "integer", "mixed")}

@@ -23,15 +23,15 @@ from scipy.optimize import linprog
 from tests.limits import unlimited
 from tests.oracles import Curve, Tally, _bent, _concave, _convex, curve_of
 
-from equieffort.classifiers import Goals, TreeView
-from equieffort.cost import Cost, Percentile, Separable
 from equieffort.errors import EquieffortWarning
-from equieffort.problem import RecourseProblem
-from equieffort.recourse import solve
-from equieffort.rules import Forbidden, Implies, Link, Monotone, Sum
-from equieffort.schema import Feature, Schema
-from equieffort.scm import Linear, StructuralCausalModel
-from equieffort.solvers import Solver
+from equieffort.models.classifiers import Goals, TreeView
+from equieffort.recourse.problem import RecourseProblem
+from equieffort.recourse.solvers import Solver
+from equieffort.recourse.solving import solve
+from equieffort.world.cost import Cost, Percentile, Separable
+from equieffort.world.rules import Forbidden, Implies, Link, Monotone, Sum
+from equieffort.world.schema import Feature, Schema
+from equieffort.world.scm import Linear, StructuralCausalModel
 
 INF = math.inf
 NEAR = 2e-6

@@ -6,11 +6,11 @@ import math
 
 import numpy as np
 
-from equieffort.criteria import Criteria
-from equieffort.judging import with_readings
-from equieffort.measures import Pair, Sample
-from equieffort.metrics import Comparison
-from equieffort.solvers import Status
+from equieffort.effort.criteria import Criteria
+from equieffort.effort.judging import with_readings
+from equieffort.effort.measures import Pair, Sample
+from equieffort.effort.metrics import Comparison
+from equieffort.recourse.solvers import Status
 
 
 def people(optimal=(), *, fine=0, infeasible=0, unknown=(), gapped=(), budget=None) -> Sample:

@@ -8,8 +8,8 @@ import polars as pl
 import pytest
 
 import equieffort as ee
+from equieffort.data.frames import read_frame
 from equieffort.errors import CausalModelError, DataError, ParameterError
-from equieffort.frames import read_frame
 
 # The rule wants an income of at least 10; costs are shares of the range 12.
 INCOME = [0.0, 2.0, 4.0, 12.0, 1.0, 3.0, 5.0, 12.0]

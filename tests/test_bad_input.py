@@ -24,7 +24,9 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from tests.samples import against
 
 import equieffort as ee
-from equieffort.classifiers import Decision
+from equieffort.effort.measures import Sample
+from equieffort.effort.metrics import average_cost_ratio, recourse_discrepancy
+from equieffort.effort.verdict import judge
 from equieffort.errors import (
     CODES,
     CausalModelError,
@@ -37,10 +39,8 @@ from equieffort.errors import (
     ParameterError,
     SchemaError,
 )
-from equieffort.measures import Sample
-from equieffort.metrics import average_cost_ratio, recourse_discrepancy
-from equieffort.schema import UNLIMITED
-from equieffort.verdict import judge
+from equieffort.models.classifiers import Decision
+from equieffort.world.schema import UNLIMITED
 
 NAN, INF = float("nan"), float("inf")
 SCM = ee.StructuralCausalModel

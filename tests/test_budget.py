@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from equieffort.budget import default_budget
+from equieffort.effort.budget import default_budget
 
 
 @pytest.mark.parametrize("scale", [1e-13, 1e-3, 1.0, 37.0, 1e6, 1e15])

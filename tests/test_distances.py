@@ -8,11 +8,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from equieffort.distances import Euclidean, Manhattan, OwnDistance
+from equieffort.data.frames import Encoding
 from equieffort.errors import CostError, EquieffortWarning, ParameterError
-from equieffort.frames import Encoding
-from equieffort.scales import MAD, Range, Std
-from equieffort.schema import Schema
+from equieffort.world.distances import Euclidean, Manhattan, OwnDistance
+from equieffort.world.scales import MAD, Range, Std
+from equieffort.world.schema import Schema
 
 PEOPLE = pd.DataFrame(
     {

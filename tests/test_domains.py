@@ -14,13 +14,13 @@ from sklearn.neural_network import MLPClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 import equieffort as ee
-from equieffort.comparison import compare_audits
+from equieffort.data.frames import infer_kind
 from equieffort.errors import DataError, EquieffortError, EquieffortWarning, SchemaError
 from equieffort.exports import summary
-from equieffort.frames import infer_kind
-from equieffort.schema import AssumedLimit
-from equieffort.solvers.milp import Milp
+from equieffort.recourse.solvers.milp.solver import Milp
+from equieffort.results.comparison import compare_audits
 from equieffort.spec import parse_spec
+from equieffort.world.schema import AssumedLimit
 
 pytestmark = pytest.mark.filterwarnings("ignore::equieffort.errors.EquieffortWarning")
 TYPES = ["int64", "int8", "float64", "float32", "Int64", "Float64", "int64[pyarrow]", "object"]

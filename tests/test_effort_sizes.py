@@ -5,7 +5,7 @@ import pytest
 
 import equieffort as ee
 from equieffort.errors import CostError, ParameterError
-from equieffort.recourse import solve
+from equieffort.recourse.solving import solve
 
 INF = float("inf")
 PEOPLE = pd.DataFrame(

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from equieffort.criteria import Criteria
+from equieffort.effort.criteria import Criteria
 
 PATH = Path(__file__).parents[1] / "benchmarks" / "error_rates.py"
 

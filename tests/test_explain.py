@@ -14,7 +14,7 @@ from sklearn.preprocessing import OneHotEncoder
 from tests.limits import unlimited
 
 import equieffort as ee
-from equieffort.explain import Explanation, Step, round_away
+from equieffort.results.explanation import Explanation, Step, round_away
 
 # income -> savings (half of it is saved); the score wants 10 points of income, savings and a certificate.
 PEOPLE = pd.DataFrame(

@@ -17,11 +17,11 @@ import equieffort as ee
 from equieffort.cli import app
 from equieffort.errors import AuditFileError
 from equieffort.exports import summary
-from equieffort.fidelity import Refusals, Surrogate
-from equieffort.models import train_surrogate
+from equieffort.models.fidelity import Refusals, Surrogate
+from equieffort.models.surrogate import train_surrogate
 from equieffort.report import model_card, render
-from equieffort.runs import estimate, prepare, run_spec
 from equieffort.spec import read_spec
+from equieffort.spec.runs import estimate, prepare, run_spec
 
 pytestmark = pytest.mark.filterwarnings("ignore::equieffort.errors.EquieffortWarning")
 

@@ -16,8 +16,8 @@ import pytest
 from tests.limits import unlimited
 
 import equieffort as ee
+from equieffort.effort.neighbours import Neighbourhood
 from equieffort.errors import AuditFileError, EquieffortWarning
-from equieffort.neighbours import Neighbourhood
 
 N = 60
 HOSTILE = [

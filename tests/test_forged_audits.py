@@ -17,7 +17,7 @@ from tests.fuzz.worlds import Opened, members, npy, read_all, small_audit, zippe
 
 import equieffort as ee
 from equieffort.errors import AuditFileError, EquieffortError, EquieffortWarning
-from equieffort.status import Ending, Infeasibility, Status, Termination
+from equieffort.recourse.status import Ending, Infeasibility, Status, Termination
 
 ACTING = (Status.OPTIMAL, Status.FEASIBLE)
 
@@ -383,8 +383,8 @@ def test_another_version_is_named(saved, tmp_path, version):
 
 def test_what_is_very_alike_is_packed_so_that_it_can_be_read_again(tmp_path, monkeypatch):
     # A table of equal people shrinks to almost nothing; what we write we must read.
-    monkeypatch.setattr("equieffort.files.archive.ALWAYS", 1000)
-    monkeypatch.setattr("equieffort.files.archive.MOST_TIMES", 1)
+    monkeypatch.setattr("equieffort.data.archive.ALWAYS", 1000)
+    monkeypatch.setattr("equieffort.data.archive.MOST_TIMES", 1)
     small_audit().save(tmp_path / "alike.audit")
     assert len(read_all(tmp_path / "alike.audit").recourse) == 40
     with zipfile.ZipFile(tmp_path / "alike.audit") as file:
@@ -480,7 +480,7 @@ def test_tables_made_by_other_means_never_reach_compiled_code():
     ],
 )
 def test_the_sweep_checks_every_index_it_is_given(change, word):
-    from equieffort.neighbours import sweep
+    from equieffort.effort.neighbours import sweep
 
     audit = small_audit()
     given = {

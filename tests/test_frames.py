@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from equieffort.errors import DataError, SchemaError
-from equieffort.frames import (
+from equieffort.data.frames import (
     Column,
     Encoding,
     find_levels,
@@ -22,6 +21,7 @@ from equieffort.frames import (
     require_columns,
     screen,
 )
+from equieffort.errors import DataError, SchemaError
 
 PEOPLE = {
     "age": [30, 41, 52],

@@ -11,8 +11,8 @@ from sklearn.linear_model import LogisticRegression
 
 import equieffort as ee
 from equieffort.errors import EquieffortWarning
-from equieffort.giveaways import Giveaway, giveaways, sentinels
 from equieffort.report import model_card, render
+from equieffort.world.giveaways import Giveaway, giveaways, sentinels
 
 
 def people(n=200, seed=0):

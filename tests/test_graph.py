@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import equieffort as ee
 from equieffort.errors import EquieffortWarning, GraphError
-from equieffort.graph import CausalGraph
+from equieffort.world.graph import CausalGraph
 
 EDGES = [("sex", "amount"), ("age", "amount"), ("age", "duration"), ("amount", "duration")]
 DIGRAPH = nx.DiGraph(EDGES)
@@ -341,7 +341,7 @@ def test_equality_does_not_ask_how_it_was_written():
 def test_order_does_not_depend_on_hashing():
     """A set of edges has another order in each process; the result must not."""
     code = (
-        "from equieffort.graph import CausalGraph\n"
+        "from equieffort.world.graph import CausalGraph\n"
         "print(CausalGraph.of({('a', 'c'), ('b', 'c'), ('d', 'e'), ('f', 'g'), ('h', 'a')}).nodes)"
     )
     found = {

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from equieffort import Schema
 from equieffort.errors import DataError, SchemaError
-from equieffort.groups import Groups, group_name, people_of
+from equieffort.world.groups import Groups, group_name, people_of
 
 
 def groups(frame, **given):

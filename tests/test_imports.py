@@ -69,3 +69,17 @@ str(audit), audit.curve([1.0]), audit.explain(0), audit.recourse.frame()
 
 def test_auditing_a_pandas_frame_loads_no_other_table_library():
     assert loaded(AUDIT, "polars", "matplotlib") == []
+
+
+EVERY = """
+import importlib, pkgutil
+import equieffort as ee
+for found in pkgutil.walk_packages(ee.__path__, "equieffort."):
+    if not found.name.endswith("__main__"):
+        importlib.import_module(found.name)
+print(sorted(name for name in ee.__all__ if type(getattr(ee, name)).__name__ == "module"))
+"""
+
+
+def test_no_module_hides_a_public_function_once_everything_is_imported():
+    assert run(EVERY) == "['costs', 'datasets', 'errors', 'measures', 'rules', 'scm', 'solvers']\n"

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import equieffort as ee
+from equieffort.effort.inference.guarded import benjamini_hochberg, gap_limits, gap_tail
+from equieffort.effort.inference.shares import difference
 from equieffort.errors import ParameterError
-from equieffort.inference.guarded import benjamini_hochberg, gap_limits, gap_tail
-from equieffort.inference.shares import difference
 
 
 def audited(alpha: float, n: int, seed: int, **criteria) -> ee.Audit:
@@ -102,7 +102,7 @@ def test_benjamini_and_hochberg_by_definition():
 def test_nobody_is_named_by_people_not_solved_to_the_end(unequal):
     from dataclasses import replace
 
-    from equieffort.solvers import Status
+    from equieffort.recourse.solvers import Status
 
     table = unequal.recourse
     status, cost, bound = table.status.copy(), table.cost.copy(), table.bound.copy()

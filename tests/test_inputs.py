@@ -16,9 +16,9 @@ import pandas as pd
 import pytest
 
 import equieffort as ee
-from equieffort.cells import parse_cells
+from equieffort.data.cells import parse_cells
+from equieffort.data.inputs import read_table, warn_similar_labels
 from equieffort.errors import DataError, EquieffortError, EquieffortWarning
-from equieffort.inputs import read_table, warn_similar_labels
 from equieffort.spec import DataSource
 
 

@@ -13,7 +13,7 @@ import pytest
 import equieffort
 
 PACKAGE = Path(equieffort.__file__).parent
-LOOP = "from equieffort.jit import njit\n@njit(nogil=True)\ndef twice(x):\n    return 2 * x\n"
+LOOP = "from equieffort.foundations.jit import njit\n@njit(nogil=True)\ndef twice(x):\n    return 2 * x\n"
 
 # Permissions do not bind root, who runs tests in containers: its children give up every privilege they have.
 WITHOUT_PRIVILEGES = """

@@ -13,11 +13,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
 import equieffort as ee
+from equieffort.data.frames import Encoding
 from equieffort.errors import DataError, RuleError
-from equieffort.frames import Encoding
-from equieffort.rules import clauses_of, link_from_dict, parse_rule, read_link
-from equieffort.schema import Schema
-from equieffort.tolerances import unit_of
+from equieffort.foundations.tolerances import unit_of
+from equieffort.world.rules import clauses_of, link_from_dict, parse_rule, read_link
+from equieffort.world.schema import Schema
 
 PEOPLE = pd.DataFrame(
     {

@@ -12,9 +12,9 @@ import pytest
 from tests.limits import unlimited
 
 import equieffort as ee
+from equieffort.effort.verdict import COLUMNS
 from equieffort.errors import AuditFileError, EquieffortError, ParameterError
 from equieffort.exports import summary
-from equieffort.verdict import COLUMNS
 
 pytestmark = pytest.mark.filterwarnings("ignore::equieffort.errors.EquieffortWarning")
 

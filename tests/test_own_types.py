@@ -19,9 +19,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 import equieffort as ee
-from equieffort.classifiers import Decision
+from equieffort.data.stored import as_stored, coarse, inside, steps, towards
 from equieffort.errors import ModelError
-from equieffort.stored import as_stored, coarse, inside, steps, towards
+from equieffort.models.classifiers import Decision
 
 pytestmark = pytest.mark.filterwarnings("ignore::equieffort.errors.EquieffortWarning", "ignore:.*:UserWarning")
 

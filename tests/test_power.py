@@ -12,10 +12,9 @@ from typer.testing import CliRunner
 
 import equieffort as ee
 from equieffort.cli import app
-from equieffort.criteria import Criteria, Literal
-from equieffort.errors import ParameterError
-from equieffort.inference import Unadjusted, Zone
-from equieffort.inference.planning import (
+from equieffort.effort.criteria import Criteria, Literal
+from equieffort.effort.inference import Unadjusted, Zone
+from equieffort.effort.inference.planning import (
     Shares,
     gap_beyond,
     gap_inside,
@@ -23,10 +22,11 @@ from equieffort.inference.planning import (
     people_inside,
     smallest_ratio,
 )
-from equieffort.judging import judge_family, with_readings
-from equieffort.measures import Pair, Sample
-from equieffort.metrics import Comparison
-from equieffort.planning import people_to_decide
+from equieffort.effort.judging import judge_family, with_readings
+from equieffort.effort.measures import Pair, Sample
+from equieffort.effort.metrics import Comparison
+from equieffort.effort.planning import people_to_decide
+from equieffort.errors import ParameterError
 
 TAU = Zone(-log(1.25), log(1.25))
 

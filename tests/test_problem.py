@@ -34,8 +34,8 @@ from equieffort import (
     WeightedL1,
     solve,
 )
-from equieffort.classifiers import BlackBox, LinearView
 from equieffort.errors import CausalModelError, EquieffortError, EquieffortWarning, ParameterError, SchemaError
+from equieffort.models.classifiers import BlackBox, LinearView
 
 
 def people(n=60, seed=0):
@@ -346,7 +346,7 @@ def test_a_linear_view_is_believed_only_if_the_labels_follow_it(monkeypatch):
     assert isinstance(one.view, BlackBox)
     assert "class of its own" in one.view.reason
     for room in ("opened", "linear"):
-        monkeypatch.setattr(f"equieffort.classifiers.{room}.require_plain", lambda *things, library="": None)
+        monkeypatch.setattr(f"equieffort.models.classifiers.{room}.require_plain", lambda *things, library="": None)
     one = problem(frame, clf=clf)
     assert isinstance(one.view, BlackBox)
     assert "labels" in one.view.reason

@@ -9,8 +9,8 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 import equieffort as ee
+from equieffort.effort.measures import MEASURES, Spread
 from equieffort.errors import DataError, ParameterError
-from equieffort.measures import MEASURES, Spread
 
 
 @pytest.fixture(scope="module")

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import equieffort.rules
+import equieffort.world.rules
 from equieffort.errors import RuleError
-from equieffort.rules import MAX_DEPTH, MAX_LENGTH, parse_rule
+from equieffort.world.rules import MAX_DEPTH, MAX_LENGTH, parse_rule
 
 AGE = np.array([18.0, 25.0, 30.0, np.nan, 62.0])
 TENURE = np.array([20, 1, 30, 4, -5])
@@ -445,7 +445,9 @@ def test_unmatched() -> None:
 
 
 def test_nothing_is_executed() -> None:
-    source = "".join(path.read_text(encoding="utf-8") for path in Path(equieffort.rules.__file__).parent.glob("*.py"))
+    source = "".join(
+        path.read_text(encoding="utf-8") for path in Path(equieffort.world.rules.__file__).parent.glob("*.py")
+    )
     for word in ("eval(", "exec(", "compile(", "import ast", "getattr(", "__import__"):
         assert word not in source.replace("re.compile(", "")
 

@@ -10,11 +10,11 @@ import pandas as pd
 import pytest
 
 import equieffort as ee
-from equieffort import recourse
 from equieffort.errors import EquieffortError, ParameterError
-from equieffort.models import train_surrogate
-from equieffort.runs import Estimate, check_filled, estimate, file_hash, prepare, run_spec, unfilled
+from equieffort.models.surrogate import train_surrogate
+from equieffort.recourse import solving
 from equieffort.spec import SpecError, parse_spec
+from equieffort.spec.runs import Estimate, check_filled, estimate, file_hash, prepare, run_spec, unfilled
 
 pytestmark = pytest.mark.usefixtures("quiet")
 
@@ -138,14 +138,14 @@ def test_the_record_is_kept_beside_the_stand_in(spec):
 
 
 def test_progress_is_told_stage_by_stage(spec, monkeypatch):
-    monkeypatch.setattr(recourse, "WATCHED", 50)
+    monkeypatch.setattr(solving, "WATCHED", 50)
     told: list[tuple[str, int, int, str]] = []
     made = run_spec(spec(), progress=lambda stage, done, total, note="": told.append((stage, done, total, note)))
     assert list(dict.fromkeys(stage for stage, *_ in told)) == [
         "reading the data", "training the surrogate", "solving",
     ]  # fmt: skip
-    solving = [(done, total) for stage, done, total, _ in told if stage == "solving"]
-    assert solving == [(0, 120), (50, 120), (100, 120), (120, 120)]
+    steps = [(done, total) for stage, done, total, _ in told if stage == "solving"]
+    assert steps == [(0, 120), (50, 120), (100, 120), (120, 120)]
     stuck = (made.recourse.frame()["status"] == "infeasible").sum()
     assert told[-1][3] == f"{stuck} infeasible so far"
     pd.testing.assert_frame_equal(made.recourse.frame(), run_spec(spec()).recourse.frame())
@@ -174,7 +174,7 @@ def test_warnings_travel_with_the_audit_once(spec):
 
 
 def test_a_rule_that_cannot_be_asked_is_found_before_solving(spec, monkeypatch):
-    monkeypatch.setattr("equieffort.runs.train_surrogate", lambda *_, **__: pytest.fail("work was begun"))
+    monkeypatch.setattr("equieffort.spec.runs.train_surrogate", lambda *_, **__: pytest.fail("work was begun"))
     with pytest.raises(EquieffortError) as caught:
         run_spec(spec("income > 4", "incme > 4"))
     assert caught.value.code == "RULE_NAME"

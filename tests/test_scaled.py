@@ -9,9 +9,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 import equieffort as ee
-from equieffort.problem import RecourseProblem
-from equieffort.recourse import solve
-from equieffort.tolerances import is_closed, unit_of
+from equieffort.foundations.tolerances import is_closed, unit_of
+from equieffort.recourse.problem import RecourseProblem
+from equieffort.recourse.solving import solve
 
 pytestmark = pytest.mark.usefixtures("quiet")
 

@@ -8,9 +8,9 @@ import pandas as pd
 import pytest
 
 from equieffort import CausalGraph, Feature, Schema
+from equieffort.data.frames import Encoding
 from equieffort.errors import DataError, EquieffortError, EquieffortWarning, SchemaError
-from equieffort.frames import Encoding
-from equieffort.schema import check_kinds
+from equieffort.world.schema import check_kinds
 
 
 def schema(**given):

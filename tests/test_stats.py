@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from equieffort.solvers import Status
-from equieffort.stats import EffortStats, ExactSum, exact_sum, limbs
+from equieffort.effort.stats import EffortStats, ExactSum, exact_sum, limbs
+from equieffort.recourse.solvers import Status
 
 LARGEST = Fraction(np.finfo(np.float64).max)
 SMALLEST = 5e-324

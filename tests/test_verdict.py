@@ -12,12 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.samples import against, people
 
-from equieffort.criteria import Criteria, Literal, TwoSided
+from equieffort.effort.criteria import Criteria, Literal, TwoSided
+from equieffort.effort.judging import with_readings
+from equieffort.effort.measures import JUDGED, Pair, Sample
+from equieffort.effort.metrics import Comparison
+from equieffort.effort.verdict import REASONS, decide, judge
 from equieffort.errors import ParameterError
-from equieffort.judging import with_readings
-from equieffort.measures import JUDGED, Pair, Sample
-from equieffort.metrics import Comparison
-from equieffort.verdict import REASONS, decide, judge
 
 
 def at(phi: float, n: int = 20, able: int | None = None, **more) -> Sample:

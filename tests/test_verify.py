@@ -8,7 +8,7 @@ import pytest
 from tests import oracles_trees
 from tests.oracles import FAMILIES, run
 
-from equieffort.solvers import BranchAndBound
+from equieffort.recourse.solvers import BranchAndBound
 
 BLOCK = 50
 CASES = {

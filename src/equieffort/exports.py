@@ -27,15 +27,15 @@ import numpy as np
 import pandas as pd
 
 from equieffort import __version__
-from equieffort._audit import Audit
+from equieffort.data.frames import number
+from equieffort.effort.verdict import REASONS, Assessment, Finding, Verdict
 from equieffort.errors import ParameterError
-from equieffort.explain import recorded
-from equieffort.fidelity import Surrogate
-from equieffort.frames import number
-from equieffort.shown import caveats
-from equieffort.status import Infeasibility, Reason, Termination
-from equieffort.table import RecourseTable
-from equieffort.verdict import REASONS, Assessment, Finding, Verdict
+from equieffort.models.fidelity import Surrogate
+from equieffort.recourse.status import Infeasibility, Reason, Termination
+from equieffort.recourse.table import RecourseTable
+from equieffort.results.audits import Audit
+from equieffort.results.explanation import recorded
+from equieffort.words.shown import caveats
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 """What makes a spreadsheet run a cell; the last four are the full-width forms that some accept too."""

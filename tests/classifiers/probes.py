@@ -3,8 +3,8 @@
 import numpy as np
 import pandas as pd
 
-from equieffort.classifiers import Decision, TreeView, recognise
-from equieffort.frames import Encoding
+from equieffort.data.frames import Encoding
+from equieffort.models.classifiers import Decision, TreeView, recognise
 
 
 def mixed(n=300, seed=0):

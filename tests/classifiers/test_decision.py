@@ -12,8 +12,8 @@ from sklearn.tree import DecisionTreeClassifier
 from tests.limits import unlimited
 
 from equieffort import Feature, LinearScore, RecourseProblem, Schema, StructuralCausalModel, solve
-from equieffort.classifiers import Decision
 from equieffort.errors import DataError, EquieffortError, ModelError
+from equieffort.models.classifiers import Decision
 
 
 def people(n=40, seed=0):

@@ -33,8 +33,8 @@ from sklearn.preprocessing import FunctionTransformer, MinMaxScaler, RobustScale
 from sklearn.tree import DecisionTreeClassifier
 
 import equieffort as ee
-from equieffort.classifiers import BlackBox, View
-from equieffort.genuine import is_exactly, why_not
+from equieffort.foundations.genuine import is_exactly, why_not
+from equieffort.models.classifiers import BlackBox, View
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore::equieffort.errors.EquieffortWarning",

@@ -10,7 +10,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
 from tests.classifiers.probes import check, mixed, numbers, outcome, reason, seen
 
-from equieffort.models import load_model
+from equieffort.models.files import load_model
 
 lightgbm = pytest.importorskip("lightgbm")
 SMALL = {"n_estimators": 10, "num_leaves": 7, "min_child_samples": 5, "n_jobs": 1, "verbose": -1, "random_state": 0}

@@ -47,9 +47,9 @@ from sklearn.svm import SVC, LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 from equieffort import LinearScore
-from equieffort.classifiers import Decision, NoView, linear_view
+from equieffort.data.frames import Encoding
 from equieffort.errors import EquieffortError
-from equieffort.frames import Encoding
+from equieffort.models.classifiers import Decision, NoView, linear_view
 
 NUMBERS, TEXTS = ["income", "age"], ["job", "city"]
 

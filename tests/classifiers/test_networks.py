@@ -20,10 +20,10 @@ from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, OrdinalEncoder, S
 from tests.classifiers.probes import mixed, numbers, outcome
 
 from equieffort import ReLUNetwork
-from equieffort.classifiers import BlackBox, Decision, LinearView, NetworkView, recognise
+from equieffort.data.frames import Encoding
 from equieffort.errors import EquieffortError
-from equieffort.frames import Encoding
-from equieffort.models import load_model
+from equieffort.models.classifiers import BlackBox, Decision, LinearView, NetworkView, recognise
+from equieffort.models.files import load_model
 
 
 def mlp(frame, classes=("no", "yes"), steps=(), **changes):

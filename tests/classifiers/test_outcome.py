@@ -10,9 +10,9 @@ from sklearn.preprocessing import StandardScaler
 from tests.limits import unlimited
 
 import equieffort as ee
-from equieffort.classifiers import BlackBox, Decision, LinearView, NoView, linear_view, recognise
+from equieffort.data.frames import Encoding
 from equieffort.errors import ModelError, SchemaError
-from equieffort.frames import Encoding
+from equieffort.models.classifiers import BlackBox, Decision, LinearView, NoView, linear_view, recognise
 
 rng = np.random.default_rng(3)
 X = pd.DataFrame({"a": rng.normal(size=400), "b": rng.normal(size=400)})

@@ -13,7 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import equieffort as ee
-from equieffort.classifiers import BlackBox
+from equieffort.models.classifiers import BlackBox
 
 RNG = np.random.default_rng(0)
 EVERYBODY = pd.DataFrame({"a": RNG.uniform(0, 10, 2000)})
@@ -60,7 +60,7 @@ def test_a_view_that_is_wrong_beyond_the_people_is_not_believed(monkeypatch):
     assert isinstance(problem.view, BlackBox)
     assert "transform was replaced on this StandardScaler" in problem.view.reason
     # Were it opened all the same, made-up people would tell.
-    monkeypatch.setattr("equieffort.classifiers.pipeline.require_plain", lambda *things, library="": None)
+    monkeypatch.setattr("equieffort.models.classifiers.pipeline.require_plain", lambda *things, library="": None)
     problem = problem_of(classifier, favourable=True)
     assert isinstance(problem.view, BlackBox)
     assert "labels do not follow the score" in problem.view.reason

@@ -27,8 +27,8 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
 from tests.classifiers.probes import check, edges, mixed, numbers, outcome, reason, seen
 
-from equieffort.classifiers import Decision, LinearView, recognise
-from equieffort.frames import Encoding
+from equieffort.data.frames import Encoding
+from equieffort.models.classifiers import Decision, LinearView, recognise
 
 FAMILIES = {
     "tree": DecisionTreeClassifier(random_state=0, max_depth=6),

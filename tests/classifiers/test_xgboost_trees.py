@@ -11,8 +11,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
 from tests.classifiers.probes import check, mixed, numbers, outcome, reason, seen
 
-from equieffort.frames import Encoding
-from equieffort.models import load_model
+from equieffort.data.frames import Encoding
+from equieffort.models.files import load_model
 
 xgboost = pytest.importorskip("xgboost")
 

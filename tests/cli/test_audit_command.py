@@ -201,9 +201,9 @@ def test_a_missing_spec_is_named(call, tmp_path):
 @pytest.fixture
 def never(monkeypatch):
     """Fails the test when any work is begun."""
-    import equieffort.runs
+    import equieffort.spec.runs
 
-    monkeypatch.setattr(equieffort.runs, "prepare", lambda *_, **__: pytest.fail("work was begun"))
+    monkeypatch.setattr(equieffort.spec.runs, "prepare", lambda *_, **__: pytest.fail("work was begun"))
 
 
 @pytest.mark.usefixtures("never")
@@ -253,16 +253,16 @@ def test_a_full_disk_ends_with_three_and_leaves_no_half_file(folder, call, monke
 
 
 def test_data_that_change_during_the_run_end_with_three(folder, call, monkeypatch):
-    import equieffort.runs
+    import equieffort.spec.runs
 
-    solve = equieffort.runs.audit
+    solve = equieffort.spec.runs.audit
 
     def meanwhile(*arguments, **options):
         with (folder / "loans.csv").open("a", encoding="utf-8") as file:
             file.write("99999,male,50,20,cook,approved\n")
         return solve(*arguments, **options)
 
-    monkeypatch.setattr(equieffort.runs, "audit", meanwhile)
+    monkeypatch.setattr(equieffort.spec.runs, "audit", meanwhile)
     done = call("audit", "loans.yaml", "-o", "out")
     assert done.exit_code == 3
     assert "RUN_CHANGED" in done.stderr
@@ -280,14 +280,14 @@ def raising(error: BaseException):
 
 
 def test_an_interrupt_ends_with_130(folder, call, monkeypatch):
-    monkeypatch.setattr("equieffort.runs.prepare", raising(KeyboardInterrupt()))
+    monkeypatch.setattr("equieffort.spec.runs.prepare", raising(KeyboardInterrupt()))
     done = call("audit", "loans.yaml", "-o", "out")
     assert done.exit_code == 130
     assert "Interrupted" in done.stderr
 
 
 def test_a_fault_of_ours_has_no_traceback(folder, call, monkeypatch):
-    monkeypatch.setattr("equieffort.runs.prepare", raising(ZeroDivisionError("a bug")))
+    monkeypatch.setattr("equieffort.spec.runs.prepare", raising(ZeroDivisionError("a bug")))
     done = call("audit", "loans.yaml", "-o", "out")
     assert done.exit_code == 3
     assert "ZeroDivisionError: a bug." in done.stderr
@@ -295,7 +295,7 @@ def test_a_fault_of_ours_has_no_traceback(folder, call, monkeypatch):
 
 
 def test_out_of_memory_ends_with_three(folder, call, monkeypatch):
-    monkeypatch.setattr("equieffort.runs.prepare", raising(MemoryError()))
+    monkeypatch.setattr("equieffort.spec.runs.prepare", raising(MemoryError()))
     done = call("audit", "loans.yaml", "-o", "out")
     assert done.exit_code == 3
     assert "Out of memory" in done.stderr
@@ -303,7 +303,7 @@ def test_out_of_memory_ends_with_three(folder, call, monkeypatch):
 
 @pytest.mark.parametrize("where", ["before", "after"])
 def test_debug_shows_the_traceback(folder, call, monkeypatch, where):
-    monkeypatch.setattr("equieffort.runs.prepare", raising(ZeroDivisionError("a bug")))
+    monkeypatch.setattr("equieffort.spec.runs.prepare", raising(ZeroDivisionError("a bug")))
     arguments = ["audit", "loans.yaml", "-o", "out"]
     done = call("--debug", *arguments) if where == "before" else call(*arguments, "--debug")
     assert done.exit_code == 3
@@ -324,7 +324,7 @@ def test_as_a_program(folder):
 SLOW = [
     sys.executable,
     "-c",
-    "import time; import equieffort.runs as runs; runs.read_table = lambda data: time.sleep(60); "
+    "import time; import equieffort.spec.runs as runs; runs.read_table = lambda data: time.sleep(60); "
     "from equieffort.cli import main; main()",
 ]
 """A program that takes a minute to read its table."""

@@ -12,7 +12,7 @@ import pytest
 
 import equieffort as ee
 from equieffort.errors import EquieffortWarning
-from equieffort.models import train_surrogate
+from equieffort.models.surrogate import train_surrogate
 
 DECLARED = """\
 graph:

@@ -202,7 +202,7 @@ def test_no_room_for_a_file_on_the_way(folder, call, monkeypatch):
     def prepare(*_, **__):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr("equieffort.runs.prepare", prepare)
+    monkeypatch.setattr("equieffort.spec.runs.prepare", prepare)
     done = call("audit", "loans.yaml", "-o", "out")
     assert done.exit_code == 3
     assert "Code: RUN_WRITE" in done.stderr

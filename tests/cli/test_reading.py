@@ -13,7 +13,7 @@ import pytest
 from tests.limits import unlimited
 
 import equieffort as ee
-from equieffort.comparison import compare_audits
+from equieffort.results.comparison import compare_audits
 
 
 @pytest.fixture

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from tests.comparison.worlds import made, people
 
-from equieffort.comparison import compare_audits
 from equieffort.errors import ParameterError
+from equieffort.results.comparison import compare_audits
 
 
 def test_other_groups_are_refused():

@@ -9,9 +9,9 @@ import pytest
 from tests.comparison.worlds import made
 
 import equieffort as ee
-from equieffort.comparison import CHANGES, compare_audits
 from equieffort.errors import ParameterError
 from equieffort.exports import plain
+from equieffort.results.comparison import CHANGES, compare_audits
 
 
 def test_an_audit_compared_with_itself_has_not_changed():

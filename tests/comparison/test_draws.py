@@ -8,8 +8,8 @@ import pytest
 from tests.comparison.worlds import made, people
 
 import equieffort as ee
-from equieffort.comparison import compare_audits
-from equieffort.comparison.draws import bootstrap, strata
+from equieffort.results.comparison import compare_audits
+from equieffort.results.comparison.draws import bootstrap, strata
 
 
 def direct_draws(one: ee.Audit, two: ee.Audit, draws: int) -> np.ndarray:

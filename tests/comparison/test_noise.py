@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.comparison.worlds import costing, made, needing, people, row
 
-from equieffort.comparison import compare_audits
+from equieffort.results.comparison import compare_audits
 
 
 def test_a_group_that_falls_behind_is_found_beyond_noise():

@@ -10,8 +10,8 @@ from scipy.stats import t as student
 from tests.comparison.worlds import costing, made, needing, people, row
 
 import equieffort as ee
-from equieffort.comparison import compare_audits
-from equieffort.comparison.paired import Change, change, difference_values, joined, log_ratio_values
+from equieffort.results.comparison import compare_audits
+from equieffort.results.comparison.paired import Change, change, difference_values, joined, log_ratio_values
 
 
 def estimates(frame, labels) -> tuple[float, float]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from tests.comparison.worlds import made, people
 
-from equieffort.comparison import CHANGES, compare_audits
 from equieffort.errors import EquieffortWarning
+from equieffort.results.comparison import CHANGES, compare_audits
 
 
 def what_happened(before: str, after: str, cost: float, cost_after: float) -> str:

@@ -10,8 +10,8 @@ import pandas as pd
 from tests.limits import unlimited
 
 import equieffort as ee
-from equieffort.comparison import AuditComparison
 from equieffort.errors import EquieffortWarning
+from equieffort.results.comparison import AuditComparison
 
 
 def people(n=80, seed=0, labels=("ash", "birch")) -> pd.DataFrame:

@@ -125,8 +125,8 @@ def _model(path: Path) -> None:
     import numpy as np
     import pandas as pd
 
-    from equieffort.classifiers import Decision
-    from equieffort.models import load_model
+    from equieffort.models.classifiers import Decision
+    from equieffort.models.files import load_model
 
     trusted = ["sklearn.tree._tree.Tree", "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor"]
     model: Any = load_model(path, trusted=trusted)
@@ -152,7 +152,7 @@ def _spec(path: Path) -> None:
 
 
 def _csv(path: Path) -> None:
-    from equieffort.inputs import read_table
+    from equieffort.data.inputs import read_table
     from equieffort.spec import DataSource
 
     _command("init", str(path), "-o", str(path.with_name("made.yaml")), "--force")
@@ -162,7 +162,7 @@ def _csv(path: Path) -> None:
 def _rule(path: Path) -> None:
     from tests.fuzz.worlds import people, with_rule
 
-    from equieffort.rules import parse_rule, read_link
+    from equieffort.world.rules import parse_rule, read_link
 
     text = path.read_bytes().decode("utf-8", "surrogatepass")
     table = people()

@@ -17,7 +17,7 @@ import pandas as pd
 
 import equieffort as ee
 from equieffort.errors import EquieffortWarning
-from equieffort.status import Ending, Status, Termination
+from equieffort.recourse.status import Ending, Status, Termination
 
 N = 40
 

@@ -24,9 +24,9 @@ from tests.oracles import Tally
 
 import equieffort as ee
 from equieffort.errors import EquieffortWarning
-from equieffort.scm import Curves
-from equieffort.scm.curves import Curve
-from equieffort.scm.mechanisms import Fitted
+from equieffort.world.scm import Curves
+from equieffort.world.scm.curves import Curve
+from equieffort.world.scm.mechanisms import Fitted
 
 INF = float("inf")
 STEP = 2.0**-22

@@ -33,7 +33,7 @@ from tests.oracles import Tally
 
 import equieffort as ee
 from equieffort.errors import EquieffortError
-from equieffort.scm.mechanisms import Fitted
+from equieffort.world.scm.mechanisms import Fitted
 
 INF = float("inf")
 REACH = 8.0

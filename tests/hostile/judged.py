@@ -14,8 +14,8 @@ from tests.hostile.units import Units
 from tests.oracles import Tally, term
 
 from equieffort.errors import EquieffortWarning
-from equieffort.problem import RecourseProblem
-from equieffort.recourse import solve
+from equieffort.recourse.problem import RecourseProblem
+from equieffort.recourse.solving import solve
 
 INF = float("inf")
 NEAR = 1e-6

@@ -17,7 +17,7 @@ from tests.hostile.units import Units, continuous, linear_in, network_in, trees_
 from tests.oracles import Tally
 
 from equieffort.errors import EquieffortWarning
-from equieffort.problem import RecourseProblem
+from equieffort.recourse.problem import RecourseProblem
 
 INF = float("inf")
 LINEAR = ("continuous", "integer", "categorical", "mixed", "piecewise")

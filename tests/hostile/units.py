@@ -17,7 +17,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline
 from tests import oracles, oracles_networks, oracles_trees
 
-from equieffort.classifiers import LinearScore, ReLUNetwork
+from equieffort.models.classifiers import LinearScore, ReLUNetwork
 
 INF = float("inf")
 

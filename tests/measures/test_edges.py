@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from tests.samples import people
 
-from equieffort.inference import Zone
-from equieffort.measures import MEASURES, NOTES, Measure, Pair, Sample, read
+from equieffort.effort.inference import Zone
+from equieffort.effort.measures import MEASURES, NOTES, Measure, Pair, Sample, read
 
 ZONE = Zone(-log(1.25), log(1.25))
 OF_REFUSED = ("acr", "rd", "restricted_effort", "needs_more", "difference", "median_effort")

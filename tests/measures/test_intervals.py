@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from equieffort.inference import LOG, Zone
-from equieffort.inference.orders import median_limits
-from equieffort.inference.shares import wilson
-from equieffort.measures import MEASURES, Pair, Sample, read
+from equieffort.effort.inference import LOG, Zone
+from equieffort.effort.inference.orders import median_limits
+from equieffort.effort.inference.shares import wilson
+from equieffort.effort.measures import MEASURES, Pair, Sample, read
 
 ZONE = Zone(-log(1.25), log(1.25))
 RNG = np.random.default_rng(20261117)

@@ -11,12 +11,12 @@ import pytest
 from scipy import stats
 from tests.metrics.test_curve import mixed, solved
 
-from equieffort.distances import BoundDistance
+from equieffort.effort.metrics import Centres, Jackknife, curve, default_centres
+from equieffort.effort.metrics.bands import Moments, Spread, half_widths
+from equieffort.effort.metrics.without import ON_LOG
 from equieffort.errors import ParameterError
-from equieffort.metrics import Centres, Jackknife, curve, default_centres
-from equieffort.metrics.bands import Moments, Spread, half_widths
-from equieffort.metrics.without import ON_LOG
-from equieffort.solvers import Status
+from equieffort.recourse.solvers import Status
+from equieffort.world.distances import BoundDistance
 
 QUANTILES = (0.05, 0.2, 0.5, 1.0)
 LINES = ("acr", "phi_own", "phi_other", "rd", "own_share", "acr_mean_of_ratios")

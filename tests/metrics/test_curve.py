@@ -11,12 +11,12 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 from tests.limits import unlimited
 
 import equieffort as ee
-from equieffort.distances import MixedDistance
-from equieffort.groups import Groups
-from equieffort.metrics import PAPER_QUANTILES, PaperBands, curve, individual_ratios, neighbourhood_sweep
-from equieffort.metrics.bands import paper_band
-from equieffort.solvers import Status
-from equieffort.table import RecourseTable
+from equieffort.effort.metrics import PAPER_QUANTILES, PaperBands, curve, individual_ratios, neighbourhood_sweep
+from equieffort.effort.metrics.bands import paper_band
+from equieffort.recourse.solvers import Status
+from equieffort.recourse.table import RecourseTable
+from equieffort.world.distances import MixedDistance
+from equieffort.world.groups import Groups
 
 PUBLISHED = Path(__file__).parents[1] / "fixtures" / "published_german.csv"
 QUANTILES = (0.05, 0.2, 1.0, 0.1, 0.6)

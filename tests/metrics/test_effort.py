@@ -13,11 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.samples import people
 
-from equieffort.criteria import Criteria
-from equieffort.groups import Groups
-from equieffort.judging import with_readings
-from equieffort.measures import Pair, Sample
-from equieffort.metrics import (
+from equieffort.effort.criteria import Criteria
+from equieffort.effort.judging import with_readings
+from equieffort.effort.measures import Pair, Sample
+from equieffort.effort.metrics import (
     average_cost_ratio,
     by_group,
     comparisons,
@@ -25,9 +24,10 @@ from equieffort.metrics import (
     group_stats,
     recourse_discrepancy,
 )
-from equieffort.metrics.effort import Comparison
-from equieffort.solvers import Status
-from equieffort.table import RecourseTable
+from equieffort.effort.metrics.effort import Comparison
+from equieffort.recourse.solvers import Status
+from equieffort.recourse.table import RecourseTable
+from equieffort.world.groups import Groups
 
 LABELS = ("ash", "birch", "cedar")
 

@@ -11,10 +11,10 @@ from scipy.stats import kstest
 from tests.report.worlds import unsettled, world
 
 import equieffort as ee
+from equieffort.effort.inference.curves import half_width, half_width_of_difference
+from equieffort.effort.measures import Sample
+from equieffort.effort.metrics import effort_curve
 from equieffort.errors import ParameterError
-from equieffort.inference.curves import half_width, half_width_of_difference
-from equieffort.measures import Sample
-from equieffort.metrics import effort_curve
 
 
 @pytest.fixture(scope="module")

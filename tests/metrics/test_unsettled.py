@@ -12,13 +12,13 @@ from sklearn.ensemble import RandomForestClassifier
 from tests.limits import unlimited
 
 import equieffort as ee
+from equieffort.effort.measures import Pair, Sample
+from equieffort.effort.metrics import Comparison
+from equieffort.effort.stats import EffortStats
 from equieffort.errors import EquieffortWarning, ParameterError
-from equieffort.measures import Pair, Sample
-from equieffort.metrics import Comparison
-from equieffort.solvers import LinearExact, Proposal, Solver, Status
-from equieffort.solvers.base import LIMIT
-from equieffort.stats import EffortStats
-from equieffort.status import Ending, Infeasibility, Termination
+from equieffort.recourse.solvers import LinearExact, Proposal, Solver, Status
+from equieffort.recourse.solvers.base import LIMIT
+from equieffort.recourse.status import Ending, Infeasibility, Termination
 
 POINT = ee.Criteria(level=None)
 """The estimate itself is judged, so that few people suffice to see what unsolved rows do to a verdict."""

@@ -14,9 +14,9 @@ import xgboost
 from tests.limits import unlimited
 
 import equieffort as ee
-from equieffort.classifiers import Decision
 from equieffort.errors import ModelError
-from equieffort.models import load_model
+from equieffort.models.classifiers import Decision
+from equieffort.models.files import load_model
 
 RNG = np.random.default_rng(0)
 X = pd.DataFrame(RNG.normal(size=(120, 2)), columns=["a", "b"])

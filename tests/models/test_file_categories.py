@@ -14,9 +14,9 @@ import pytest
 import xgboost
 from tests.classifiers.probes import check, mixed, outcome, reason
 
-from equieffort.classifiers import Decision
 from equieffort.errors import EquieffortError
-from equieffort.models import load_model
+from equieffort.models.classifiers import Decision
+from equieffort.models.files import load_model
 
 JOBS = ["pilot", "clerk", "nurse", "none", "Nurse", "no ne", "", "zz"]
 TOWNS = [f"town {k}" for k in range(40)]

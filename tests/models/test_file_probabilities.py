@@ -22,10 +22,10 @@ from sklearn.svm import LinearSVC
 from tests.limits import unlimited
 
 import equieffort as ee
-from equieffort.classifiers import BlackBox, Decision, NetworkView, TreeView, recognise
+from equieffort.data.frames import Encoding
 from equieffort.errors import ModelError
-from equieffort.frames import Encoding
-from equieffort.models import load_model
+from equieffort.models.classifiers import BlackBox, Decision, NetworkView, TreeView, recognise
+from equieffort.models.files import load_model
 
 RNG = np.random.default_rng(3)
 SIDE = 13

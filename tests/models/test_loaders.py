@@ -25,10 +25,10 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from equieffort.classifiers import Decision
 from equieffort.errors import EquieffortError, EquieffortWarning, ModelError, ParameterError
-from equieffort.models import load_model, loaders, skops_file
-from equieffort.models.pickles import is_pickle
+from equieffort.models.classifiers import Decision
+from equieffort.models.files import load_model, loaders, skops_file
+from equieffort.models.files.pickles import is_pickle
 
 RNG = np.random.default_rng(7)
 X = pd.DataFrame(
@@ -237,7 +237,9 @@ def test_skops_untrusted_types_are_listed_and_not_built(saved: Path, tmp_path: P
 def test_skops_modules_of_untrusted_types_are_not_imported(saved: Path, tmp_path: Path) -> None:
     (tmp_path / "evil_module.py").write_text("import os\nos.mkdir('made')\n")
     edited(saved, '"sklearn.linear_model._logistic"', '"evil_module"')
-    code = "import sys; sys.path.insert(0, '.')\nfrom equieffort.models import load_model\nload_model('model.skops')"
+    code = (
+        "import sys; sys.path.insert(0, '.')\nfrom equieffort.models.files import load_model\nload_model('model.skops')"
+    )
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert "MODEL_UNTRUSTED" in done.stderr
     assert not (tmp_path / "made").exists()

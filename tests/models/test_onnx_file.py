@@ -13,9 +13,9 @@ import pytest
 import skl2onnx
 from onnx import TensorProto, helper
 
-from equieffort.classifiers import Decision
 from equieffort.errors import EquieffortError
-from equieffort.models import load_model
+from equieffort.models.classifiers import Decision
+from equieffort.models.files import load_model
 
 
 def graph(

@@ -28,10 +28,10 @@ from tests.fuzz.model_files import (
 from tests.fuzz.worlds import members, npy, zipped
 
 from equieffort.errors import ModelError
-from equieffort.models import child, load_model
-from equieffort.models import probe as second_wall
-from equieffort.models.native_trees import check_trees
-from equieffort.models.probe import probe
+from equieffort.models.files import child, load_model
+from equieffort.models.files import probe as second_wall
+from equieffort.models.files.native_trees import check_trees
+from equieffort.models.files.probe import probe
 
 XGBOOST = {"library": xgboost.core._LIB._name, "width": 3}
 LIGHTGBM = {"library": lightgbm.basic._LIB._name, "width": 3}

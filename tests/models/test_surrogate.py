@@ -17,10 +17,10 @@ from sklearn.svm import LinearSVC
 from tests.limits import unlimited
 
 import equieffort as ee
-from equieffort.classifiers import Decision, linear_view
+from equieffort.data.frames import Column, Encoding
 from equieffort.errors import EquieffortError, EquieffortWarning
-from equieffort.frames import Column, Encoding
-from equieffort.models import SURROGATES, train_surrogate
+from equieffort.models.classifiers import Decision, linear_view
+from equieffort.models.surrogate import SURROGATES, train_surrogate
 
 RNG = np.random.default_rng(3)
 N = 150
@@ -248,11 +248,17 @@ def test_recorded_decisions_are_compared_with_those_of_the_model(labels: str | N
         part = ee.audit(found.classifier, people.iloc[7:50], schema=schema, scm=scm).recourse
     differs = np.flatnonzero(found.classifier.predict(people[["income"]]) != decided).tolist()
     assert differs
-    assert found.recorded(table, "yes") == {"differs": differs, "unknown": []}
+    assert found.recorded(table.index, table.is_unfavourable, "yes") == {"differs": differs, "unknown": []}
     if labels == "twice":
         # The people left out cannot be told from those who stay.
-        assert found.recorded(part, "yes") is None
+        assert found.recorded(part.index, part.is_unfavourable, "yes") is None
     else:
-        assert found.recorded(part, "yes") == {"differs": [k - 7 for k in differs if 7 <= k < 50], "unknown": []}
+        assert found.recorded(part.index, part.is_unfavourable, "yes") == {
+            "differs": [k - 7 for k in differs if 7 <= k < 50],
+            "unknown": [],
+        }
         fewer = replace(found, decisions=found.decisions.iloc[1:])
-        assert fewer.recorded(table, "yes") == {"differs": [k for k in differs if k > 0], "unknown": [0]}
+        assert fewer.recorded(table.index, table.is_unfavourable, "yes") == {
+            "differs": [k for k in differs if k > 0],
+            "unknown": [0],
+        }

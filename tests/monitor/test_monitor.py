@@ -14,7 +14,7 @@ import pytest
 from tests.monitor.worlds import REFERENCE, effort, monitor, people, update
 
 import equieffort as ee
-from equieffort.budget import default_budget
+from equieffort.effort.budget import default_budget
 from equieffort.errors import DataError, EquieffortError, MonitorError, ParameterError, SchemaError
 from equieffort.monitor.evidence import Arrivals, Evidence
 

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from tests.neighbours.test_sweep import naive_distances, people
 
-from equieffort.metrics import PAPER_QUANTILES
-from equieffort.neighbours.coded import Coded
-from equieffort.neighbours.coded_kernels import _round
-from equieffort.neighbours.entries import equal_rows_together, kinds
+from equieffort.effort.metrics import PAPER_QUANTILES
+from equieffort.effort.neighbours.coded import Coded
+from equieffort.effort.neighbours.coded_kernels import _round
+from equieffort.effort.neighbours.entries import equal_rows_together, kinds
 
 MANY = np.unique([share * q for q in PAPER_QUANTILES for share in (0.8, 1.0, 1.2) if share * q <= 1])
 
@@ -85,7 +85,7 @@ def test_large_tables_share_tiles():
 
 def test_the_bound_on_the_error_of_codes_is_needed_and_enough(monkeypatch):
     """With single precision the true error is far below a code. Half precision makes it many of them."""
-    monkeypatch.setattr("equieffort.neighbours.coded.sizes", lambda entries: (65536, 7, 4))
+    monkeypatch.setattr("equieffort.effort.neighbours.coded.sizes", lambda entries: (65536, 7, 4))
     rng = np.random.default_rng(2)
     bad = {1.0: 0, 0.01: 0, 0.0: 0}
     for _ in range(12):
@@ -125,7 +125,7 @@ def test_threads_parts_and_order_do_not_show(monkeypatch, threads, part):
     before = Coded.of(bound, MANY, group, cost, 3).around(centres, first=True)
     order = rng.permutation(600)
     moved = dataclasses.replace(bound, values=bound.values[order])
-    monkeypatch.setattr("equieffort.neighbours.coded.PAIRS", part)
+    monkeypatch.setattr("equieffort.effort.neighbours.coded.PAIRS", part)
     had = numba.get_num_threads()
     numba.set_num_threads(min(threads, had))
     try:
@@ -151,7 +151,9 @@ def test_people_with_equal_rows_are_one_entry():
 def test_entries_stand_for_people_of_their_kind(monkeypatch, clash):
     if clash:
         # All rows share one number, so that only the rows themselves tell them apart.
-        monkeypatch.setattr("equieffort.neighbours.entries._scattered", lambda v: np.zeros(len(v), dtype=np.uint64))
+        monkeypatch.setattr(
+            "equieffort.effort.neighbours.entries._scattered", lambda v: np.zeros(len(v), dtype=np.uint64)
+        )
     rng = np.random.default_rng(3)
     values, kind = rng.integers(0, 3, (300, 2)).astype(float), rng.integers(0, 5, 300)
     entries = equal_rows_together(values, kind, 2)

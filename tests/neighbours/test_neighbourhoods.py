@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from equieffort.effort.neighbours import Everyone, Nearest, NearestK
 from equieffort.errors import ParameterError
-from equieffort.neighbours import Everyone, Nearest, NearestK
 
 DISTANCES = st.lists(st.integers(0, 6).map(float), min_size=1, max_size=12)
 

@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from equieffort.distances import BoundDistance, MixedDistance
+from equieffort.effort.neighbours import sweep
 from equieffort.errors import ParameterError
-from equieffort.neighbours import sweep
+from equieffort.world.distances import BoundDistance, MixedDistance
 
-MODULE = importlib.import_module("equieffort.neighbours.sweep")
+MODULE = importlib.import_module("equieffort.effort.neighbours.sweep")
 QUANTILES = [0.5, 0.05, 1.0, 0.3, 0.05, 0.9, 1e-9, 0.3]
 """Neither sorted nor unique."""
 
@@ -214,8 +214,8 @@ def test_thresholds_are_numpys_to_the_last_bit():
 
 TINY = """
 import numpy as np
-from equieffort.distances import BoundDistance
-from equieffort.neighbours import sweep
+from equieffort.world.distances import BoundDistance
+from equieffort.effort.neighbours import sweep
 
 matrix = np.random.default_rng(9).integers(0, 5, (30, 30)) * 1e-310
 

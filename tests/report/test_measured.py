@@ -15,15 +15,15 @@ from tests.report.test_report import Page, cells, charts_of, tables_of
 from tests.report.worlds import unsettled, world
 
 import equieffort as ee
-from equieffort.measures import JUDGED, MEASURES, NOTES
+from equieffort.effort.measures import JUDGED, MEASURES, NOTES
+from equieffort.recourse.solvers import Status
 from equieffort.report import model_card, render
 from equieffort.report.forest import Panel, Point, forest_chart
 from equieffort.report.front import careful, tiles
 from equieffort.report.material import Material
 from equieffort.report.page import outline
 from equieffort.report.words import plain
-from equieffort.shown import caveats
-from equieffort.solvers import Status
+from equieffort.words.shown import caveats
 
 
 @pytest.fixture(scope="module")

@@ -13,12 +13,12 @@ from sklearn.neighbors import KNeighborsClassifier
 import equieffort as ee
 from equieffort.errors import EquieffortWarning, ParameterError
 from equieffort.exports import summary
+from equieffort.recourse.solvers import Proposal, Solver
+from equieffort.recourse.solvers.base import LIMIT
+from equieffort.recourse.status import Blocking, Ending, Infeasibility, LimitKind, Obstacle, Termination
 from equieffort.report.burdens import no_recourse
 from equieffort.report.material import Material
 from equieffort.report.words import plain
-from equieffort.solvers import Proposal, Solver
-from equieffort.solvers.base import LIMIT
-from equieffort.status import Blocking, Ending, Infeasibility, LimitKind, Obstacle, Termination
 
 
 def stopped(solver: ee.Milp | ee.Search | ee.LinearExact | ee.Curved | None, **limits: float) -> list[list[str]]:

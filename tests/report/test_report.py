@@ -18,6 +18,7 @@ from tests.report.worlds import GROUPS, HOSTILE, hostile, world
 
 import equieffort as ee
 from equieffort.errors import EquieffortWarning, ParameterError
+from equieffort.recourse.status import Blocking, Infeasibility, LimitKind, Obstacle
 from equieffort.report import model_card, render
 from equieffort.report.blocks import Chart
 from equieffort.report.evidence import reproduction
@@ -25,7 +26,6 @@ from equieffort.report.material import Material
 from equieffort.report.obstacles import binding_limits
 from equieffort.report.page import outline
 from equieffort.report.words import Guard, plain
-from equieffort.status import Blocking, Infeasibility, LimitKind, Obstacle
 
 SECTIONS = [
     "verdict", "people", "measures", "levels", "curve", "costs", "no-recourse", "actions", "assumptions", "evidence",

@@ -14,9 +14,9 @@ from tests.report.test_report import SECTIONS, Page, cells
 from tests.report.worlds import gaps, unsettled, world
 
 import equieffort as ee
+from equieffort.recourse.solvers import Status
 from equieffort.report import model_card, render
 from equieffort.report.page import outline
-from equieffort.solvers import Status
 
 MANY = 1300
 

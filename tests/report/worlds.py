@@ -10,7 +10,7 @@ import pandas as pd
 from tests.limits import unlimited
 
 import equieffort as ee
-from equieffort.status import Ending, Status, Termination
+from equieffort.recourse.status import Ending, Status, Termination
 
 HOSTILE = {
     "group": 'group of "people"',

@@ -12,11 +12,11 @@ from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.tree import DecisionTreeRegressor
 
 import equieffort as ee
-from equieffort.cost import AskedCost, LinearCost
-from equieffort.scm.base import Mechanism
-from equieffort.scm.equations import Additive
-from equieffort.scm.mechanisms import LinearEquation
-from equieffort.scm.trees import read_trees
+from equieffort.world.cost import AskedCost, LinearCost
+from equieffort.world.scm.base import Mechanism
+from equieffort.world.scm.equations import Additive
+from equieffort.world.scm.mechanisms import LinearEquation
+from equieffort.world.scm.trees import read_trees
 
 pytestmark = pytest.mark.filterwarnings("ignore::equieffort.errors.EquieffortWarning")
 

@@ -19,8 +19,8 @@ from threadpoolctl import threadpool_limits
 
 from equieffort import Function, LeastSquares, Linear, Polynomial, Regressor, Spline, StructuralCausalModel, Terms
 from equieffort.errors import CausalModelError, EquieffortWarning, ParameterError
-from equieffort.scm import Curve, Curves, Mechanism
-from equieffort.scm.trees import read_trees
+from equieffort.world.scm import Curve, Curves, Mechanism
+from equieffort.world.scm.trees import read_trees
 
 CAUSES = ["a", "b", "job", "k"]
 EDGES = [(cause, "y") for cause in CAUSES]
@@ -336,7 +336,7 @@ def test_trees_that_are_not_what_they_seem(monkeypatch):
         scm = StructuralCausalModel(EDGES, mechanisms={"y": Doubled(3, random_state=0)}).fit(people(1))
     assert "Doubled is a class of its own" in scm.equation("y").why_unbounded
     # Were they read all the same, their predictions would tell.
-    monkeypatch.setattr("equieffort.scm.trees.why_not", lambda thing, library="": "")
+    monkeypatch.setattr("equieffort.world.scm.trees.why_not", lambda thing, library="": "")
     assert "do not repeat" in read_trees(scm.equation("y").estimator)
 
 

@@ -11,7 +11,7 @@ import pytest
 
 import equieffort as ee
 from equieffort.errors import EquieffortWarning
-from equieffort.graph import CausalGraph
+from equieffort.world.graph import CausalGraph
 
 ORACLE = json.loads((Path(__file__).parents[1] / "fixtures" / "dowhy_counterfactuals.json").read_text(encoding="utf-8"))
 CASES = {case["name"]: case for case in ORACLE["cases"]}

@@ -14,9 +14,9 @@ from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 from sklearn.tree import DecisionTreeRegressor
 
 from equieffort import Function, LeastSquares, Linear, Regressor, StructuralCausalModel
+from equieffort.data.frames import Encoding
 from equieffort.errors import CausalModelError
-from equieffort.frames import Encoding
-from equieffort.scm.mechanisms import Fitted, indicators
+from equieffort.world.scm.mechanisms import Fitted, indicators
 
 
 def people(n=80, seed=0):

@@ -9,7 +9,7 @@ from sklearn.preprocessing import PolynomialFeatures, SplineTransformer
 
 from equieffort import Linear, Polynomial, Spline, StructuralCausalModel, Terms
 from equieffort.errors import CausalModelError, EquieffortWarning, ParameterError
-from equieffort.scm import Curve, Curves
+from equieffort.world.scm import Curve, Curves
 
 
 def people(n=120, seed=0):

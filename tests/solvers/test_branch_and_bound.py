@@ -17,9 +17,10 @@ from tests.limits import unlimited
 from tests.oracles_trees import FAMILIES, compare, least_cost, problem_of, random_case, rng_of, run
 
 import equieffort as ee
-from equieffort.cost import BoundCost
 from equieffort.errors import EquieffortWarning, ParameterError
-from equieffort.solvers import threads, tree_world
+from equieffort.recourse.solvers.branch_and_bound.trees import compiled_problem
+from equieffort.recourse.solvers.kernels import threads
+from equieffort.world.cost import BoundCost
 
 SOLVER = ee.BranchAndBound(time_limit=None)
 CASES, BLOCK = 50, 25
@@ -131,8 +132,8 @@ def test_many_curves_are_kept_batch_by_batch(monkeypatch):
     frame, problem = audited(RandomForestClassifier(9, max_depth=4, random_state=1), features, cost=ee.Percentile())
     whole = solved(problem, frame.iloc[:30], SOLVER)
     assert (whole.status == "optimal").sum() > 5
-    monkeypatch.setattr(tree_world, "MOST_KNOTS", 1000)
-    assert 1 < tree_world.together(problem, problem.encoding.encode(frame.iloc[:30])) < 10
+    monkeypatch.setattr(compiled_problem, "MOST_KNOTS", 1000)
+    assert 1 < compiled_problem.together(problem, problem.encoding.encode(frame.iloc[:30])) < 10
     pd.testing.assert_frame_equal(whole, solved(problem, frame.iloc[:30], SOLVER), check_exact=True)
 
 
@@ -207,7 +208,7 @@ def test_an_interruption_stops_the_search_and_is_passed_on(monkeypatch):
     def interrupted(*args, **kwargs):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(tree_world, "wait", interrupted)
+    monkeypatch.setattr(compiled_problem, "wait", interrupted)
     frame, problem = audited(RandomForestClassifier(20, random_state=0), {"age": "actionable", "income": "actionable"})
     with pytest.raises(KeyboardInterrupt):
         solved(problem, frame, SOLVER)

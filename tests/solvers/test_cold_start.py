@@ -6,17 +6,17 @@ import sys
 SCRIPT = """
 import warnings; warnings.simplefilter("ignore")
 import numpy as np, pandas as pd, equieffort as ee
-import equieffort.solvers.networks as networks
-from equieffort.solvers import network_kernels
+import equieffort.recourse.solvers.branch_and_bound.networks.search as networks
+from equieffort.recourse.solvers.branch_and_bound.networks import search_kernels
 asked = []
-search = network_kernels.search
+search = search_kernels.search
 def slow(*arguments):
     import time
     if not asked:
         time.sleep(1.0)                    # as compiling does, once
     asked.append(arguments[7])
     return search(*arguments)
-network_kernels.search = slow
+search_kernels.search = slow
 X = pd.DataFrame({"a": np.linspace(0, 1, 8), "sex": list("fm") * 4})
 model = ee.ReLUNetwork([[[1.0]], [[1.0]]], [[0.0], [-2.0]], classes=[False, True], feature_names=["a"])
 features = {"a": ee.Feature("actionable", lower=0, upper=9)}

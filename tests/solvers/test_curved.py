@@ -18,14 +18,14 @@ from tests.oracles_curved import BLOCK, CASES, FAMILIES, FIRST_SEED, Case, make,
 
 import equieffort as ee
 from equieffort.datasets import worlds
-from equieffort.scm.mechanisms import Fitted
-from equieffort.scm.trees import _last_left
-from equieffort.solvers import curved_open
-from equieffort.solvers.curved_bounds import Boxes, Planes, contract, enclose, fill, impossible
-from equieffort.solvers.curved_open import Look
-from equieffort.solvers.curved_world import People
-from equieffort.status import Blocking, Ending, Infeasibility, LimitKind, Obstacle
+from equieffort.recourse.solvers.spatial import boxes
+from equieffort.recourse.solvers.spatial.boxes import Look
+from equieffort.recourse.solvers.spatial.compiled_problem import People
+from equieffort.recourse.solvers.spatial.enclosures import Boxes, Planes, contract, enclose, fill, impossible
+from equieffort.recourse.status import Blocking, Ending, Infeasibility, LimitKind, Obstacle
 from equieffort.testing import check_solver
+from equieffort.world.scm.mechanisms import Fitted
+from equieffort.world.scm.trees import _last_left
 
 pytestmark = pytest.mark.filterwarnings("ignore::equieffort.errors.EquieffortWarning")
 GRADES = ["low", "middle", "high"]
@@ -371,13 +371,13 @@ def test_a_thousand_cases_agree_with_brute_force(family, block, record_property)
 
 def test_the_oracle_notices_a_wrong_certificate(monkeypatch):
     """A solver whose boxes forget what lies above their middle is caught."""
-    honest = curved_open.contract
+    honest = boxes.contract
 
     def forgetful(rows, low, high, whole):
         low, high = honest(rows, low, high, whole)
         return low, np.where(high - low > 1, np.floor(0.5 * (low + high)), high)
 
-    monkeypatch.setattr(curved_open, "contract", forgetful)
+    monkeypatch.setattr(boxes, "contract", forgetful)
     assert run("whole", range(6)).disagreements
 
 

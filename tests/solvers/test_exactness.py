@@ -35,13 +35,13 @@ from tests.oracles import (
     vertex_oracle,
 )
 
-from equieffort.classifiers import LinearScore
-from equieffort.cost import Percentile, WeightedL1
-from equieffort.problem import RecourseProblem
-from equieffort.recourse import solve
-from equieffort.scales import Own, Std
-from equieffort.schema import Feature, Schema
-from equieffort.scm import Linear, StructuralCausalModel
+from equieffort.models.classifiers import LinearScore
+from equieffort.recourse.problem import RecourseProblem
+from equieffort.recourse.solving import solve
+from equieffort.world.cost import Percentile, WeightedL1
+from equieffort.world.scales import Own, Std
+from equieffort.world.schema import Feature, Schema
+from equieffort.world.scm import Linear, StructuralCausalModel
 
 ACTS = ("optimal", "feasible")
 

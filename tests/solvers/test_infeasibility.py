@@ -12,8 +12,8 @@ from sklearn.tree import DecisionTreeClassifier
 from tests.limits import unlimited
 
 import equieffort as ee
-from equieffort.solvers.left_out import MOST_ALONE
-from equieffort.status import Blocking, LimitKind
+from equieffort.recourse.solvers.infeasibility import MOST_ALONE
+from equieffort.recourse.status import Blocking, LimitKind
 
 pytestmark = pytest.mark.filterwarnings("ignore::equieffort.errors.EquieffortWarning")
 

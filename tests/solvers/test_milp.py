@@ -23,10 +23,10 @@ from tests.limits import unlimited
 
 import equieffort as ee
 from equieffort.errors import ParameterError
-from equieffort.problem import RecourseProblem
-from equieffort.solvers.base import FOUND, LIMIT, NONE
-from equieffort.solvers.milp import Milp
-from equieffort.solvers.milp_program import EMPTY, OPTIMAL, Answer, Form, Program, Unbounded
+from equieffort.recourse.problem import RecourseProblem
+from equieffort.recourse.solvers.base import FOUND, LIMIT, NONE
+from equieffort.recourse.solvers.milp.program import EMPTY, OPTIMAL, Answer, Form, Program, Unbounded
+from equieffort.recourse.solvers.milp.solver import Milp
 
 pytestmark = pytest.mark.usefixtures("quiet")
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.optimize import milp
 
-from equieffort.solvers.base import FOUND, LIMIT
-from equieffort.solvers.programs import Program, Side
+from equieffort.recourse.solvers.base import FOUND, LIMIT
+from equieffort.recourse.solvers.linear.programs import Program, Side
 
 
 @pytest.mark.parametrize(

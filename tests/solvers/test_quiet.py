@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from equieffort.solvers.quiet import aside
+from equieffort.recourse.solvers.quiet import aside
 
 GNU = hasattr(ctypes.CDLL(None), "gnu_get_libc_version")
 
@@ -40,10 +40,11 @@ WHILE_SOLVING = """
 import ctypes, os, sys, threading
 import numpy as np, pandas as pd
 import equieffort as ee
-from equieffort.solvers import milp_program, programs
+from equieffort.recourse.solvers.linear import programs
+from equieffort.recourse.solvers.milp import program
 
 calls, inside = [], threading.Event()
-solve = milp_program.aside
+solve = program.aside
 
 class Loud:
     # As HiGHS does: something is printed by compiled code in the middle of each program.
@@ -55,7 +56,7 @@ class Loud:
     def __exit__(self, *error):
         return self.detour.__exit__(*error)
 
-milp_program.aside = Loud
+program.aside = Loud
 done = threading.Event()
 
 def talk():

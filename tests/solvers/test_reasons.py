@@ -9,7 +9,7 @@ from scipy.optimize import linprog
 from tests.limits import unlimited
 
 from equieffort import Feature, Linear, LinearScore, RecourseProblem, Schema, StructuralCausalModel, solve
-from equieffort.status import Blocking, Infeasibility, LimitKind
+from equieffort.recourse.status import Blocking, Infeasibility, LimitKind
 from equieffort.words import obstacle_text
 
 pytestmark = pytest.mark.filterwarnings("ignore::equieffort.errors.EquieffortWarning")

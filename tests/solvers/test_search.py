@@ -16,7 +16,7 @@ from tests.oracles import FAMILIES, persons, problem_of, random_case, replay_fau
 
 import equieffort as ee
 from equieffort.errors import EquieffortWarning, ModelError, ParameterError
-from equieffort.solvers.base import FOUND, LIMIT
+from equieffort.recourse.solvers.base import FOUND, LIMIT
 from equieffort.testing import cheapest, check_solver, make_case
 
 pytestmark = pytest.mark.filterwarnings("ignore::equieffort.errors.EquieffortWarning")
@@ -409,8 +409,8 @@ def test_blocks_of_people_do_not_matter(monkeypatch):
     frame = people(60)
     problem = make(ring, frame, FREE)
     whole = ee.solve(problem, frame, solver=ee.Search(200)).frame()
-    monkeypatch.setattr("equieffort.solvers.search.BLOCK", 7)
-    monkeypatch.setattr("equieffort.solvers.search_people.ROWS", 50)
+    monkeypatch.setattr("equieffort.recourse.solvers.heuristic.solver.BLOCK", 7)
+    monkeypatch.setattr("equieffort.recourse.solvers.heuristic.people.ROWS", 50)
     pd.testing.assert_frame_equal(ee.solve(problem, frame, solver=ee.Search(200)).frame(), whole, check_exact=True)
 
 

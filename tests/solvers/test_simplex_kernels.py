@@ -7,7 +7,7 @@ from scipy.optimize import linprog
 
 @pytest.mark.parametrize("block", range(4))
 def test_it_agrees_with_another_program(block):
-    from equieffort.solvers.simplex_kernels import EMPTY, SOLVED, program
+    from equieffort.recourse.solvers.kernels.simplex import EMPTY, SOLVED, program
 
     rng = np.random.default_rng(block)
     counts = {"solved": 0, "empty": 0}
@@ -43,7 +43,7 @@ def test_it_agrees_with_another_program(block):
 
 
 def test_a_tiny_effect_over_a_long_way_is_no_proof_that_nothing_helps():
-    from equieffort.solvers.simplex_kernels import EMPTY, program
+    from equieffort.recourse.solvers.kernels.simplex import EMPTY, program
 
     far = np.array([[1e-14, 1.0]])
     ended, value, _ = program(far, np.ones(2), np.array([np.inf, 1.0]), np.array([2.0]), np.array([3.0]), np.zeros(1))

@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 
 from equieffort.errors import EquieffortError, EquieffortWarning
-from equieffort.runs import prepare, run_spec
 from equieffort.spec import read_spec
+from equieffort.spec.runs import prepare, run_spec
 
 pytestmark = pytest.mark.usefixtures("quiet")
 

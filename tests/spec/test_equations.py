@@ -18,12 +18,12 @@ from sklearn.tree import DecisionTreeRegressor
 from threadpoolctl import threadpool_limits
 
 import equieffort as ee
+from equieffort.data.inputs import read_table
 from equieffort.errors import EquieffortError
-from equieffort.inputs import read_table
-from equieffort.models import train_surrogate
-from equieffort.runs import causal_model, run_spec
+from equieffort.models.surrogate import train_surrogate
 from equieffort.spec import Spec, parse_spec, read_spec
 from equieffort.spec.causes import with_levels
+from equieffort.spec.runs import causal_model, run_spec
 
 pytestmark = pytest.mark.usefixtures("quiet")
 

@@ -10,9 +10,9 @@ import pytest
 import yaml
 
 import equieffort as ee
-from equieffort.groups import Groups
-from equieffort.inputs import read_table
+from equieffort.data.inputs import read_table
 from equieffort.spec import SpecError, json_schema, read_spec
+from equieffort.world.groups import Groups
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 SPECS = [EXAMPLES / "german" / "german.yaml", EXAMPLES / "loans" / "loans.yaml"]

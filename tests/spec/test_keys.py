@@ -13,9 +13,9 @@ import jsonschema
 import pytest
 
 import equieffort as ee
-from equieffort.inference import Holm, Unadjusted
-from equieffort.measures import JUDGED, MEASURES
-from equieffort.models import SURROGATES
+from equieffort.effort.inference import Holm, Unadjusted
+from equieffort.effort.measures import JUDGED, MEASURES
+from equieffort.models.surrogate import SURROGATES
 from equieffort.spec import SpecError, json_schema, parse_spec
 from equieffort.spec.keys import SPEC
 from equieffort.spec.kinds import Either, Flag, Number, OrNone, Text, Value

@@ -8,8 +8,8 @@ from sklearn.linear_model import LogisticRegression
 
 from equieffort.datasets import german_credit
 from equieffort.errors import EquieffortError
-from equieffort.runs import run_spec
 from equieffort.spec import parse_spec, read_spec
+from equieffort.spec.runs import run_spec
 
 TEXT = """
 data: {path: people.csv, id: person}

@@ -15,8 +15,8 @@ from sklearn.neighbors import KNeighborsClassifier
 
 import equieffort as ee
 from equieffort.errors import EquieffortError, ParameterError
-from equieffort.runs import estimate, prepare, run_spec
 from equieffort.spec import Spec, parse_spec, read_spec
+from equieffort.spec.runs import estimate, prepare, run_spec
 
 pytestmark = pytest.mark.usefixtures("quiet")
 

@@ -8,12 +8,12 @@ import pytest
 
 import equieffort as ee
 from equieffort.errors import ParameterError
-from equieffort.scm import Mechanism
-from equieffort.scm.equations import Additive
-from equieffort.solvers import LinearExact, Solver
-from equieffort.solvers.base import FOUND, LIMIT, NONE
-from equieffort.status import Infeasibility
+from equieffort.recourse.solvers import LinearExact, Solver
+from equieffort.recourse.solvers.base import FOUND, LIMIT, NONE
+from equieffort.recourse.status import Infeasibility
 from equieffort.testing import cheapest, check_mechanism, check_solver, make_case
+from equieffort.world.scm import Mechanism
+from equieffort.world.scm.equations import Additive
 
 
 def test_the_linear_solver_keeps_its_promises():

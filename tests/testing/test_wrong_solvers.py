@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from equieffort.errors import ParameterError
-from equieffort.solvers import LinearExact, Proposal, Solver
-from equieffort.solvers.base import FOUND, LIMIT, NONE, TIE
-from equieffort.status import Blocking, Infeasibility, LimitKind, Obstacle
+from equieffort.recourse.solvers import LinearExact, Proposal, Solver
+from equieffort.recourse.solvers.base import FOUND, LIMIT, NONE, TIE
+from equieffort.recourse.status import Blocking, Infeasibility, LimitKind, Obstacle
 from equieffort.testing import check_solver
 
 SEED = 2

@@ -13,11 +13,11 @@ import yaml
 import equieffort as ee
 from equieffort import solvers
 from equieffort.errors import DataError, EquieffortError, EquieffortWarning, Setting
-from equieffort.scales import MAD, Own, Range, Std
 from equieffort.spec import SpecError
 from equieffort.spec.forms import SOLVERS
 from equieffort.words.problems import reworded, spec_text, spec_words
 from equieffort.words.settings import KINDS, SETTINGS, in_words, python_literal, yaml_literal
+from equieffort.world.scales import MAD, Own, Range, Std
 
 SOURCE = Path(ee.__file__).parent
 PYTHON = re.compile(

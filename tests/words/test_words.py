@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from equieffort.errors import ParameterError
-from equieffort.status import (
+from equieffort.recourse.status import (
     Blocking,
     Ending,
     Fault,

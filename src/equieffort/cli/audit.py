@@ -14,7 +14,7 @@ from equieffort.cli.progress import reporter
 from equieffort.errors import many
 
 if TYPE_CHECKING:
-    from equieffort._audit import Audit
+    from equieffort.results.audits import Audit
 
 ALWAYS = (".audit", ".html", ".json", ".csv", ".measures.csv", ".md")
 MOST_EQUATIONS = 20
@@ -62,9 +62,9 @@ def audit(
     Ends with 0 if effort is equal within the thresholds, 1 if not, 4 if the data cannot tell.
     """
     from equieffort.exports import need_parquet
-    from equieffort.files import load
-    from equieffort.runs import check_filled, estimate, prepare, resampling, run_prepared
+    from equieffort.results.files import load
     from equieffort.spec import read_spec
+    from equieffort.spec.runs import check_filled, estimate, prepare, resampling, run_prepared
 
     check_filled(spec)
     told = read_spec(spec)
@@ -109,12 +109,12 @@ def audit(
 
 def text(made: Audit) -> str:
     """The verdict, its measures, the limits that were assumed, the groups and the subgroups for a terminal."""
-    from equieffort._audit import GROUPS
-    from equieffort.explain import assumed_text
     from equieffort.exports import text_table
-    from equieffort.fidelity import refusal_lines
-    from equieffort.giveaways import first_text
-    from equieffort.shown import measure_lines, system_measures
+    from equieffort.models.fidelity import refusal_lines
+    from equieffort.results.audits import GROUPS
+    from equieffort.results.explanation import assumed_text
+    from equieffort.words.shown import measure_lines, system_measures
+    from equieffort.world.giveaways import first_text
 
     schema = made.recourse.detail.schema
     parts = [

@@ -14,7 +14,7 @@ from equieffort.cli.common import Outputs, command_line, write
 from equieffort.cli.progress import reporter
 
 if TYPE_CHECKING:
-    from equieffort._audit import Audit
+    from equieffort.results.audits import Audit
 
 
 class Demo(StrEnum):
@@ -61,7 +61,7 @@ def demo(
 
 
 def _german() -> tuple[str, Audit]:
-    from equieffort.neighbours import Nearest
+    from equieffort.effort.neighbours import Nearest
     from equieffort.paper.extras import german_audit
 
     made = german_audit(neighbourhood=Nearest(quantile=0.2))

@@ -19,7 +19,7 @@ from equieffort.words.problems import spec_words
 if TYPE_CHECKING:
     import pandas as pd
 
-    from equieffort.giveaways import Giveaway
+    from equieffort.world.giveaways import Giveaway
 
 REMARKS = {
     "copy": "tells the decision: was it written down after it?",
@@ -64,10 +64,10 @@ def init(
     force: Annotated[bool, typer.Option("--force", help="Overwrite the spec.")] = False,
 ) -> None:
     """Look at DATA and write a commented spec. Nothing sensitive is guessed: FILL_IN marks what you must say."""
-    from equieffort.giveaways import giveaways
-    from equieffort.inputs import read_table
-    from equieffort.runs import FILL_IN, unfilled
+    from equieffort.data.inputs import read_table
     from equieffort.spec import DataSource
+    from equieffort.spec.runs import FILL_IN, unfilled
+    from equieffort.world.giveaways import giveaways
 
     if data.is_dir():
         raise ParameterError("DATA_FILE", f"{str(data)!r} is a folder, not a table.", fix="Give a CSV or Parquet file.")
@@ -232,7 +232,7 @@ def _candidates(table: pd.DataFrame, told: str | None, title: str, *, most: int 
 
 
 def _about(column: pd.Series) -> str:
-    from equieffort.frames import infer_kind, number
+    from equieffort.data.frames import infer_kind, number
 
     kind = infer_kind(column)
     if kind in ("integer", "continuous"):
@@ -243,8 +243,8 @@ def _about(column: pd.Series) -> str:
 
 def _slip(column: pd.Series) -> str:
     """What keeps a column from being numbers, if almost all of it is."""
-    from equieffort.cells import number_like, numbers_in
-    from equieffort.frames import infer_kind
+    from equieffort.data.cells import number_like, numbers_in
+    from equieffort.data.frames import infer_kind
 
     if infer_kind(column) != "categorical" or not (said := number_like(column)):
         return ""
@@ -262,8 +262,8 @@ def _may_name_people(column: pd.Series) -> bool:
 
 def _comma_columns(table: pd.DataFrame, mark: str) -> list[str]:
     """Columns of text that hold numbers with decimal commas."""
-    from equieffort.cells import has_commas
-    from equieffort.frames import infer_kind
+    from equieffort.data.cells import has_commas
+    from equieffort.data.frames import infer_kind
 
     if mark == ",":
         return []

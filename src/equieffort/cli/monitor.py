@@ -109,8 +109,8 @@ def _count(
 
     from equieffort.monitor import Monitor
     from equieffort.monitor.specs import monitor_of, read_batch
-    from equieffort.runs import check_filled, prepare
     from equieffort.spec import read_spec
+    from equieffort.spec.runs import check_filled, prepare
     from equieffort.words.problems import spec_words
 
     check_filled(spec)

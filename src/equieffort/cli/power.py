@@ -38,7 +38,7 @@ def power(
     from dataclasses import replace
 
     import equieffort as ee
-    from equieffort.criteria import Literal, TwoSided
+    from equieffort.effort.criteria import Literal, TwoSided
     from equieffort.errors import ParameterError
     from equieffort.exports import plain, records
 

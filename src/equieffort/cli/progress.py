@@ -9,7 +9,7 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from equieffort.recourse import Progress
+    from equieffort.recourse.solving import Progress
 
 BETWEEN = 5.0
 """Seconds between two plain lines of one stage."""

@@ -15,7 +15,7 @@ from equieffort.cli.common import EQUAL, EXIT, UNEQUAL, Outputs, check_writable,
 from equieffort.errors import AuditFileError, DataError, closest, label, listed, warn
 
 if TYPE_CHECKING:
-    from equieffort._audit import Audit
+    from equieffort.results.audits import Audit
 
 File = Annotated[Path, typer.Argument(help="An audit file.")]
 
@@ -57,7 +57,7 @@ def check(
     """
     from dataclasses import replace
 
-    from equieffort.criteria import Literal, TwoSided
+    from equieffort.effort.criteria import Literal, TwoSided
 
     if out is not None:
         check_writable(out)
@@ -133,8 +133,8 @@ def diff(
     Ends with 1 if effort became unequal, or if that of a protected group moved away from equality beyond noise, to
     either side; otherwise with 0.
     """
-    from equieffort.comparison import compare_audits
     from equieffort.exports import plain, text_table
+    from equieffort.results.comparison import compare_audits
 
     found = compare_audits(open_audit(before), open_audit(after), rescale=rescale)
     if not found.matched:
@@ -180,7 +180,7 @@ def check_kind(file: Path) -> None:
 
 def open_audit(file: Path) -> Audit:
     """Read an audit file."""
-    from equieffort.files import load
+    from equieffort.results.files import load
 
     check_kind(file)
     return load(file)

@@ -11,9 +11,9 @@ import pandas as pd
 
 from equieffort.datasets._checks import choose_columns, one_of
 from equieffort.errors import ParameterError, closest, listed
-from equieffort.graph import CausalGraph
-from equieffort.schema import Feature, Schema
-from equieffort.scm import StructuralCausalModel
+from equieffort.world.graph import CausalGraph
+from equieffort.world.schema import Feature, Schema
+from equieffort.world.scm import StructuralCausalModel
 
 # `education` says in words what `education_num` counts, one to one; only the numbers are stored.
 _EDUCATION = (

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from equieffort.arguments import refused
 from equieffort.errors import ParameterError, closest, listed
+from equieffort.foundations.arguments import refused
 
 MOST_PEOPLE = 100_000_000
 """So many people may be drawn: more do not fit into memory."""

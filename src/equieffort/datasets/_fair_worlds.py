@@ -10,7 +10,7 @@ from scipy.special import expit
 from equieffort.datasets._checks import one_of
 from equieffort.datasets._karimi_worlds import karimi_loan, karimi_three_variables
 from equieffort.datasets._world import Causes, World, additive, linear, root
-from equieffort.scm import Terms
+from equieffort.world.scm import Terms
 
 _NAMES = ("IMF", "CAU linear", "CAU additive")
 

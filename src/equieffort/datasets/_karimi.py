@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from equieffort.classifiers import LinearScore
-from equieffort.scm import Linear, StructuralCausalModel
+from equieffort.models.classifiers import LinearScore
+from equieffort.world.scm import Linear, StructuralCausalModel
 
 
 @dataclass(frozen=True, eq=False)

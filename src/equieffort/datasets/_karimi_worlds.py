@@ -7,11 +7,11 @@ from typing import Any, Literal
 import numpy as np
 from scipy.special import expit, logit
 
+from equieffort.data.frames import Floats
 from equieffort.datasets._checks import one_of
 from equieffort.datasets._world import Causes, Equation, World, additive, linear, root
-from equieffort.frames import Floats
-from equieffort.scm import Curves, Function, Terms
-from equieffort.scm.curves import Curve
+from equieffort.world.scm import Curves, Function, Terms
+from equieffort.world.scm.curves import Curve
 
 # The mean of |X1 + X2 + X3|, by which the chance of the label is scaled: in closed form (two folded normals) in the
 # linear world, by quadrature over X1, U2 and U3 in the others. The paper takes the mean of the sample at hand; a

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from equieffort.arguments import as_numbers, calling, check_mapping
+from equieffort.data.frames import Floats, aligned, number, read_frame, require_columns, screen
 from equieffort.datasets._checks import count, generator
 from equieffort.errors import CausalModelError, ParameterError, closest, label, listed
-from equieffort.frames import Floats, aligned, number, read_frame, require_columns, screen
-from equieffort.graph import CausalGraph
-from equieffort.scm import Function, Linear, Mechanism, StructuralCausalModel
+from equieffort.foundations.arguments import as_numbers, calling, check_mapping
+from equieffort.world.graph import CausalGraph
+from equieffort.world.scm import Function, Linear, Mechanism, StructuralCausalModel
 
 Causes = Mapping[str, Any]
 """Column -> a value a person."""

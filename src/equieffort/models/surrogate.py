@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from equieffort.data.frames import ABSURD, Floats, number, read_frame, require_columns
 from equieffort.errors import DataError, ModelError, ParameterError, Part, Setting, closest, label, listed, many, warn
-from equieffort.fidelity import Refusals
-from equieffort.frames import ABSURD, Floats, number, read_frame, require_columns
-from equieffort.table import RecourseTable
+from equieffort.models.fidelity import Refusals
 
 SURROGATES = ("logistic", "ridge", "linear_svc", "forest", "boosted")
 """All of them can be solved exactly."""
@@ -52,22 +51,22 @@ class Surrogate:
             found[str(name)] = Refusals(*(int(part.sum()) for part in parts))
         return found
 
-    def recorded(self, table: RecourseTable, favourable: Any) -> dict[str, list[int]] | None:
-        """Positions in the table for whom the record differs from the model, and of whom it has no decision.
+    def recorded(self, people: pd.Index, refused: np.ndarray[Any, Any], favourable: Any) -> dict[str, list[int]] | None:
+        """Positions of people for whom the record differs from the model, and of whom it has no decision.
 
-        None where the table's people cannot be told from their labels.
+        `refused` says whom the model refuses. None where people cannot be told from their labels.
         """
         decided = self.decisions
         if decided is None:
             return None
         if not decided.index.is_unique:
-            if len(decided) != len(table):
+            if len(decided) != len(people):
                 return None
-            decided = decided.set_axis(table.index)
-        at = decided.index.get_indexer(table.index)
+            decided = decided.set_axis(people)
+        at = decided.index.get_indexer(people)
         wanted = (decided == favourable).to_numpy()
         unknown = np.flatnonzero(at < 0)
-        differs = np.flatnonzero((at >= 0) & (wanted[at] == table.is_unfavourable))
+        differs = np.flatnonzero((at >= 0) & (wanted[at] == refused))
         return {"differs": differs.tolist(), "unknown": unknown.tolist()}
 
 

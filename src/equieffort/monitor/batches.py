@@ -8,12 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from equieffort.arguments import as_plain
+from equieffort.data.frames import Bools, Floats
 from equieffort.errors import DataError, SchemaError, listed, many
-from equieffort.frames import Bools, Floats
+from equieffort.foundations.arguments import as_plain
 from equieffort.monitor.evidence import Arrivals
-from equieffort.solvers import Status
-from equieffort.table import RecourseTable
+from equieffort.recourse.solvers import Status
+from equieffort.recourse.table import RecourseTable
 
 
 @dataclass(frozen=True, eq=False)

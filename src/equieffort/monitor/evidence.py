@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from equieffort.frames import Bools, Floats
+from equieffort.data.frames import Bools, Floats
 
 STAKES = np.array([0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.5, 0.75])
 RATIOS = np.geomspace(0.2, 5.0, 161)

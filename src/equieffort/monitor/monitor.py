@@ -13,21 +13,21 @@ from typing import Any
 
 import pandas as pd
 
-from equieffort.arguments import check_choice, check_flag, check_number, check_path, names_in, refused
-from equieffort.budget import default_budget
-from equieffort.cost import Cost
+from equieffort.data.frames import Missing, join_sensitive, number, read_frame, require_columns
+from equieffort.data.regular import is_dir
+from equieffort.effort.budget import default_budget
 from equieffort.errors import DataError, MonitorError, ParameterError, Setting, sentence
-from equieffort.frames import Missing, join_sensitive, number, read_frame, require_columns
-from equieffort.groups import Groups
+from equieffort.foundations.arguments import check_choice, check_flag, check_number, check_path, names_in, refused
 from equieffort.monitor.batches import Solved, check_groups, digest, like, with_absent
 from equieffort.monitor.file import read_state, write_state
 from equieffort.monitor.state import MEASURES, Batch, Fixed, MonitorState
-from equieffort.problem import RecourseProblem
-from equieffort.recourse import Progress, check_progress, check_solver, solve
-from equieffort.regular import is_dir
-from equieffort.schema import Schema
-from equieffort.scm import StructuralCausalModel
-from equieffort.solvers import Auto, Solver
+from equieffort.recourse.problem import RecourseProblem
+from equieffort.recourse.solvers import Auto, Solver
+from equieffort.recourse.solving import Progress, check_progress, check_solver, solve
+from equieffort.world.cost import Cost
+from equieffort.world.groups import Groups
+from equieffort.world.schema import Schema
+from equieffort.world.scm import StructuralCausalModel
 
 TAU, LEVEL = 1.25, 0.95
 CHANGED = {

@@ -10,11 +10,11 @@ from typing import Any
 
 import pandas as pd
 
-from equieffort.inputs import read_table
+from equieffort.data.inputs import read_table
 from equieffort.monitor.monitor import Monitor
-from equieffort.runs import Prepared, file_hash
 from equieffort.spec import Spec
 from equieffort.spec.nodes import Items, Node, Scalar, Table, read_nodes
+from equieffort.spec.runs import Prepared, file_hash
 from equieffort.words.problems import spec_words
 
 UNUSED = ("title", "report", "subgroups", "neighbourhood")

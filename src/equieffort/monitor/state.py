@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from equieffort.groups import group_name, people_of
 from equieffort.monitor.evidence import COUNT, GROUP, REFERENCE, Evidence, Peak
 from equieffort.monitor.words import state_words
+from equieffort.world.groups import group_name, people_of
 
 if TYPE_CHECKING:
     from equieffort.monitor.batches import Solved

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from equieffort.data.frames import number
 from equieffort.errors import many
-from equieffort.frames import number
 
 if TYPE_CHECKING:
     from equieffort.monitor.state import Batch, MonitorState, Reading

@@ -16,8 +16,8 @@ import numpy as np
 import pandas as pd
 
 from equieffort.datasets import paper_synthetic_truth
+from equieffort.effort.metrics import PAPER_QUANTILES, PaperBands
 from equieffort.errors import EquieffortWarning
-from equieffort.metrics import PAPER_QUANTILES, PaperBands
 from equieffort.paper.presets import Preset, World, box, german, synthetic
 
 GROUPS = {"0": "protected group ($S=s_0$)", "1": "unprotected group ($S=s_1$)"}

@@ -13,15 +13,15 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from equieffort._audit import Audit, audit
-from equieffort.cost import Cost, WeightedL1
 from equieffort.datasets import german_credit
-from equieffort.distances import Distance, Euclidean, Manhattan
+from equieffort.effort.neighbours import Neighbourhood
 from equieffort.errors import EquieffortWarning
-from equieffort.neighbours import Neighbourhood
-from equieffort.scales import MAD, Own, Std
-from equieffort.schema import UNLIMITED, Feature, Schema
-from equieffort.scm import StructuralCausalModel
+from equieffort.results.audits import Audit, audit
+from equieffort.world.cost import Cost, WeightedL1
+from equieffort.world.distances import Distance, Euclidean, Manhattan
+from equieffort.world.scales import MAD, Own, Std
+from equieffort.world.schema import UNLIMITED, Feature, Schema
+from equieffort.world.scm import StructuralCausalModel
 
 BOUNDED = {
     "age": Feature("actionable", direction="up", max_increase=10, upper=75),

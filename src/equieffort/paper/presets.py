@@ -17,19 +17,19 @@ import numpy as np
 import pandas as pd
 from sklearn.linear_model import LogisticRegression
 
-from equieffort._audit import Audit
-from equieffort.cost import Cost, WeightedL1
-from equieffort.criteria import Criteria
+from equieffort.data.frames import Bools
 from equieffort.datasets import german_credit, paper_synthetic
-from equieffort.frames import Bools
-from equieffort.metrics.counterfactual import decision_stays
-from equieffort.neighbours import Everyone
-from equieffort.problem import RecourseProblem
-from equieffort.recourse import solve
-from equieffort.scales import Range, Std
-from equieffort.schema import UNLIMITED, Feature, Schema
-from equieffort.scm import LeastSquares, StructuralCausalModel
-from equieffort.solvers import Auto
+from equieffort.effort.criteria import Criteria
+from equieffort.effort.metrics.counterfactual import decision_stays
+from equieffort.effort.neighbours import Everyone
+from equieffort.recourse.problem import RecourseProblem
+from equieffort.recourse.solvers import Auto
+from equieffort.recourse.solving import solve
+from equieffort.results.audits import Audit
+from equieffort.world.cost import Cost, WeightedL1
+from equieffort.world.scales import Range, Std
+from equieffort.world.schema import UNLIMITED, Feature, Schema
+from equieffort.world.scm import LeastSquares, StructuralCausalModel
 
 PROTECTED, UNPROTECTED = 0, 1
 

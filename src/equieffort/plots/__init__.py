@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from equieffort.metrics import PAPER_QUANTILES
+from equieffort.effort.metrics import PAPER_QUANTILES
 from equieffort.plots.effort import draw_effort_curve
 from equieffort.plots.figures import COLOURS, NO_WIDTH, STYLES, new_figure
 from equieffort.plots.forest import draw_measures
 
 if TYPE_CHECKING:
-    from equieffort._audit import Audit
+    from equieffort.results.audits import Audit
 
 
 class AuditPlots:

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from equieffort.plots.figures import COLOURS, STYLES, new_figure, plain_text
-from equieffort.shown import level_text
+from equieffort.words.shown import level_text
 
 if TYPE_CHECKING:
-    from equieffort._audit import Audit
+    from equieffort.results.audits import Audit
 
 
 def draw_effort_curve(audit: Audit, *, difference: bool) -> Any:

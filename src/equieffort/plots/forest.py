@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from equieffort.measures import Measure
+from equieffort.effort.measures import Measure
 from equieffort.plots.figures import new_figures, plain_text
-from equieffort.shown import (
+from equieffort.words.shown import (
     front_measures,
     interval_text,
     known_measures,
@@ -23,7 +23,7 @@ from equieffort.shown import (
 )
 
 if TYPE_CHECKING:
-    from equieffort._audit import Audit
+    from equieffort.results.audits import Audit
 
 INK, SOFT = "0.1", "0.45"
 FARTHEST = 8.0

@@ -9,7 +9,7 @@ import numpy as np
 from equieffort.plots.figures import new_figure
 
 if TYPE_CHECKING:
-    from equieffort._power import Power
+    from equieffort.results.power_analysis import Power
 
 
 def draw_power(found: Power) -> Any:

@@ -6,6 +6,7 @@ from math import isnan
 
 import numpy as np
 
+from equieffort.effort.verdict import Assessment
 from equieffort.errors import EquieffortError
 from equieffort.report.answer import outcome
 from equieffort.report.blocks import Block, Chart, Folded, Section, Split, Text
@@ -15,8 +16,7 @@ from equieffort.report.series import ecdf
 from equieffort.report.svg import Line
 from equieffort.report.tables import Table
 from equieffort.report.words import HIDDEN, MISSING, Cell, Name, Phrase, count, part, ratio, say, share, times
-from equieffort.shown import level_text
-from equieffort.verdict import Assessment
+from equieffort.words.shown import level_text
 
 # -- levels -----------------------------------------------------------------------------------------------------------
 

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from math import isnan
 
+from equieffort.data.frames import number
+from equieffort.effort.measures import MEASURES
+from equieffort.effort.verdict import REASONS, Finding
 from equieffort.errors import CODES
-from equieffort.explain import assumed_spans
-from equieffort.fidelity import Refusals, Surrogate
-from equieffort.frames import number
-from equieffort.giveaways import FIRST
-from equieffort.measures import MEASURES
+from equieffort.models.fidelity import Refusals, Surrogate
+from equieffort.recourse.solvers import Status
 from equieffort.report.blocks import Text
 from equieffort.report.material import Material
 from equieffort.report.tables import Table
 from equieffort.report.words import Cell, Name, Words, count, kept, name_list, say, share
-from equieffort.shown import interval_text, zone_ends
-from equieffort.solvers import Status
-from equieffort.verdict import REASONS, Finding
-from equieffort.verdict_words import measure_words
+from equieffort.results.explanation import assumed_spans
+from equieffort.words.shown import interval_text, zone_ends
+from equieffort.words.verdicts import measure_words
+from equieffort.world.giveaways import FIRST
 
 
 def check_first(material: Material) -> list[Text]:

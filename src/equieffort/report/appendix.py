@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from equieffort.data.frames import number
+from equieffort.effort.metrics import individual_ratios
+from equieffort.effort.neighbours import Sweep
 from equieffort.errors import EquieffortError
-from equieffort.explain import Explanation, written
-from equieffort.frames import number
-from equieffort.metrics import individual_ratios
-from equieffort.neighbours import Sweep
+from equieffort.recourse.solvers import Status
 from equieffort.report import measures
 from equieffort.report.blocks import Block, Folded, Section, Source, Text
 from equieffort.report.material import Material
@@ -17,7 +17,7 @@ from equieffort.report.register import equations
 from equieffort.report.tables import Table
 from equieffort.report.units import cost_table
 from equieffort.report.words import HIDDEN, Cell, Name, Phrase, Words, effort, part, say, times
-from equieffort.solvers import Status
+from equieffort.results.explanation import Explanation, written
 
 MOST_PEOPLE = 10
 

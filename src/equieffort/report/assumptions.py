@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from equieffort.errors import CODES
+from equieffort.recourse.table import starts_outside
 from equieffort.report.answer import assumed
 from equieffort.report.blocks import Block, Chart, Items, Section, Split, Text
 from equieffort.report.layers import graph_width
@@ -13,7 +14,6 @@ from equieffort.report.register import register
 from equieffort.report.svg import WIDTH
 from equieffort.report.tables import Table
 from equieffort.report.words import Cell, Name, Phrase, Words, name_list
-from equieffort.table import starts_outside
 from equieffort.words.limits import limit_text
 
 BESIDE = 640.0

@@ -8,7 +8,7 @@ from math import ceil, floor, isfinite, log, log10
 from markupsafe import Markup
 
 from equieffort.report.svg import LEFT, PLOT, RIGHT, SMALL, TOP, WIDTH, coordinate, rule, text
-from equieffort.shown import ratio_marks
+from equieffort.words.shown import ratio_marks
 
 LABELS, APART = 110.0, 15.0
 

@@ -6,13 +6,13 @@ from collections import Counter
 
 import numpy as np
 
+from equieffort.recourse.status import Status
 from equieffort.report.blocks import Block, Chart, Section, Split, Text
 from equieffort.report.material import Material, not_drawn
 from equieffort.report.obstacles import binding_limits, unknown_because
 from equieffort.report.svg import BOLD, WIDTH, Bar, cut, width_of
 from equieffort.report.tables import Table
 from equieffort.report.words import Cell, Name, Words, count, plain
-from equieffort.status import Status
 
 MOST_REASONS = 12
 """Why nothing is known may be said differently of each person; so many ways are listed."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from equieffort.frames import Bools
-from equieffort.inference.curves import half_width
-from equieffort.judging import SHOWN_LEVEL
+from equieffort.data.frames import Bools
+from equieffort.effort.inference.curves import half_width
+from equieffort.effort.judging import SHOWN_LEVEL
 from equieffort.report.blocks import Block, Chart, Section, Split, Text
 from equieffort.report.curves import coarse_steps, steps_of
 from equieffort.report.material import Material, not_drawn
@@ -15,7 +15,7 @@ from equieffort.report.svg import Bar, Line
 from equieffort.report.tables import Table
 from equieffort.report.words import HIDDEN, MISSING, Cell, Name, Words, kept, name_list, plain, ratio, say, share
 from equieffort.report.words import effort as amount
-from equieffort.shown import level_text
+from equieffort.words.shown import level_text
 
 REASONS: Words = (
     "A recourse action is the cheapest allowed change that would turn the decision. It looks forward and depends on "

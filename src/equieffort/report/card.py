@@ -11,10 +11,10 @@ from equieffort.report.material import Material
 from equieffort.report.tables import Table
 from equieffort.report.units import cost_table, unit_of_effort
 from equieffort.report.words import Cell, Name, Phrase, clean, plain
-from equieffort.shown import level_text
+from equieffort.words.shown import level_text
 
 if TYPE_CHECKING:
-    from equieffort._audit import Audit
+    from equieffort.results.audits import Audit
 
 CHANCE = (
     "The intervals are about other people of the same kind, not about another model, other equations or other costs."

@@ -8,7 +8,7 @@ from math import isfinite
 import numpy as np
 from markupsafe import Markup
 
-from equieffort.frames import Floats
+from equieffort.data.frames import Floats
 from equieffort.report.axes import Axes
 from equieffort.report.plots import label_ends, label_room, legend
 from equieffort.report.svg import RIGHT, WIDTH, Line, Look, band, frame, key_lines, mark, stroke

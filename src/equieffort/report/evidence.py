@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 
 from equieffort import __version__
-from equieffort.frames import number
-from equieffort.neighbours import Nearest, NearestK, Unsaved
+from equieffort.data.frames import number
+from equieffort.effort.neighbours import Nearest, NearestK, Unsaved
+from equieffort.recourse.solvers import Status
 from equieffort.report.blocks import Pairs, Section, Text
 from equieffort.report.material import Material
 from equieffort.report.tables import Table
 from equieffort.report.words import HIDDEN, Cell, Name, Phrase, Words, count, part, say
-from equieffort.solvers import Status
 
 DATA = {"path": "file", "sha256": "SHA-256"}
 SUPPRESSED = (

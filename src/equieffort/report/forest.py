@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from equieffort.report.axes import ticks
 from equieffort.report.svg import LETTER, SMALL, WIDTH, coordinate, cut, frame, key_lines, rule, text, width_of, zone
-from equieffort.shown import ratio_marks
+from equieffort.words.shown import ratio_marks
 
 INK, SOFT = "#1b1b1b", "#666666"
 ROW, AXIS, ABOVE = 20.0, 28.0, 15.0

@@ -7,8 +7,8 @@ from math import isfinite
 
 import numpy as np
 
-from equieffort.inference.planning import about
-from equieffort.planning import people_to_decide
+from equieffort.effort.inference.planning import about
+from equieffort.effort.planning import people_to_decide
 from equieffort.report import answer
 from equieffort.report.blocks import Beside, Block, Front, Section, Text, Tile, Tiles
 from equieffort.report.material import Material
@@ -16,7 +16,7 @@ from equieffort.report.measures import MOST_TOLD
 from equieffort.report.overview import forest
 from equieffort.report.units import in_units, unit_of_effort
 from equieffort.report.words import Cell, Link, Name, Phrase, Words, count, kept, name_list, ratio, say, share
-from equieffort.shown import caveats
+from equieffort.words.shown import caveats
 
 MOST_CAVEATS = 3
 MOST_UNITS, TENTH = 3, 0.1

@@ -11,21 +11,21 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from equieffort.distances import Distance, Manhattan
+from equieffort.data.frames import Bools, Floats
+from equieffort.effort.metrics import PAPER_QUANTILES, group_stats, individual_ratios
+from equieffort.effort.neighbours import Nearest, NearestK, Sweep, Unsaved
+from equieffort.effort.stats import EffortStats
+from equieffort.effort.verdict import Assessment
 from equieffort.errors import EquieffortError, EquieffortWarning, collecting
-from equieffort.explain import Recorded, recorded
-from equieffort.frames import Bools, Floats
-from equieffort.metrics import PAPER_QUANTILES, group_stats, individual_ratios
-from equieffort.neighbours import Nearest, NearestK, Sweep, Unsaved
+from equieffort.recourse.status import Reason
+from equieffort.recourse.table import RecourseTable
 from equieffort.report.svg import Look
 from equieffort.report.words import Guard, Name, Phrase, Words, is_turned
-from equieffort.stats import EffortStats
-from equieffort.status import Reason
-from equieffort.table import RecourseTable
-from equieffort.verdict import Assessment
+from equieffort.results.explanation import Recorded, recorded
+from equieffort.world.distances import Distance, Manhattan
 
 if TYPE_CHECKING:
-    from equieffort._audit import Audit
+    from equieffort.results.audits import Audit
 
 DEFAULT_QUANTILE = 0.2
 LONGEST_NAME = 24

@@ -9,11 +9,11 @@ from math import isclose, isfinite, isnan, nan
 
 import numpy as np
 
-from equieffort.measures import Measure
-from equieffort.metrics import Comparison
+from equieffort.effort.measures import Measure
+from equieffort.effort.metrics import Comparison
 from equieffort.report.material import Material
 from equieffort.report.words import HIDDEN, MISSING, Seen, kept
-from equieffort.shown import (
+from equieffort.words.shown import (
     interval_text,
     known_measures,
     notes_text,

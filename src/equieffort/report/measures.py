@@ -10,7 +10,7 @@ from equieffort.report.material import Material
 from equieffort.report.measured import Row, rows_of, sorted_rows
 from equieffort.report.tables import Table
 from equieffort.report.words import HIDDEN, MISSING, Cell, Name, Phrase, Words, name_list, say
-from equieffort.shown import CHANCE, level_text
+from equieffort.words.shown import CHANCE, level_text
 
 MOST_TOLD = 2
 """Comparisons that are told in sentences where they are."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from equieffort.recourse.status import Blocking, Infeasibility, Obstacle, Reason
 from equieffort.report.words import Name, Phrase, Words
-from equieffort.status import Blocking, Infeasibility, Obstacle, Reason
 from equieffort.words.limits import obstacle_text
 from equieffort.words.reasons import in_report
 

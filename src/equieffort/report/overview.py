@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from equieffort.measures import Measure
+from equieffort.effort.measures import Measure
 from equieffort.report.blocks import Chart
 from equieffort.report.forest import Panel, Point
 from equieffort.report.material import Material
 from equieffort.report.measured import Row, rows_of, sorted_rows
 from equieffort.report.tables import Table
 from equieffort.report.words import Cell, Name, kept, say
-from equieffort.shown import front_measures, interval_text, level_text, p_text, zone_ends
+from equieffort.words.shown import front_measures, interval_text, level_text, p_text, zone_ends
 
 MOST_DRAWN = 8
 """Comparisons that the picture shows of each measure; the table has all of them."""

@@ -18,7 +18,7 @@ from equieffort.report.plots import bar_chart, line_chart, step_chart
 from equieffort.report.words import Cell, Link, Name, Phrase, clean, plain
 
 if TYPE_CHECKING:
-    from equieffort._audit import Audit
+    from equieffort.results.audits import Audit
 
 TITLE = "Equality of effort"
 LONGEST_WORD = 24

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from equieffort.recourse.solvers import Status
 from equieffort.report.answer import fidelity
 from equieffort.report.blocks import Block, Chart, Section, Split, Text
 from equieffort.report.material import Material
@@ -11,7 +12,6 @@ from equieffort.report.series import rate
 from equieffort.report.svg import Bar
 from equieffort.report.tables import Table
 from equieffort.report.words import Cell, Name, count, kept, ratio, share
-from equieffort.solvers import Status
 
 
 def people(material: Material) -> Section:

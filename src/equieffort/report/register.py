@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from equieffort.explain import assumed_spans
-from equieffort.frames import number
-from equieffort.problem import limits
+from equieffort.data.frames import number
+from equieffort.recourse.problem import limits
+from equieffort.recourse.status import LimitKind
 from equieffort.report.material import Material
 from equieffort.report.tables import Table
 from equieffort.report.units import price_words
 from equieffort.report.words import MISSING, Cell, Name, Phrase, Words, name_list, share
-from equieffort.scm.diagnostics import POOR_R2
-from equieffort.status import LimitKind
+from equieffort.results.explanation import assumed_spans
 from equieffort.words.limits import limit_text
+from equieffort.world.scm.diagnostics import POOR_R2
 
 DECLARED, LEARNED, DEFAULT = "declared", "learned from the data", "assumed by default"
 FOLDED, LONGEST = 2, 220

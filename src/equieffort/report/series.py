@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from equieffort.frames import Floats
+from equieffort.data.frames import Floats
 from equieffort.report.svg import Line, Look
 
 DECILES = np.arange(1, 10) / 10

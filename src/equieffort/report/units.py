@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from equieffort.frames import number
+from equieffort.data.frames import number
 from equieffort.report.material import Material
 from equieffort.report.tables import Table
 from equieffort.report.words import MISSING, Cell, Name, Words, ratio, say

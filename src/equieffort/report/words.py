@@ -14,10 +14,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import isfinite, isinf, isnan
 
+from equieffort.data.frames import number
+from equieffort.effort.stats import EffortStats
 from equieffort.errors import ParameterError
-from equieffort.frames import number
-from equieffort.solvers import Status
-from equieffort.stats import EffortStats
+from equieffort.recourse.solvers import Status
 
 HIDDEN = "hidden"
 NO_BREAK = "\N{NO-BREAK SPACE}"

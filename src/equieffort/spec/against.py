@@ -9,17 +9,17 @@ from typing import Any
 
 import pandas as pd
 
-from equieffort.arguments import as_plain
-from equieffort.cells import has_commas, number_like
+from equieffort.data.cells import has_commas, number_like
+from equieffort.data.frames import infer_kind, reads_as_number
+from equieffort.effort.neighbours import Nearest, NearestK
 from equieffort.errors import CausalModelError, EquieffortError, closest, label, listed, many, warn
-from equieffort.frames import infer_kind, reads_as_number
-from equieffort.giveaways import warn_giveaways
-from equieffort.groups import Groups
-from equieffort.neighbours import Nearest, NearestK
-from equieffort.rules import parse_rule
+from equieffort.foundations.arguments import as_plain
 from equieffort.spec.nodes import Items, Node, Place, Scalar, SpecError, Table, read_nodes
 from equieffort.spec.parts import Spec
 from equieffort.words.problems import spec_text
+from equieffort.world.giveaways import warn_giveaways
+from equieffort.world.groups import Groups
+from equieffort.world.rules import parse_rule
 
 
 def check_table(spec: Spec, table: pd.DataFrame) -> None:

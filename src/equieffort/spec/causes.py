@@ -9,11 +9,21 @@ from typing import Any
 import pandas as pd
 
 from equieffort.errors import closest, listed, sentence
-from equieffort.graph import CausalGraph
-from equieffort.scm import CumulativeLogit, Learner, LeastSquares, Linear, Ordinal, Polynomial, Regressor, Spline, Terms
 from equieffort.spec.forms import DEFAULT
 from equieffort.spec.given import Given, placed
 from equieffort.spec.nodes import Items, Node, Place, Table, plain
+from equieffort.world.graph import CausalGraph
+from equieffort.world.scm import (
+    CumulativeLogit,
+    Learner,
+    LeastSquares,
+    Linear,
+    Ordinal,
+    Polynomial,
+    Regressor,
+    Spline,
+    Terms,
+)
 
 ESTIMATORS = {
     "tree": ("tree", "DecisionTreeRegressor"),

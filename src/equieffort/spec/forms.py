@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from equieffort.scm.terms import HIGHEST
-from equieffort.solvers import Auto, BranchAndBound, Curved, LinearExact, Milp, Search
+from equieffort.recourse.solvers import Auto, BranchAndBound, Curved, LinearExact, Milp, Search
 from equieffort.spec.kinds import Either, Flag, ListOf, Number, OrNone, Text, Value
 from equieffort.spec.sections import REQUIRED, ByKind, Key, MapOf, Section
+from equieffort.world.scm.terms import HIGHEST
 
 COUNT = Number(low=1, whole=True)
 POSITIVE = Number(above=0)

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from equieffort.frames import KINDS
-from equieffort.measures import JUDGED
+from equieffort.data.frames import KINDS
+from equieffort.effort.measures import JUDGED
 from equieffort.spec.forms import DEFAULT, EQUATION, SOLVER
 from equieffort.spec.kinds import Either, Flag, ListOf, Number, OrNone, Text, Value
 from equieffort.spec.sections import REQUIRED, Key, MapOf, Section

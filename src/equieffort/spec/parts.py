@@ -6,26 +6,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from equieffort.cost import Cost
-from equieffort.criteria import Criteria
-from equieffort.frames import Missing
-from equieffort.neighbours import Neighbourhood
-from equieffort.schema import Schema
-from equieffort.scm import Learner, LeastSquares
-from equieffort.solvers import Auto, Solver
-
-
-@dataclass(frozen=True)
-class DataSource:
-    """A table of people in a file, and how to read it."""
-
-    path: Path
-    encoding: str = "utf-8"
-    delimiter: str = ","
-    decimal: str = "."
-    id: str | None = None
-    """The column that names people; it becomes the index, as text."""
-    missing: Missing = "error"
+from equieffort.data.inputs import DataSource
+from equieffort.effort.criteria import Criteria
+from equieffort.effort.neighbours import Neighbourhood
+from equieffort.recourse.solvers import Auto, Solver
+from equieffort.world.cost import Cost
+from equieffort.world.schema import Schema
+from equieffort.world.scm import Learner, LeastSquares
 
 
 @dataclass(frozen=True)

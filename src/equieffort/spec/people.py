@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from equieffort.errors import SchemaError, many
-from equieffort.rules import Forbidden, Link, Monotone, Sum, read_link
-from equieffort.schema import Feature, Schema
 from equieffort.spec.given import Given, placed
 from equieffort.spec.nodes import Items
+from equieffort.world.rules import Forbidden, Link, Monotone, Sum, read_link
+from equieffort.world.schema import Feature, Schema
 
 BACK_QUOTES = " A column name with spaces or other marks stands in back-quotes: `years at job` < 2."
 LIMITS_WORDS = "no direction, limits or plausible range, which only numbers have"

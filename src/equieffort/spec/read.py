@@ -18,25 +18,26 @@ import codecs
 from os import PathLike
 from pathlib import Path
 
-from equieffort.arguments import check_path
-from equieffort.cost import Cost, Percentile, WeightedL1
-from equieffort.criteria import RULES, Criteria
-from equieffort.distances import Euclidean, Manhattan
+from equieffort.data.inputs import DataSource
+from equieffort.data.regular import read_regular
+from equieffort.effort.criteria import RULES, Criteria
+from equieffort.effort.inference import ADJUSTMENTS
+from equieffort.effort.neighbours import Everyone, Nearest, NearestK, Neighbourhood
 from equieffort.errors import EquieffortError, sentence
-from equieffort.inference import ADJUSTMENTS
-from equieffort.neighbours import Everyone, Nearest, NearestK, Neighbourhood
-from equieffort.regular import read_regular
-from equieffort.rules import parse_rule
-from equieffort.scales import MAD, Own, Range, Scale, Std
-from equieffort.schema import Schema
+from equieffort.foundations.arguments import check_path
 from equieffort.spec.causes import read_causes
 from equieffort.spec.given import Given, again, placed
 from equieffort.spec.keys import SPEC
 from equieffort.spec.names import check_name
 from equieffort.spec.nodes import MOST_CHARACTERS, SpecError, Table, read_nodes
-from equieffort.spec.parts import DataSource, ModelSource, Spec
+from equieffort.spec.parts import ModelSource, Spec
 from equieffort.spec.people import BACK_QUOTES, read_schema
 from equieffort.spec.solving import read_solver
+from equieffort.world.cost import Cost, Percentile, WeightedL1
+from equieffort.world.distances import Euclidean, Manhattan
+from equieffort.world.rules import parse_rule
+from equieffort.world.scales import MAD, Own, Range, Scale, Std
+from equieffort.world.schema import Schema
 
 
 def read_spec(path: str | PathLike[str]) -> Spec:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from equieffort.solvers import Auto, Search, Solver
+from equieffort.recourse.solvers import Auto, Search, Solver
+from equieffort.recourse.status import Ending, Termination
 from equieffort.spec.forms import SOLVERS
 from equieffort.spec.given import Given, placed
-from equieffort.status import Ending, Termination
 
 LIMITS = ("node_limit", "time_limit")
 
@@ -29,7 +29,7 @@ def further(solver: Solver, endings: Iterable[Termination]) -> str:
 
     `endings` say of each of them what stopped the solver.
 
-    >>> from equieffort.solvers import Curved
+    >>> from equieffort.recourse.solvers import Curved
     >>> further(Curved(node_limit=500), [Termination(Ending.WORK, argument="node_limit", limit=500)])
     'raise node_limit (it was 500) under solver in the spec and audit again (the column `reason` of the CSV file says
     why, person by person).'

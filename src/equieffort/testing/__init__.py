@@ -1,6 +1,6 @@
 """Conformance suites: whatever takes the place of a solver or a mechanism can be run through them.
 
->>> from equieffort.solvers import LinearExact
+>>> from equieffort.recourse.solvers import LinearExact
 >>> report = check_solver(LinearExact(), families=["linear"], cases=2)
 >>> report.faults
 ()

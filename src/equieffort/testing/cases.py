@@ -10,11 +10,11 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from equieffort.arguments import check_choice, check_flag, check_number
-from equieffort.problem import RecourseProblem
-from equieffort.rules import Link, Sum, read_link
-from equieffort.schema import Feature, Schema
-from equieffort.scm import Function, Linear, StructuralCausalModel
+from equieffort.foundations.arguments import check_choice, check_flag, check_number
+from equieffort.recourse.problem import RecourseProblem
+from equieffort.world.rules import Link, Sum, read_link
+from equieffort.world.schema import Feature, Schema
+from equieffort.world.scm import Function, Linear, StructuralCausalModel
 
 LEVELS = ("u", "v", "w")
 NAMES = ("a", "b", "c", "d", "e")

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from equieffort.arguments import as_plain
-from equieffort.frames import Bools, Floats
+from equieffort.data.frames import Bools, Floats
+from equieffort.foundations.arguments import as_plain
 from equieffort.testing.cases import Case
 
 LEAVE = -1

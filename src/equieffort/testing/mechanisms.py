@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from equieffort.arguments import check_instance, check_number
-from equieffort.frames import Encoding, Floats, read_frame
-from equieffort.scm import Additive, Discrete, StructuralCausalModel
+from equieffort.data.frames import Encoding, Floats, read_frame
+from equieffort.foundations.arguments import check_instance, check_number
 from equieffort.testing.cases import check_seed
+from equieffort.world.scm import Additive, Discrete, StructuralCausalModel
 
 
 def check_mechanism(

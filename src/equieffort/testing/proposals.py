@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from equieffort.frames import Bools, Floats, number
-from equieffort.solvers.base import FOUND, LIMIT, TIE
+from equieffort.data.frames import Bools, Floats, number
+from equieffort.foundations.tolerances import TOLERANCE
+from equieffort.recourse.solvers.base import FOUND, LIMIT, TIE
 from equieffort.testing.cases import Case
 from equieffort.testing.exhaustive import breaches, follow, price
 from equieffort.testing.watched import Asked
-from equieffort.tolerances import TOLERANCE
 from equieffort.words.limits import limit_text
 
 STAYS = "the label stays"

@@ -12,18 +12,18 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from equieffort.arguments import check_instance, check_number, names_in
 from equieffort.errors import EquieffortError, EquieffortWarning, ParameterError
-from equieffort.recourse import solve
-from equieffort.solvers import Solver
-from equieffort.solvers.base import FOUND
-from equieffort.status import Blocking, Infeasibility, Status
-from equieffort.table import RecourseTable
+from equieffort.foundations.arguments import check_instance, check_number, names_in
+from equieffort.foundations.tolerances import TOLERANCE
+from equieffort.recourse.solvers import Solver
+from equieffort.recourse.solvers.base import FOUND
+from equieffort.recourse.solving import solve
+from equieffort.recourse.status import Blocking, Infeasibility, Status
+from equieffort.recourse.table import RecourseTable
 from equieffort.testing.cases import FAMILIES, Case, check_seed, make_case
 from equieffort.testing.exhaustive import Best, cheapest
 from equieffort.testing.proposals import STAYS, told, wrong_actions, wrong_bounds
 from equieffort.testing.watched import Asked, Malformed, Watched
-from equieffort.tolerances import TOLERANCE
 from equieffort.words.reasons import told as told_reason
 
 SETTLED = ("optimal", "feasible", "infeasible")
@@ -87,7 +87,7 @@ def check_solver(
     - it turns the decision, by the model's own label; on the boundary a further attempt may do that;
     - the answer is the same when asked again, for some of the people only, and after pickling;
     - a problem that is not supported is refused with a reason, and an infeasible person gets one too: facts
-      (`equieffort.status.Infeasibility`) that name no column which is not there.
+      (`equieffort.recourse.status.Infeasibility`) that name no column which is not there.
 
     `solve` itself believes no action that does not hold and calls such a person unknown; here it is a fault. So is
     whatever the solver raises, and a proposal that cannot be read; the suite then goes on with the next problem.

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from equieffort.frames import Floats
-from equieffort.problem import RecourseProblem
-from equieffort.solvers import Proposal, Solver
-from equieffort.solvers.base import FOUND, LIMIT, NONE, TIE
-from equieffort.status import Infeasibility, Termination
+from equieffort.data.frames import Floats
+from equieffort.recourse.problem import RecourseProblem
+from equieffort.recourse.solvers import Proposal, Solver
+from equieffort.recourse.solvers.base import FOUND, LIMIT, NONE, TIE
+from equieffort.recourse.status import Infeasibility, Termination
 
 KINDS = {"f": "floating-point numbers", "iu": "whole numbers", "b": "truth values"}
 """What the kinds of numpy's types are called."""

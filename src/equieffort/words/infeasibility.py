@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-from equieffort.frames import number
-from equieffort.status import Blocking, Infeasibility, Obstacle
+from equieffort.data.frames import number
+from equieffort.recourse.status import Blocking, Infeasibility, Obstacle
 from equieffort.words.audience import PYTHON, Audience
 from equieffort.words.limits import obstacle_text
 
@@ -23,7 +23,7 @@ BEYOND = "Nothing that the actionable features could become, within or beyond th
 def infeasibility(fact: Infeasibility, audience: Audience = PYTHON) -> str:
     """The sentence for an audience; the report's says nothing of one person.
 
-    >>> from equieffort.status import LimitKind
+    >>> from equieffort.recourse.status import LimitKind
     >>> stop = Obstacle("income", LimitKind.UPPER, 1, 12.0, fact=4.0, stops_at=12.0)
     >>> infeasibility(Infeasibility((stop,), Blocking.CLOSEST, needed=17.8, reachable=8.0))
     'The best allowed changes cover 44 % of the distance to approval: income stops at 12 (upper limit 12).'

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from equieffort.frames import number
-from equieffort.problem import Limit
-from equieffort.status import LimitKind, Obstacle
+from equieffort.data.frames import number
+from equieffort.recourse.problem import Limit
+from equieffort.recourse.status import LimitKind, Obstacle
 from equieffort.words.audience import PYTHON, REPORT, Audience
 
 NAMES = {

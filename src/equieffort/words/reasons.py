@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from equieffort.status import Infeasibility, Reason
+from equieffort.recourse.status import Infeasibility, Reason
 from equieffort.words.audience import PYTHON, REPORT, SPEC, Audience
 from equieffort.words.infeasibility import infeasibility
 from equieffort.words.termination import termination

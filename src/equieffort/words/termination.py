@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-from equieffort.frames import number
-from equieffort.status import Ending, Fault, Termination
+from equieffort.data.frames import number
+from equieffort.recourse.status import Ending, Fault, Termination
 from equieffort.words.audience import PYTHON, Audience
 
 PLAIN = {

@@ -1,0 +1,46 @@
+"""Average cost ratio."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from equieffort.effort.inference.means import Side
+from equieffort.effort.measures.base import Pair
+from equieffort.effort.measures.means import RatioOfMeans
+from equieffort.effort.measures.sample import Sample
+
+
+@dataclass(frozen=True)
+class AverageCostRatio(RatioOfMeans):
+    """ACR: the average effort of the refused who have a route to approval, over the reference group's."""
+
+    name = "acr"
+    title = "Ratio of average efforts (ACR)"
+    equation = "mean(C | refused, recourse, group) / mean(C | refused, recourse, reference)"
+    reference = "Raimondi, Lawrence and Chockler 2022"
+    basis = "acting"
+
+    def side(self, sample: Sample) -> Side:
+        """The efforts of those with an action."""
+        return acting(sample)
+
+    def notes(self, pair: Pair) -> tuple[str, ...]:
+        """Whether a few people carry a mean."""
+        return ("SKEWED",) if pair.mine.is_skewed or pair.theirs.is_skewed else ()
+
+    def headline(self, worse: str, other: str) -> str:
+        """Who is worse off."""
+        return f"Refused {worse} who have a route to approval need more effort than refused {other} who have one."
+
+    def words(self, group: str, against: str, value: str) -> str:
+        """As a sentence."""
+        return (
+            f"Refused {group} who have a route to approval need {value} times the effort of refused {against} who have "
+            "one"
+        )
+
+
+def acting(sample: Sample) -> Side:
+    """The efforts of those with an action, and of those of whom nothing is known the range."""
+    s = sample.stats
+    return Side(s.costs, s.bounds, s.costs, s.n_unknown, s.least_unknown, s.most_unknown)

@@ -1,0 +1,44 @@
+"""Burden: everybody counts, the approved with nothing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from equieffort.effort.inference.means import Side
+from equieffort.effort.measures.means import CappedRatio
+from equieffort.effort.measures.sample import Sample
+
+
+@dataclass(frozen=True)
+class Burden(CappedRatio):
+    """The mean of min(effort, budget) over everybody, the approved with 0, over the reference group's."""
+
+    name = "burden"
+    title = "Ratio of burdens"
+    equation = "mean(min(C, B) 1{refused} | group) / mean(min(C, B) 1{refused} | reference)"
+    reference = "Sharma, Henderson and Ghosh 2020"
+    basis = "people"
+
+    def side(self, sample: Sample) -> Side:
+        """The refused at most at the budget, and the approved with 0."""
+        s = sample.stats
+        approved = s.n - s.n_unfavourable
+        if s.budget is None:
+            return Side(s.capped, s.capped_bounds, s.capped)
+        capped = s.capped.with_more(approved, 0.0)
+        return Side(capped, s.capped_bounds.with_more(approved, 0.0), capped)
+
+    def carriers(self, sample: Sample) -> int:
+        """The refused: whoever is approved adds nothing."""
+        return sample.stats.n_unfavourable
+
+    def headline(self, worse: str, other: str) -> str:
+        """Who is worse off."""
+        return f"Counting everybody, {worse} carry a larger burden of effort than {other}."
+
+    def words(self, group: str, against: str, value: str) -> str:
+        """As a sentence."""
+        return (
+            f"Counting everybody, the approved with no effort, the average burden of {group} is {value} times that of "
+            f"{against}"
+        )

@@ -1,0 +1,33 @@
+"""Difference of average efforts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from equieffort.effort.inference import Law
+from equieffort.effort.inference.means import compare_means
+from equieffort.effort.measures.acr import acting
+from equieffort.effort.measures.base import Measure, Pair
+
+
+@dataclass(frozen=True)
+class EffortDifference(Measure):
+    """The group's average effort minus the reference group's: defined also where the ratio is not."""
+
+    name = "difference"
+    title = "Difference of average efforts"
+    equation = "mean(C | refused, recourse, group) - mean(C | refused, recourse, reference)"
+    reference = "von Kügelgen et al. 2022 (its group-level notion, with a sign)"
+    basis = "acting"
+
+    def estimate(self, pair: Pair) -> float:
+        """Phi of the group minus Phi of the other."""
+        return pair.mine.stats.phi - pair.theirs.stats.phi
+
+    def law(self, pair: Pair, level: float) -> Law | None:
+        """Welch's."""
+        return compare_means(acting(pair.mine), acting(pair.theirs), level, ratio=False)
+
+    def notes(self, pair: Pair) -> tuple[str, ...]:
+        """Whether a few people carry a mean."""
+        return ("SKEWED",) if pair.mine.is_skewed or pair.theirs.is_skewed else ()

@@ -1,0 +1,77 @@
+"""Impact ratio: how often each group is approved, by the model and, beside a surrogate, according to the record."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import isnan, nan
+from typing import ClassVar
+
+from equieffort.effort.inference import LOG, Law
+from equieffort.effort.inference.shares import share_ratio
+from equieffort.effort.measures.base import Measure, Pair, Threshold
+from equieffort.effort.measures.sample import Sample
+from equieffort.errors import capital
+
+
+@dataclass(frozen=True)
+class ImpactRatio(Measure):
+    """The group's approval rate over the reference group's; below 1 the group is approved less often."""
+
+    name = "impact_ratio"
+    title = "Impact ratio"
+    equation = "P(approved | group) / P(approved | reference)"
+    reference = "Uniform Guidelines on Employee Selection Procedures 1978; interval: MOVER of Wilson's"
+    scale = LOG
+    neutral = 1.0
+    orientation = -1
+    basis = "people"
+    threshold: ClassVar[Threshold | None] = "tau"
+
+    def counts(self, sample: Sample) -> tuple[int, int] | None:
+        """Approved people, and all."""
+        return sample.stats.n - sample.stats.n_unfavourable, sample.stats.n
+
+    def estimate(self, pair: Pair) -> float:
+        """A ratio of two shares."""
+        mine, theirs = self.counts(pair.mine), self.counts(pair.theirs)
+        if not (mine and theirs and mine[1] and theirs[1] and (mine[0] or theirs[0])):
+            return nan
+        return LOG.back(share_ratio(mine, theirs).estimate)
+
+    def law(self, pair: Pair, level: float) -> Law | None:
+        """From Wilson's limits of both rates."""
+        mine, theirs = self.counts(pair.mine), self.counts(pair.theirs)
+        return share_ratio(mine, theirs) if mine and theirs else None
+
+    def why_not(self, pair: Pair) -> str:
+        """Nobody there, or nobody approved."""
+        return super().why_not(pair) or "NOBODY_APPROVED"
+
+    def show(self, value: float) -> str:
+        """With two digits after the point."""
+        return "-" if isnan(value) else f"{value:.2f}"
+
+    def headline(self, worse: str, other: str) -> str:
+        """Who is worse off."""
+        return f"{capital(worse)} are approved less often than {other}."
+
+    def words(self, group: str, against: str, value: str) -> str:
+        """As a sentence."""
+        return f"{capital(group)} are approved {value} times as often as {against}"
+
+
+@dataclass(frozen=True)
+class RecordedImpactRatio(ImpactRatio):
+    """The same of the recorded decisions, where a surrogate model was audited."""
+
+    name = "impact_ratio_recorded"
+    title = "Impact ratio of the recorded decisions"
+    threshold = None
+
+    def counts(self, sample: Sample) -> tuple[int, int] | None:
+        """Approved according to the record, and all with a record."""
+        return None if sample.recorded is None else (sample.recorded[1], sample.recorded[0])
+
+    def count(self, sample: Sample) -> int:
+        """People with a recorded decision."""
+        return 0 if sample.recorded is None else sample.recorded[0]

@@ -1,0 +1,67 @@
+"""What the ratios of average efforts share."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from math import isnan, nan
+from typing import ClassVar
+
+from equieffort.effort.inference import LOG, Fixed, Law
+from equieffort.effort.inference.means import Side, compare_guarded, compare_means
+from equieffort.effort.measures.base import Measure, Pair, Threshold
+from equieffort.effort.measures.sample import Sample
+
+
+class RatioOfMeans(Measure):
+    """The mean of one group over that of the other, by Welch's method on the log scale."""
+
+    scale = LOG
+    neutral = 1.0
+    threshold: ClassVar[Threshold | None] = "tau"
+
+    @abstractmethod
+    def side(self, sample: Sample) -> Side:
+        """The sums whose means are compared."""
+
+    def estimate(self, pair: Pair) -> float:
+        """The ratio; NaN if either mean is undefined or zero: with the groups swapped it would be, too."""
+        mine, theirs = self.side(pair.mine).sums.mean, self.side(pair.theirs).sums.mean
+        return mine / theirs if mine > 0 and theirs > 0 else nan
+
+    def law(self, pair: Pair, level: float) -> Law | None:
+        """Welch's, or the guarded one of small neighbourhoods."""
+        mine, theirs = self.side(pair.mine), self.side(pair.theirs)
+        compare = compare_guarded if pair.guarded else compare_means
+        return compare(mine, theirs, level, ratio=True)
+
+    def why_not(self, pair: Pair) -> str:
+        """No people, or nobody who needs any effort."""
+        return super().why_not(pair) or "ZERO_EFFORT"
+
+    def show(self, value: float) -> str:
+        """With two digits after the point."""
+        return "-" if isnan(value) else f"{value:.2f}"
+
+
+class CappedRatio(RatioOfMeans):
+    """A ratio in which everybody counts, at most at the budget."""
+
+    def why_not(self, pair: Pair) -> str:
+        """Or there is no budget."""
+        found = super().why_not(pair)
+        return "NO_BUDGET" if found == "ZERO_EFFORT" and pair.budget is None else found
+
+    def law(self, pair: Pair, level: float) -> Law | None:
+        """Where all efforts are equal, what a share of people nobody saw could change by counting at the budget."""
+        found = super().law(pair, level)
+        budget = pair.budget
+        if not isinstance(found, Fixed) or budget is None or found.least != found.most:
+            return found
+        ends = []
+        for sample in (pair.mine, pair.theirs):
+            sums = self.side(sample).sums
+            # The largest share that so many people would miss with the chance (1 - level) / 2.
+            unseen = 1 - ((1 - level) / 2) ** (1 / sums.n)
+            ends.append(((1 - unseen) * sums.mean, (1 - unseen) * sums.mean + unseen * budget))
+        (low, high), (other_low, other_high) = ends
+        return Fixed(found.estimate, LOG.to(low / other_high), LOG.to(high / other_low))

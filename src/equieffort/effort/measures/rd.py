@@ -1,0 +1,50 @@
+"""Recourse discrepancy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import isnan, nan
+
+from equieffort.effort.inference import Law, Ranged
+from equieffort.effort.inference.shares import difference
+from equieffort.effort.measures.base import Measure, Pair
+
+
+@dataclass(frozen=True)
+class RecourseDiscrepancy(Measure):
+    """RD: the share of the reference group's refused who have a route to approval, minus the group's."""
+
+    name = "rd"
+    title = "Gap in possible recourse (RD)"
+    equation = "P(recourse | refused, reference) - P(recourse | refused, group)"
+    reference = "Raimondi, Lawrence and Chockler 2022; interval: Newcombe 1998"
+    threshold = "epsilon"
+
+    def estimate(self, pair: Pair) -> float:
+        """The difference of two shares."""
+        mine, theirs = pair.mine.stats, pair.theirs.stats
+        if not mine.n_unfavourable or not theirs.n_unfavourable:
+            return nan
+        return difference((mine.n_acting, mine.n_unfavourable), (theirs.n_acting, theirs.n_unfavourable)).estimate
+
+    def law(self, pair: Pair, level: float) -> Law | None:
+        """Newcombe's, between the least and the most that the unknown allow."""
+        mine, theirs = pair.mine.stats, pair.theirs.stats
+        a, b, u_a, u_b = mine.n_acting, theirs.n_acting, mine.n_unknown, theirs.n_unknown
+        r_a, r_b = mine.n_unfavourable, theirs.n_unfavourable
+        here = difference((a, r_a), (b, r_b))
+        if not u_a and not u_b:
+            return here
+        return Ranged(here.estimate, difference((a + u_a, r_a), (b, r_b)), difference((a, r_a), (b + u_b, r_b)))
+
+    def show(self, value: float) -> str:
+        """In percentage points."""
+        return "-" if isnan(value) else f"{value * 100:.1f} points"
+
+    def headline(self, worse: str, other: str) -> str:
+        """Who is worse off."""
+        return f"Refused {worse} more often have no route to approval than refused {other}."
+
+    def words(self, group: str, against: str, value: str) -> str:
+        """As a sentence."""
+        return f"The share with a route to approval is {value} lower among refused {group} than among refused {against}"

@@ -1,0 +1,35 @@
+"""Restricted effort: everybody refused counts, those without recourse at the budget."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from equieffort.effort.inference.means import Side
+from equieffort.effort.measures.means import CappedRatio
+from equieffort.effort.measures.sample import Sample
+
+
+@dataclass(frozen=True)
+class RestrictedEffort(CappedRatio):
+    """The mean of min(effort, budget) over all refused, over the reference group's."""
+
+    name = "restricted_effort"
+    title = "Ratio of restricted efforts"
+    equation = "mean(min(C, B) | refused, group) / mean(min(C, B) | refused, reference)"
+    reference = "Sharma, Henderson and Ghosh 2020 (burden of the refused), with a budget"
+
+    def side(self, sample: Sample) -> Side:
+        """All refused, at most at the budget."""
+        s = sample.stats
+        return Side(s.capped, s.capped_bounds, s.capped)
+
+    def headline(self, worse: str, other: str) -> str:
+        """Who is worse off."""
+        return f"Counting everybody refused, {worse} face more effort than {other}."
+
+    def words(self, group: str, against: str, value: str) -> str:
+        """As a sentence."""
+        return (
+            f"Counting everybody refused, those without a route to approval at the budget, {group} face {value} times "
+            f"the effort of {against}"
+        )

@@ -1,0 +1,42 @@
+"""Pure functions of the recourse table and its statistics."""
+
+from equieffort.effort.metrics.bands import Bands, Jackknife, PaperBands, is_bands
+from equieffort.effort.metrics.centres import Centres, default_centres
+from equieffort.effort.metrics.curve import PAPER_QUANTILES, Curve, curve, individual_ratios, neighbourhood_sweep
+from equieffort.effort.metrics.effort import (
+    Comparison,
+    average_cost_ratio,
+    by_group,
+    comparisons,
+    exact_discrepancy,
+    group_samples,
+    group_stats,
+    recourse_discrepancy,
+)
+from equieffort.effort.metrics.effort_curve import effort_curve, effort_differences
+from equieffort.effort.metrics.unsettled import unsettled
+
+__all__ = [
+    "PAPER_QUANTILES",
+    "Bands",
+    "Centres",
+    "Comparison",
+    "Curve",
+    "Jackknife",
+    "PaperBands",
+    "average_cost_ratio",
+    "by_group",
+    "comparisons",
+    "effort_curve",
+    "effort_differences",
+    "curve",
+    "default_centres",
+    "exact_discrepancy",
+    "group_samples",
+    "group_stats",
+    "individual_ratios",
+    "is_bands",
+    "neighbourhood_sweep",
+    "recourse_discrepancy",
+    "unsettled",
+]

@@ -1,0 +1,254 @@
+"""Average minimal effort, ACR, ratio of possible recourse and RD: pure functions of the table and its statistics.
+
+ACR = Phi_group / Phi_reference and RD = rho_reference - rho_group, so ACR > 1 and RD > 0 mean that the group is worse
+off. Both count only people who were decided unfavourably. What cannot be computed is NaN, never 0, 1 or infinite.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from math import isnan
+
+import pandas as pd
+from scipy.special import ndtri
+
+from equieffort.data.frames import Bools
+from equieffort.effort.inference.means import mean_limits
+from equieffort.effort.inference.shares import wilson
+from equieffort.effort.measures import Chance, Pair, Reading, Sample, Spread, sample
+from equieffort.effort.measures.acr import acting
+from equieffort.effort.stats import EffortStats
+from equieffort.recourse.solvers import Status
+from equieffort.recourse.table import RecourseTable
+from equieffort.world.groups import Groups, group_name, people_of
+
+NAN = float("nan")
+Interval = tuple[float, float]
+
+
+def average_cost_ratio(group: EffortStats, against: EffortStats) -> float:
+    """ACR: the group's average minimal effort over the other's; NaN if either is undefined or 0."""
+    return group.phi / against.phi if against.phi > 0 and group.phi > 0 else NAN
+
+
+def recourse_discrepancy(group: EffortStats, against: EffortStats) -> float:
+    """RD: the other's ratio of possible recourse minus the group's; NaN if nobody was decided unfavourably."""
+    exact = exact_discrepancy(group, against)
+    return NAN if exact is None else float(exact)
+
+
+def exact_discrepancy(group: EffortStats, against: EffortStats, *, extreme: int = 0) -> Fraction | None:
+    """RD as a fraction, so that a threshold is met exactly; extreme -1 / +1 is the least / largest it can be."""
+    if not group.n_unfavourable or not against.n_unfavourable:
+        return None
+    mine = group.n_acting + (group.n_unknown if extreme < 0 else 0)
+    theirs = against.n_acting + (against.n_unknown if extreme > 0 else 0)
+    return Fraction(theirs, against.n_unfavourable) - Fraction(mine, group.n_unfavourable)
+
+
+def cost_ratio_range(group: EffortStats, against: EffortStats) -> Interval:
+    """Where ACR certainly lies, given rows that are not solved to the end."""
+    (low, high), (other_low, other_high) = group.phi_certified, against.phi_certified
+    if not high > 0 or not other_high > 0:
+        # Whatever the unknown rows turn out to be, there is no ratio.
+        return NAN, NAN
+    return low / other_high, high / other_low if other_low > 0 else float("inf")
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A group against another: the numbers a verdict is made of."""
+
+    group: str
+    against: str
+    role: str
+    """What the group is: protected, reference or other."""
+    pair: Pair
+    readings: tuple[Reading, ...] = ()
+    """One a measure, with its interval and its tests; those of another source of chance come last."""
+    spreads: Mapping[str, Spread] = field(default_factory=dict)
+    """By measure how far replicates spread, where another source of chance than people was asked for."""
+    chance: Chance = "people"
+    columns: tuple[str, ...] = ()
+    """The sensitive columns whose values name the groups."""
+
+    @property
+    def people(self) -> tuple[str, str]:
+        """The people of both groups, as a sentence names them."""
+        return people_of(self.group, self.columns), people_of(self.against, self.columns)
+
+    @property
+    def title(self) -> str:
+        """Who is compared with whom, as a heading."""
+        return f"{group_name(self.group, self.columns)} against {group_name(self.against, self.columns)}"
+
+    @property
+    def mine(self) -> EffortStats:
+        """The group's sums."""
+        return self.pair.mine.stats
+
+    @property
+    def theirs(self) -> EffortStats:
+        """The other group's."""
+        return self.pair.theirs.stats
+
+    def reading(self, measure: str) -> Reading:
+        """What was read of a measure, under the source of chance that is judged."""
+        return next(found for found in reversed(self.readings) if found.measure == measure)
+
+    @property
+    def acr(self) -> float:
+        """Average cost ratio."""
+        return average_cost_ratio(self.mine, self.theirs)
+
+    @property
+    def rd(self) -> float:
+        """Recourse discrepancy."""
+        return recourse_discrepancy(self.mine, self.theirs)
+
+    @property
+    def acr_range(self) -> Interval:
+        """Where ACR certainly lies."""
+        return cost_ratio_range(self.mine, self.theirs)
+
+    @property
+    def rd_range(self) -> Interval:
+        """Where RD certainly lies."""
+        ends = [exact_discrepancy(self.mine, self.theirs, extreme=sign) for sign in (-1, 1)]
+        return (NAN, NAN) if ends[0] is None or ends[1] is None else (float(ends[0]), float(ends[1]))
+
+    @property
+    def difference(self) -> float:
+        """Phi of the group minus Phi of the other: defined also where the ratio is not."""
+        return self.mine.phi - self.theirs.phi
+
+
+def group_samples(
+    table: RecourseTable,
+    members: Bools | None = None,
+    budget: float | None = None,
+    record: tuple[Bools, Bools] | None = None,
+) -> dict[str, Sample]:
+    """The people of each group among the members (everybody by default).
+
+    Beside a surrogate model `record` says of whom there is a recorded decision, and whom it approves.
+    """
+    found = {}
+    for code, label in enumerate(table.groups.labels):
+        rows = table.groups.codes == code
+        if members is not None:
+            rows = rows & members
+        counts = None
+        if record is not None:
+            known, approved = record
+            counts = int((rows & known).sum()), int((rows & known & approved).sum())
+        found[label] = sample(table, rows, budget, counts)
+    return found
+
+
+def group_stats(table: RecourseTable, members: Bools | None = None) -> dict[str, EffortStats]:
+    """Statistics of each group among the members (everybody by default)."""
+    return {label: found.stats for label, found in group_samples(table, members).items()}
+
+
+def comparisons(
+    groups: Groups, samples: dict[str, Sample], own: int | None = None, *, guarded: bool = False
+) -> tuple[Comparison, ...]:
+    """Each group against the reference; for an individual (`own` group) that group against its counterpart.
+
+    A person of the reference is compared with each other group, a comparison each.
+    """
+    label, reference = groups.labels, groups.reference
+    if own is None:
+        pairs = [(code, reference) for code in groups.compared]
+    elif own == reference:
+        pairs = [(reference, code) for code in groups.compared]
+    else:
+        pairs = [(own, reference)]
+    return tuple(
+        Comparison(
+            label[a],
+            label[b],
+            groups.role(a),
+            Pair(samples[label[a]], samples[label[b]], guarded),
+            columns=groups.columns,
+        )
+        for a, b in pairs
+    )
+
+
+COMPARED = ("acr", "rd", "difference")
+ENDS = ("low", "high", "least", "most")
+
+
+def by_group(
+    groups: Groups, samples: dict[str, Sample], compared: tuple[Comparison, ...], level: float
+) -> pd.DataFrame:
+    """One tidy row a group: counts, Phi, rho and, where it is compared, ACR, RD and the difference.
+
+    `*_low` and `*_high` are confidence limits, `*_least` and `*_most` what is certain given people not solved to the
+    end.
+    """
+    rows = []
+    for code, label in enumerate(groups.labels):
+        mine = samples[label].stats
+        row: dict[str, object] = {
+            "group": label,
+            "role": groups.role(code),
+            "n": mine.n,
+            "n_unfavourable": mine.n_unfavourable,
+            "favourable_rate": mine.count(Status.NOT_NEEDED) / mine.n if mine.n else NAN,
+        }
+        row |= {f"n_{status.text}": mine.count(status) for status in Status if status != Status.NOT_NEEDED}
+        row |= _ends("phi", mine.phi, _phi_limits(samples[label], level), mine.phi_certified)
+        row |= _ends("rho", mine.rho, _rho_limits(mine, level), mine.rho_certified)
+        mine_compared = [c for c in compared if c.group == label]
+        rows += [row | _compared(comparison) for comparison in mine_compared] or [row | _compared(None)]
+    return pd.DataFrame(rows)
+
+
+def _phi_limits(mine: Sample, level: float) -> Interval:
+    """Confidence limits of the average effort, from the least to the most that people not solved to the end allow."""
+    side = acting(mine)
+    limits = mean_limits(side.sums, level)
+    if side.is_settled or isnan(limits[0]):
+        return limits
+    low = min(NAN_LOW if isnan(end) else end for end in (mean_limits(s, level)[0] for s in side.lower()))
+    high = max(NAN_HIGH if isnan(end) else end for end in (mean_limits(s, level)[1] for s in side.upper()))
+    return min(low, limits[0]), max(high, limits[1])
+
+
+NAN_LOW, NAN_HIGH = 0.0, float("inf")
+"""Where nothing bounds an average effort."""
+
+
+def _rho_limits(mine: EffortStats, level: float) -> Interval:
+    """Wilson's limits, likewise."""
+    if not mine.n_unfavourable:
+        return NAN, NAN
+    z = float(ndtri((1 + level) / 2))
+    low, _ = wilson(mine.n_acting, mine.n_unfavourable, z)
+    _, high = wilson(mine.n_acting + mine.n_unknown, mine.n_unfavourable, z)
+    return low, high
+
+
+def _ends(name: str, value: float, limits: Interval, certain: Interval) -> dict[str, object]:
+    found: dict[str, object] = {name: value}
+    return found | dict(zip((f"{name}_{end}" for end in ENDS), (*limits, *certain), strict=True))
+
+
+def _compared(comparison: Comparison | None) -> dict[str, object]:
+    if comparison is None:
+        nothing: dict[str, object] = {"against": None}
+        for name in COMPARED:
+            nothing |= _ends(name, NAN, (NAN, NAN), (NAN, NAN))
+        return nothing
+    row: dict[str, object] = {"against": comparison.against}
+    certain = {"acr": comparison.acr_range, "rd": comparison.rd_range}
+    for name in COMPARED:
+        found = comparison.reading(name)
+        ends = certain.get(name, (found.least, found.most))
+        row |= _ends(name, found.estimate, (found.low, found.high), ends)
+    return row

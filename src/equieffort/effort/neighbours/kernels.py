@@ -1,0 +1,216 @@
+"""For every centre and quantile: how many unfavourably decided people of each group are near, and what their efforts
+add up to. Compiled; distances are never held for more than one centre at a time.
+
+Order statistics come from buckets: distances are counted into equal intervals, and only the buckets in which a wanted
+rank falls are sorted. Costs are added as whole-number digits, so sums do not depend on the order of the people.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numba
+import numpy as np
+
+from equieffort.foundations.jit import njit
+
+BUCKETS = 2048
+
+
+@njit(inline="always")
+def _distances(values: Any, scales: Any, is_category: Any, power: int, centre: int, out: Any) -> None:
+    """The paper's mixed distance from one person to everybody."""
+    people, features = values.shape[1], values.shape[0]
+    out[:] = 0.0
+    for k in range(features):
+        here = values[k, centre]
+        if is_category[k]:
+            for i in range(people):
+                if values[k, i] != here:
+                    out[i] += 1.0
+        elif power == 1:
+            scale = scales[k]
+            for i in range(people):
+                out[i] += abs(here - values[k, i]) / scale
+        else:
+            scale = scales[k]
+            for i in range(people):
+                part = abs(here - values[k, i]) / scale
+                out[i] += part * part
+    if power == 2:
+        for i in range(people):
+            out[i] = np.sqrt(out[i])
+
+
+@njit(inline="always")
+def _bucket(distance: float, scale: float) -> int:
+    """The bucket of a distance. Whatever it is, also NaN, the answer is a bucket: an index is never outside."""
+    place = distance * scale
+    return max(int(place), 0) if place < BUCKETS else BUCKETS - 1
+
+
+@njit()
+def _one(
+    distance: Any, quantiles: Any, group: Any, digits: Any, slot: Any, ends: Any, order: Any, size: Any, acting: Any,
+    sums: Any, thresholds: Any,
+) -> None:  # fmt: skip
+    """One centre: thresholds by bucket, then counts and digit sums up to each threshold, which rise.
+
+    `group` is the group of an unfavourably decided person and -1 for the others. The last column of `digits` is 1 for
+    people with an action, the others are the digits of their cost.
+    """
+    people, width = distance.shape[0], digits.shape[1] - 1
+    top = 0.0
+    for i in range(people):
+        top = max(top, distance[i])
+    scale = BUCKETS / top if top > 0.0 else 0.0
+    if not scale < np.inf:
+        # Distances so small that their inverse overflows share one bucket, which is always right.
+        scale = 0.0
+    ends[:] = 0
+    for i in range(people):
+        b = _bucket(distance[i], scale)
+        slot[i] = b
+        ends[b + 1] += 1
+    for b in range(BUCKETS):
+        ends[b + 1] += ends[b]
+    for i in range(people):
+        b = slot[i]
+        order[ends[b]] = i
+        ends[b] += 1
+    # ends[b] has moved from the beginning of bucket b to its end.
+    done = 0
+    for q in range(quantiles.shape[0]):
+        if q == 0:
+            size[0, :] = 0
+            acting[0, :] = 0
+            sums[0, :, :] = 0
+        threshold = _quantile(distance, order, ends, slot, quantiles[q])
+        thresholds[q] = threshold
+        edge = _bucket(threshold, scale)
+        inside = ends[edge - 1] if edge > 0 else 0
+        # Whole buckets below the edge are inside for this quantile and all that follow.
+        for p in range(done, inside):
+            _add(order[p], group, digits, width, size[q], acting[q], sums[q])
+        done = max(done, inside)
+        if q + 1 < quantiles.shape[0]:
+            size[q + 1, :] = size[q]
+            acting[q + 1, :] = acting[q]
+            sums[q + 1, :, :] = sums[q]
+        for p in range(done, ends[edge]):
+            if distance[order[p]] <= threshold:
+                _add(order[p], group, digits, width, size[q], acting[q], sums[q])
+
+
+@njit()
+def _first(distance: Any, thresholds: Any, place: Any, first: Any) -> None:
+    """The first neighbourhood that holds each person; their number for those in none."""
+    for i in range(distance.shape[0]):
+        q = 0
+        while q < thresholds.shape[0] and not distance[i] <= thresholds[q]:
+            q += 1
+        first[place[i]] = q
+
+
+@njit(inline="always")
+def _add(i: int, group: Any, digits: Any, width: int, size: Any, acting: Any, sums: Any) -> None:
+    g = group[i]
+    if g >= 0:
+        size[g] += 1
+        acting[g] += digits[i, width]
+        for w in range(width):
+            sums[g, w] += digits[i, w]
+
+
+@njit()
+def _quantile(distance: Any, order: Any, ends: Any, slot: Any, quantile: float) -> float:
+    """numpy's linear quantile, step for step, so that ties fall as they do there."""
+    people = distance.shape[0]
+    rank = quantile * (people - 1)
+    low = int(np.floor(rank))
+    high = min(low + 1, people - 1)
+    share = rank - low
+    below = _order_statistic(distance, order, ends, low, slot)
+    above = _order_statistic(distance, order, ends, high, slot) if high != low else below
+    gap = above - below
+    if gap == 0.0:
+        return above
+    return below + gap * share if share < 0.5 else above - gap * (1.0 - share)
+
+
+@njit()
+def _order_statistic(distance: Any, order: Any, ends: Any, rank: int, slot: Any) -> float:
+    """The distance of the given rank: found in its bucket, which is sorted by selection of what it holds."""
+    b = slot[order[rank]]
+    begin = ends[b - 1] if b > 0 else 0
+    inside = distance[order[begin : ends[b]]]
+    inside.sort()
+    return float(inside[rank - begin])
+
+
+@njit(parallel=True)
+def sweep_mixed(
+    values: Any, scales: Any, is_category: Any, power: int, centres: Any, quantiles: Any, group: Any, digits: Any,
+    lowest: int, size: Any, acting: Any, cost: Any, place: Any, first: Any,
+) -> None:  # fmt: skip
+    """All centres with the mixed distance; `cost` is the sum of costs by centre, quantile and group.
+
+    `first`, unless it has no rows, gets the first neighbourhood that holds each person, who stands at `place` in it.
+    """
+    people, groups, width = values.shape[1], size.shape[2], digits.shape[1] - 1
+    blocks = 64
+    for block in numba.prange(blocks):
+        distance = np.empty(people)
+        slot = np.empty(people, dtype=np.int32)
+        ends = np.empty(BUCKETS + 1, dtype=np.int64)
+        order = np.empty(people, dtype=np.int64)
+        sums = np.empty((quantiles.shape[0], groups, width), dtype=np.int64)
+        thresholds = np.empty(quantiles.shape[0])
+        for c in range(block * len(centres) // blocks, (block + 1) * len(centres) // blocks):
+            _distances(values, scales, is_category, power, centres[c], distance)
+            _one(distance, quantiles, group, digits, slot, ends, order, size[c], acting[c], sums, thresholds)
+            if first.shape[0]:
+                _first(distance, thresholds, place, first[c])
+            _round(sums, lowest, cost[c])
+
+
+@njit(parallel=True)
+def sweep_given(
+    distances: Any, quantiles: Any, group: Any, digits: Any, lowest: int, size: Any, acting: Any, cost: Any,
+    place: Any, first: Any,
+) -> None:  # fmt: skip
+    """The same for distances computed elsewhere, a row a centre."""
+    centres, people = distances.shape
+    groups, width = size.shape[2], digits.shape[1] - 1
+    blocks = 16
+    for block in numba.prange(blocks):
+        slot = np.empty(people, dtype=np.int32)
+        ends = np.empty(BUCKETS + 1, dtype=np.int64)
+        order = np.empty(people, dtype=np.int64)
+        sums = np.empty((quantiles.shape[0], groups, width), dtype=np.int64)
+        thresholds = np.empty(quantiles.shape[0])
+        for c in range(block * centres // blocks, (block + 1) * centres // blocks):
+            _one(distances[c], quantiles, group, digits, slot, ends, order, size[c], acting[c], sums, thresholds)
+            if first.shape[0]:
+                _first(distances[c], thresholds, place, first[c])
+            _round(sums, lowest, cost[c])
+
+
+@njit(inline="always")
+def _round(sums: Any, lowest: int, cost: Any) -> None:
+    """From digits to a double: the digits are exact, so the result is the same however people were ordered.
+
+    Digits are added in units of the highest that is not zero and scaled at last, so nothing overflows on the way.
+    """
+    quantiles, groups, width = sums.shape
+    for q in range(quantiles):
+        for g in range(groups):
+            top = width - 1
+            while top > 0 and sums[q, g, top] == 0:
+                top -= 1
+            value, unit = 0.0, 1.0
+            for w in range(top, -1, -1):
+                value += float(sums[q, g, w]) * unit
+                unit /= 4294967296.0
+            cost[q, g] = math.ldexp(value, lowest + 32 * top)

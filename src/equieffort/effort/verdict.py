@@ -1,0 +1,253 @@
+"""Criteria -> Verdict: equal, unequal or inconclusive, with coded reasons and a sentence for everybody.
+
+Each claim has an error rate: *unequal* and *equal* are wrongly said with a chance of at most 1 - level (`judging`).
+`Criteria(level=None)` judges the point estimate, and its first sentence says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+from typing import Literal as OneOf
+
+import pandas as pd
+
+from equieffort.data.frames import number
+from equieffort.effort.criteria import Criteria
+from equieffort.effort.judging import Judged, Outcome, judge_family
+from equieffort.effort.measures import JUDGED, MEASURES, Reading
+from equieffort.effort.metrics import Comparison
+from equieffort.errors import capital
+from equieffort.models.fidelity import Surrogate
+from equieffort.words.verdicts import further_words, sentence, subject
+
+REASONS = {
+    **{f"{name.upper()}_WITHIN": f"{MEASURES[name].title}: within its threshold." for name in JUDGED},
+    **{f"{name.upper()}_BEYOND": f"{MEASURES[name].title}: beyond its threshold." for name in JUDGED},
+    "UNDEFINED": "A judged measure cannot be computed.",
+    "NOTHING": "Nobody was decided unfavourably, so there is nothing to reverse.",
+    "TOO_FEW": "A group has fewer people than the criteria ask for.",
+    "SURROGATE": "The surrogate model agrees with too few of the decisions, or finds too few of the refusals.",
+    "OUTLIER": "One absurd value in the reference data decides how effort is measured.",
+    "UNCERTIFIED": "Rows that are not solved to the end could overturn the result.",
+    "NOISE": "Chance leaves open on which side of the thresholds the truth lies.",
+}
+"""Code -> what it means."""
+
+INDIVIDUAL = 5
+"""People a side below which a neighbourhood is not judged."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """The outcome of one comparison, with its coded reasons."""
+
+    comparison: Comparison
+    outcome: Outcome
+    codes: tuple[str, ...]
+    sentence: str
+    judged: tuple[Judged, ...] = ()
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The outcome over all comparisons of protected groups; printing it gives the sentences."""
+
+    outcome: Outcome
+    findings: tuple[Finding, ...]
+    criteria: Criteria
+    surrogate: Surrogate | None = None
+    outliers: tuple[str, ...] = ()
+    """Features of which one absurd value decides how effort is measured."""
+    chance: str = "people"
+    """What could have come out otherwise: other people, or equations or the model learned again."""
+
+    @property
+    def codes(self) -> tuple[str, ...]:
+        """All reasons, in order, without repetition."""
+        first = ("SURROGATE",) if self.surrogate is not None and not self.surrogate.suffices else ()
+        return tuple(dict.fromkeys((*first, *(code for finding in self.findings for code in finding.codes))))
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """The reasons in words."""
+        return tuple(REASONS[code] for code in self.codes)
+
+    def __str__(self) -> str:
+        preface = f"{self.surrogate} " if self.surrogate is not None else ""
+        first = f"{self.outcome.upper()}: {preface}{self.headline} ({self.basis})"
+        return "\n".join([first, *(finding.sentence for finding in self.findings)])
+
+    @property
+    def headline(self) -> str:
+        """The outcome as a sentence."""
+        if self.outcome == "unequal":
+            return " ".join(_burden_words(finding) for finding in self.findings if finding.outcome == "unequal")
+        if self.surrogate is not None and not self.surrogate.suffices:
+            return "The surrogate model repeats too little of the decisions to say anything about them."
+        if self.outliers:
+            named = " and ".join(map(repr, self.outliers))
+            return (
+                f"One absurd value of {named} in the reference data decides how effort is measured, so nothing is "
+                "concluded: correct it, or scale the cost by quantiles and say how far actions may go."
+            )
+        about = subject(self.criteria)
+        if self.outcome == "equal":
+            return f"{capital(about)} is equal within the thresholds."
+        if self.codes == ("NOTHING",):
+            return "Nobody was refused, so there is nothing to compare."
+        if any(one.differs and one.state == "open" for finding in self.findings for one in finding.judged):
+            what = {"effort": "Efforts differ"}.get(about, f"{capital(about)} differs")
+            return f"{what}, but whether by more than the thresholds allow is not decided{self._people()}."
+        return f"The data do not decide whether {about} is equal{self._people()}."
+
+    def _people(self) -> str:
+        """For how many the answer is open: the reader's first question."""
+        if len(self.findings) != 1 or "NOISE" not in self.codes or self.criteria.judged == ("impact_ratio",):
+            return ""
+        c = self.findings[0].comparison
+        return f" ({c.mine.n_unfavourable:,} against {c.theirs.n_unfavourable:,} refused people)"
+
+    @property
+    def basis(self) -> str:
+        """What the verdict rests on, in a few words."""
+        level = self.criteria.level
+        chance = {
+            "people": "chance of people",
+            "equations": "chance of people and learned equations",
+            "procedure": "chance of people, equations and the trained model",
+        }[self.chance]
+        base = "Point estimate, chance not considered" if level is None else f"{number(level * 100)} % level, {chance}"
+        certified = "" if self.criteria.certified else "; as found, not certified"
+        return f"{base}{certified}; tau = {number(self.criteria.tau)}, epsilon = {number(self.criteria.epsilon)}"
+
+
+def judge(comparison: Comparison, criteria: Criteria, *, min_people: int | None = None) -> Finding:
+    """Judge one comparison by itself."""
+    return _findings((comparison,), criteria, criteria.min_people if min_people is None else min_people)[0]
+
+
+def _findings(compared: Sequence[Comparison], criteria: Criteria, min_people: int) -> list[Finding]:
+    found = []
+    for c, (outcome, codes, judged) in zip(compared, judge_family(compared, criteria, min_people), strict=True):
+        adjusted = {(one.measure, one.reading.chance): one.reading for one in judged}
+        readings = (adjusted.get((reading.measure, reading.chance), reading) for reading in c.readings)
+        c = replace(c, readings=tuple(readings))
+        words = sentence(c, criteria, outcome, codes, judged, min_people, len(compared))
+        found.append(Finding(c, outcome, codes, words, judged))
+    return found
+
+
+def decide(
+    compared: tuple[Comparison, ...],
+    criteria: Criteria,
+    *,
+    individual: bool = False,
+    surrogate: Surrogate | None = None,
+    unsettled: Sequence[tuple[str, Any]] = (),
+    provable: bool = True,
+    further: str = "",
+    outliers: Sequence[str] = (),
+    chance: str = "people",
+) -> Verdict:
+    """The verdict over comparisons: unequal if any protected group's is, equal if all are.
+
+    Of a surrogate that repeats too few decisions nothing is concluded. `unsettled` names people, with their
+    group, who are not solved to the end, for a verdict that they could overturn; `provable` says whether the solver
+    could ever settle them, `further` what to do about them if that is not a call in Python. Nothing is concluded from
+    effort that is measured by one absurd value: `outliers` names the features that have it.
+    """
+    counted = [c for c in compared if c.role != "other" or individual]
+    if surrogate is not None:
+        surrogate = surrogate.among(label for c in counted for label in (c.group, c.against))
+    least = criteria.min_people
+    if individual:
+        least = 1 if criteria.level is None else INDIVIDUAL
+    findings = tuple(
+        _told_further(finding, unsettled, provable, further) for finding in _findings(counted, criteria, least)
+    )
+    outcomes = [finding.outcome for finding in findings]
+    outcome: Outcome = "inconclusive"
+    if "unequal" in outcomes:
+        outcome = "unequal"
+    elif outcomes and all(found == "equal" for found in outcomes):
+        outcome = "equal"
+    if surrogate is not None and not surrogate.suffices:
+        outcome = "inconclusive"
+        findings = tuple(_of_the_surrogate(finding) for finding in findings)
+    if outliers:
+        outcome, named = "inconclusive", " and ".join(map(repr, outliers))
+        findings = tuple(
+            replace(
+                finding,
+                outcome="inconclusive",
+                codes=("OUTLIER", *finding.codes),
+                sentence=f"Effort is measured by one absurd value of {named}. {finding.sentence}",
+            )
+            for finding in findings
+        )
+    return Verdict(outcome, findings, criteria, surrogate, tuple(outliers), chance)
+
+
+def _told_further(finding: Finding, unsettled: Sequence[tuple[str, Any]], provable: bool, further: str) -> Finding:
+    """What to do about people who are not solved to the end, where they could overturn the result."""
+    c = finding.comparison
+    people = [person for group, person in unsettled if group in (c.group, c.against)]
+    if "UNCERTIFIED" not in finding.codes or not people:
+        return finding
+    return replace(finding, sentence=f"{finding.sentence} {further_words(people, provable, further)}")
+
+
+def _of_the_surrogate(finding: Finding) -> Finding:
+    """What is found of a surrogate that repeats too few decisions is a finding about it alone."""
+    words = f"This concerns the surrogate model only: {finding.sentence}"
+    return replace(finding, outcome="inconclusive", codes=("SURROGATE", *finding.codes), sentence=words)
+
+
+def _burden_words(finding: Finding) -> str:
+    """Who is worse off by which measure."""
+    c, parts = finding.comparison, []
+    for one in finding.judged:
+        measure = MEASURES[one.measure]
+        if one.state == "beyond":
+            is_group = measure.orientation * (one.reading.estimate - measure.neutral) > 0
+            worse, other = c.people if is_group else c.people[::-1]
+            parts.append(measure.headline(worse, other))
+    return " ".join(parts)
+
+
+@dataclass(frozen=True)
+class Assessment:
+    """One level of Algorithm 1: an individual's neighbourhood, a subgroup, or the whole system."""
+
+    level: OneOf["system", "subgroup", "individual"]
+    about: str
+    by_group: pd.DataFrame
+    comparisons: tuple[Comparison, ...]
+    verdict: Verdict
+
+    @property
+    def measures(self) -> pd.DataFrame:
+        """One row a comparison and measure."""
+        judged = {(f.comparison.group, f.comparison.against): f.comparison for f in self.verdict.findings}
+        rows: list[dict[str, Any]] = []
+        for c in self.comparisons:
+            found = judged.get((c.group, c.against), c)
+            rows += [_row(self.level, self.about, c, reading) for reading in found.readings]
+        return pd.DataFrame(rows, columns=list(COLUMNS))
+
+    def __str__(self) -> str:
+        return f"{self.about}\n{self.verdict}"
+
+
+COLUMNS = (
+    "level", "about", "measure", "group", "against", "chance", "estimate", "low", "high", "least", "most", "p",
+    "p_beyond", "p_within", "p_adjusted", "n", "n_against", "note",
+)  # fmt: skip
+"""The columns of `audit.measures`."""
+
+
+def _row(level: str, about: str, c: Comparison, reading: Reading) -> dict[str, Any]:
+    head = {"level": level, "about": about, "group": c.group, "against": c.against}
+    return head | {name: getattr(reading, name) for name in COLUMNS if name not in head}

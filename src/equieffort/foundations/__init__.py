@@ -1,0 +1,1 @@
+"""What every room stands on: checks of arguments, compiled loops, genuine objects, and the tolerances of proofs."""

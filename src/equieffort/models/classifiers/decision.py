@@ -1,0 +1,334 @@
+"""Decision: asks a fitted classifier for its own labels, and checks that the answers can be used.
+
+Labels come from `predict`, never from thresholding probabilities again, unless a threshold is declared: then the
+declared rule is the decision.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from equieffort.data.frames import Bools, require_columns
+from equieffort.errors import DataError, ModelError, Setting, closest, label, listed, sentence
+from equieffort.foundations.arguments import as_plain, names_in
+
+ASKED_ALONE = 200
+"""So many rows are put to a model that failed one by one, to name the first."""
+
+
+@dataclass(frozen=True, eq=False)
+class Decision:
+    """A classifier, the columns it sees in its order, and the labels people want."""
+
+    classifier: Any
+    features: tuple[str, ...]
+    favourable: Any
+    """The label people want, or a list of them."""
+    bare: bool
+    """Whether the classifier was fitted without names and wants a plain array."""
+    threshold: float | None = None
+    """If declared: the decision is favourable when the probability of the wanted labels is at least this."""
+    whole: bool = False
+    """Whether all its columns have a type of whole numbers, so that a plain array of them has one too."""
+
+    @classmethod
+    def of(
+        cls,
+        classifier: Any,
+        favourable: Any,
+        frame: pd.DataFrame,
+        model_features: Sequence[str] | None = None,
+        threshold: float | None = None,
+    ) -> Decision:
+        """Check the classifier: it predicts, is fitted, knows the favourable label and answers alike twice."""
+        features = known_features(classifier, model_features)
+        require_columns(frame, features, why=("The model uses a feature, but ", Setting("the table")))
+        bare = not hasattr(classifier, "feature_names_in_")
+        whole = all(pd.api.types.is_integer_dtype(frame[name].dtype) for name in features)
+        decision = cls(classifier, features, favourable, bare, threshold, whole)
+        decision._check_classes()
+        decision._check_threshold()
+        _check_categories(classifier, frame)
+        sample = frame.iloc[:2000]
+        decision._check_answers(sample)
+        return decision
+
+    @property
+    def wanted(self) -> tuple[Any, ...]:
+        """The labels people want."""
+        several = isinstance(self.favourable, list | tuple | set | frozenset)
+        return tuple(self.favourable) if several else (self.favourable,)
+
+    def _check_classes(self) -> None:
+        if getattr(self.classifier, "classes_", None) is None:
+            return
+        known = self._classes
+        for wanted in self.wanted:
+            if wanted not in known:
+                raise ModelError(
+                    "MODEL_LABELS",
+                    f"The favourable label {wanted!r} is not among the model's classes. "
+                    f"{closest(wanted, known)}".rstrip(),
+                    fix=f"The classes are {', '.join(map(repr, known))}.",
+                )
+        if len(known) > 2 and self.wanted == (self.favourable,):
+            raise ModelError(
+                "MODEL_MULTICLASS",
+                f"The model chooses between {len(known)} classes, {listed(known)}, and only "
+                f"{self.favourable!r} was declared favourable.",
+                fix=(
+                    "List all that people want, as in ",
+                    Setting("favourable", [self.favourable, ...]),
+                    "; if it is only that one, ",
+                    Setting("favourable", [self.favourable]),
+                    " says so.",
+                ),
+            )
+        if set(known) <= set(self.wanted):
+            raise ModelError(
+                "MODEL_LABELS",
+                f"Every class of the model was declared favourable: {listed(known)}.",
+                fix="Leave out the decisions people do not want.",
+            )
+
+    @cached_property
+    def _classes(self) -> list[Any]:
+        """The labels that the model says it gives; empty if it does not say."""
+        classes = getattr(self.classifier, "classes_", None)
+        if classes is None:
+            return []
+        found = np.asarray(classes)
+        if found.ndim != 1:
+            raise ModelError(
+                "MODEL_LABELS",
+                f"classes_ of {type(self.classifier).__name__} has the shape {found.shape}.",
+                fix="Give a model with one list of classes; of a model with several outputs audit each for itself.",
+            )
+        return [as_plain(value) for value in found]
+
+    def _check_threshold(self) -> None:
+        if self.threshold is not None and not self._classes:
+            raise ModelError(
+                "MODEL_NO_PROBABILITY",
+                f"A threshold of {self.threshold:g} is declared, but {type(self.classifier).__name__} does not say "
+                "which of its probabilities is that of which label (it has no classes_).",
+                fix="Leave the threshold out, so that the model's own label decides, or give the model classes_.",
+            )
+        if self.threshold is not None and not callable(getattr(self.classifier, "predict_proba", None)):
+            raise ModelError(
+                "MODEL_NO_PROBABILITY",
+                f"A threshold of {self.threshold:g} is declared, but {type(self.classifier).__name__} gives no "
+                "probabilities (it has no predict_proba).",
+                fix="Leave the threshold out, so that the model's own label decides, or calibrate the model first.",
+            )
+
+    def _check_answers(self, sample: pd.DataFrame) -> None:
+        labels = self.answers(sample)
+        again = self.answers(sample)
+        differs = labels != again
+        if np.any(differs):
+            row = sample.index[int(np.argmax(differs))]
+            raise ModelError(
+                "MODEL_NOT_DETERMINISTIC",
+                f"Asked twice about row {label(row)}, the model answered {label(labels[differs][0])} and "
+                f"{label(again[differs][0])}.",
+                fix="Fix its random state, or switch off what is random when it predicts.",
+            )
+        if hasattr(self.classifier, "classes_") or self.threshold is not None:
+            return
+        # Without declared classes only a sample can tell; a label of another type would never match.
+        kinds = tuple({type(label) for label in labels.tolist()})
+        for wanted in self.wanted:
+            if wanted not in set(labels.tolist()) | {True} and not isinstance(wanted, kinds):
+                raise ModelError(
+                    "MODEL_LABELS",
+                    f"The favourable label {wanted!r} is of another type than the model's answers, "
+                    f"{listed(sorted(set(map(str, labels.tolist()))))}.",
+                    fix="Name the label as the model returns it.",
+                )
+
+    def model_input(self, frame: pd.DataFrame) -> Any:
+        """What the classifier is given: its own columns, in its order."""
+        own = frame if tuple(frame.columns) == self.features else frame[list(self.features)]
+        return own.to_numpy() if self.bare else own
+
+    def labels(self, frame: pd.DataFrame) -> np.ndarray[Any, Any]:
+        """The classifier's own labels, checked for shape and missing values."""
+        return self._ask("predict", "label", frame, ())
+
+    def answers(self, frame: pd.DataFrame) -> np.ndarray[Any, Any]:
+        """What decides: the classifier's labels or, with a declared threshold, the chance of the wanted ones."""
+        if self.threshold is None:
+            return self.labels(frame)
+        known = self._classes
+        chances = self._ask("predict_proba", "probability", frame, (len(known),))
+        return np.asarray(chances[:, [known.index(label) for label in self.wanted]].sum(axis=1))
+
+    def _ask(self, method: str, what: str, frame: pd.DataFrame, shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
+        try:
+            answers = np.asarray(getattr(self.classifier, method)(self.model_input(frame)))
+        except Exception as error:
+            raise self._failed(error, method, frame) from error
+        if answers.shape != (len(frame), *shape):
+            each = f"one {what} a row" if not shape else "one probability a class and row"
+            raise ModelError(
+                "MODEL_OUTPUT",
+                f"The model returned {'labels' if not shape else 'probabilities'} of shape {answers.shape} for "
+                f"{len(frame)} people.",
+                fix=f"{method} must return {each}.",
+            )
+        missing = pd.isna(answers).reshape(len(frame), -1).any(axis=1)
+        if missing.any():
+            raise ModelError(
+                "MODEL_OUTPUT",
+                f"The model returned no {what} (NaN) for row {label(frame.index[int(missing.argmax())])}.",
+                fix="Check what the model does with this row.",
+            )
+        return answers
+
+    def _first_failing(self, method: str, frame: pd.DataFrame) -> str:
+        for row in range(min(len(frame), ASKED_ALONE)):
+            try:
+                getattr(self.classifier, method)(self.model_input(frame.iloc[[row]]))
+            except Exception:
+                return f", first for row {label(frame.index[row])}"
+        return ""
+
+    def _failed(
+        self, error: Exception, method: str = "predict", frame: pd.DataFrame | None = None
+    ) -> ModelError | DataError:
+        name, text = type(self.classifier).__name__, str(error).strip().split("\n")[0]
+        if type(error).__name__ == "NotFittedError":
+            return _not_fitted(name)
+        if "unknown categories" in text.lower() or "unseen labels" in text.lower():
+            return DataError(
+                "DATA_UNSEEN_CATEGORY",
+                f"The model met a category it does not know: {sentence(text)}",
+                fix="Correct the values, drop these rows, or train the model with this category.",
+            )
+        whom = "" if frame is None else self._first_failing(method, frame)
+        return ModelError(
+            "MODEL_FAILED",
+            f"{name}.{method} failed{whom} with {type(error).__name__}{': ' if text else ''}{sentence(text)}",
+            fix="Check that the model accepts these columns: " + listed(self.features, 20) + ".",
+        )
+
+    def is_favourable(self, frame: pd.DataFrame) -> Bools:
+        """Whether each person gets a decision people want."""
+        answers = self.answers(frame)
+        if self.threshold is not None:
+            return np.asarray(answers >= self.threshold, dtype=bool)
+        found = np.zeros(len(frame), dtype=bool)
+        for wanted in self.wanted:
+            found |= np.asarray(answers == wanted, dtype=bool)
+        if self._classes:
+            known = found.copy()
+            for other in self._classes:
+                if not known.all():
+                    known |= np.asarray(answers == other, dtype=bool)
+            if not known.all():
+                row = int((~known).argmax())
+                raise ModelError(
+                    "MODEL_OUTPUT",
+                    f"The model answered {label(answers[row])} about row {label(frame.index[row])}, which is none of "
+                    f"its classes: {listed(self._classes)}.",
+                    fix="predict must return the labels that classes_ lists.",
+                )
+        return found
+
+
+def known_features(classifier: Any, model_features: Sequence[str] | None = None) -> tuple[str, ...]:
+    """The columns a fitted classifier sees, in its order."""
+    if not callable(getattr(classifier, "predict", None)):
+        raise ModelError(
+            "MODEL_NO_PREDICT",
+            f"The model, of type {type(classifier).__name__}, has no predict method.",
+            fix="Pass a fitted classifier with scikit-learn's interface.",
+        )
+    _check_booster(classifier)
+    _check_fitted(classifier)
+    if model_features is not None:
+        model_features = names_in("model_features", model_features)
+    names = getattr(classifier, "feature_names_in_", None)
+    features = tuple(model_features if model_features is not None else names if names is not None else ())
+    if not features:
+        raise DataError(
+            "DATA_NO_NAMES",
+            f"{type(classifier).__name__} was fitted without column names.",
+            fix=("Say which columns it sees, in its order: ", Setting("model_features"), "."),
+        )
+    return tuple(map(str, features))
+
+
+def _check_categories(step: Any, frame: pd.DataFrame) -> None:
+    """Refuse a category that an encoder of the model has never met, also where it would silently ignore it.
+
+    Only encoders that get the values as they are in the table: what earlier steps make of them is not known here.
+    """
+    if hasattr(step, "steps"):
+        for _, inner in step.steps:
+            _check_categories(inner, frame)
+            if not changes_nothing(inner):
+                break
+    elif hasattr(step, "transformers_"):
+        for _, inner, _ in step.transformers_:
+            _check_categories(inner, frame)
+    elif hasattr(step, "categories_") and hasattr(step, "feature_names_in_"):
+        for name, known in zip(step.feature_names_in_, step.categories_, strict=True):
+            if name in frame.columns and not (met := frame[name].isin(list(known)) | frame[name].isna()).all():
+                row = int((~met).to_numpy().argmax())
+                value = frame[name].iloc[row]
+                raise DataError(
+                    "DATA_UNSEEN_CATEGORY",
+                    f"Column {name!r} holds {label(value)} in row {label(frame.index[row])}, which the model has never "
+                    f"met. {closest(value, known)}".rstrip(),
+                    fix=f"Correct the value, drop these rows, or train with it; the model knows {listed(known)}.",
+                )
+
+
+def changes_nothing(step: Any) -> bool:
+    """Whether a step of a pipeline hands on what it is given."""
+    if step is None or isinstance(step, str):
+        return step in (None, "passthrough")
+    return type(step).__name__ == "FunctionTransformer" and step.func is None
+
+
+def _check_booster(classifier: Any) -> None:
+    """Refuse what the libraries' classifiers hold inside: its `predict` gives scores, which are no labels."""
+    library = type(classifier).__module__.split(".")[0]
+    own = {"xgboost": ("XGBClassifier", "model.json"), "lightgbm": ("LGBMClassifier", "model.txt")}.get(library)
+    if own is not None and type(classifier).__name__ == "Booster":
+        name, file = own
+        raise ModelError(
+            "MODEL_NO_PREDICT",
+            f"The model is a {library}.Booster, whose predict gives scores or probabilities and no labels.",
+            fix=(Setting("booster", of=file), f"; or train an {name}."),
+        )
+
+
+def _check_fitted(classifier: Any) -> None:
+    from sklearn.base import BaseEstimator
+    from sklearn.exceptions import NotFittedError
+    from sklearn.utils.validation import check_is_fitted
+
+    if isinstance(classifier, type):
+        raise ModelError(
+            "MODEL_NOT_FITTED",
+            f"{classifier.__name__} is a class, not a fitted model.",
+            fix=f"Create and fit it: {classifier.__name__}().fit(X, y).",
+        )
+    if isinstance(classifier, BaseEstimator):
+        try:
+            check_is_fitted(classifier)
+        except NotFittedError as error:
+            raise _not_fitted(type(classifier).__name__) from error
+
+
+def _not_fitted(name: str) -> ModelError:
+    return ModelError("MODEL_NOT_FITTED", f"{name} is not fitted.", fix=Setting("fit first"))

@@ -1,0 +1,195 @@
+"""How far a surrogate repeats the decisions it was trained on, where it counts: among the refusals.
+
+>>> some = Refusals(n=1450, recorded=103, by_surrogate=22, by_both=13)
+>>> f"{some.agreement:.1%} {some.constant.agreement:.1%} {some.recall:.1%} {some.precision:.1%}"
+'93.2% 92.9% 12.6% 59.1%'
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from math import nan
+from typing import Any
+
+from equieffort.world.groups import group_name
+
+
+@dataclass(frozen=True)
+class Refusals:
+    """Held-out people: how many were refused according to the record, by the surrogate, and by both."""
+
+    n: int
+    recorded: int
+    by_surrogate: int
+    by_both: int
+
+    def __post_init__(self) -> None:
+        least = max(0, self.recorded + self.by_surrogate - self.n)
+        if not least <= self.by_both <= min(self.recorded, self.by_surrogate) <= self.n:
+            raise ValueError(f"{self} does not add up")
+
+    @property
+    def agreement(self) -> float:
+        """The share of people about whom both decide alike."""
+        return 1 - (self.recorded + self.by_surrogate - 2 * self.by_both) / self.n if self.n else nan
+
+    @property
+    def recall(self) -> float:
+        """The share of the recorded refusals that the surrogate finds."""
+        return self.by_both / self.recorded if self.recorded else nan
+
+    @property
+    def precision(self) -> float:
+        """The share of the surrogate's refusals that are recorded."""
+        return self.by_both / self.by_surrogate if self.by_surrogate else nan
+
+    @property
+    def constant(self) -> Refusals:
+        """The same answer for everybody that agrees best: all approved, or all refused."""
+        everybody = self.n if 2 * self.recorded > self.n else 0
+        return Refusals(self.n, self.recorded, everybody, min(self.recorded, everybody))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Counts and shares, for programs."""
+        shares = {"agreement": self.agreement, "refusal_recall": self.recall, "refusal_precision": self.precision}
+        best = self.constant
+        return {
+            **asdict(self),
+            **shares,
+            "best_constant": {
+                "answer": "refuse everybody" if best.by_surrogate else "approve everybody",
+                "agreement": best.agreement,
+                "refusal_recall": best.recall,
+                "refusal_precision": best.precision,
+            },
+        }
+
+
+@dataclass(frozen=True)
+class Surrogate:
+    """A model trained on the decisions of one that is not at hand: how often it agrees, and which refusals it finds.
+
+    Refusals are what an audit is about, so that agreement alone does not do: where few are refused, approving everybody
+    agrees too.
+    """
+
+    kind: str
+    agreement: float
+    """Share of held-out decisions it repeats."""
+    by_group: Mapping[str, float]
+    required: float
+    refusals: Refusals | None = None
+    """Of everybody; None where only the agreement is known."""
+    refusals_by_group: Mapping[str, Refusals] = field(default_factory=dict)
+    min_refusal_recall: float = 0.0
+    columns: tuple[str, ...] = ()
+    """The sensitive columns whose values name the groups, for a reader."""
+
+    @classmethod
+    def from_dict(cls, saved: Mapping[str, Any], columns: tuple[str, ...] = ()) -> Surrogate:
+        """From the form that JSON can hold."""
+        refusals = saved.get("refusals")
+        groups = {label: Refusals(**counts) for label, counts in saved.get("refusals_by_group", {}).items()}
+        told = {"refusals": None if refusals is None else Refusals(**refusals), "refusals_by_group": groups}
+        return cls(**{**saved, **told, "columns": columns})
+
+    def name(self, group: str) -> str:
+        """A group for a reader."""
+        return group_name(group, self.columns)
+
+    @property
+    def suffices(self) -> bool:
+        """Whether it repeats enough decisions and finds enough refusals, overall and in every group compared."""
+        agreed = min((self.agreement, *self.by_group.values())) >= self.required
+        # A group without refusals has none to find; a NaN is below nothing.
+        return agreed and not any(recall < self.min_refusal_recall for recall in self.recalls.values())
+
+    @property
+    def recalls(self) -> dict[str, float]:
+        """The share of refusals it finds, overall under the empty name and by group."""
+        overall = {} if self.refusals is None else {"": self.refusals.recall}
+        return overall | {label: counts.recall for label, counts in self.refusals_by_group.items()}
+
+    def among(self, groups: Iterable[str]) -> Surrogate:
+        """The same for some of the groups: a group that nobody judges must not decide."""
+        wanted = set(groups)
+        return replace(
+            self,
+            by_group={label: share for label, share in self.by_group.items() if label in wanted},
+            refusals_by_group={label: counts for label, counts in self.refusals_by_group.items() if label in wanted},
+        )
+
+    @property
+    def shortfall(self) -> str:
+        """Where it repeats too few decisions or finds too few refusals, in sentences; empty if nowhere."""
+        short = [
+            f"for {self.name(label)} only {share:.1%}"
+            for label, share in self.by_group.items()
+            if share < self.required
+        ]
+        if self.agreement < self.required:
+            short.insert(0, f"only {self.agreement:.1%} overall")
+        missed = [
+            f"{f'for {self.name(label)} ' if label else ''}only {recall:.1%}{'' if label else ' overall'}"
+            for label, recall in self.recalls.items()
+            if recall < self.min_refusal_recall
+        ]
+        parts = []
+        if short:
+            parts.append(f"repeats {' and '.join(short)} of the decisions, less than the {self.required:.1%} asked for")
+        if missed:
+            parts.append(
+                f"finds {' and '.join(missed)} of the refusals, less than the {self.min_refusal_recall:.1%} asked for"
+            )
+        if not parts:
+            return ""
+        return (
+            f"It {', and '.join(parts)}, so nothing is concluded: give it more of what the decisions were made from, "
+            "or judge the system's own model."
+        )
+
+    def __str__(self) -> str:
+        groups = ", ".join(f"{self.name(label)}: {share:.1%}" for label, share in self.by_group.items())
+        text = (
+            f"This audits a {self.kind} model trained on the decisions, not the system that made them; it repeats "
+            f"{self.agreement:.1%} of decisions it has not seen ({groups})"
+        )
+        return f"{text}{self._found()}. {self._constant()} {self.shortfall}".replace("  ", " ").rstrip()
+
+    def _found(self) -> str:
+        """How many refusals it finds."""
+        if self.refusals is None:
+            return ""
+        groups = ", ".join(
+            f"{self.name(label)}: {c.by_both:,} of {c.recorded:,}" for label, c in self.refusals_by_group.items()
+        )
+        where = f" ({groups})" if groups else ""
+        return f" and finds {self.refusals.by_both:,} of their {self.refusals.recorded:,} refusals{where}"
+
+    def _constant(self) -> str:
+        """What the best answer that is the same for everybody would do."""
+        if self.refusals is None:
+            return ""
+        best = self.refusals.constant
+        if best.by_surrogate:
+            return f"Refusing everybody would agree with {best.agreement:.1%}."
+        return f"Approving everybody would agree with {best.agreement:.1%} and find no refusal."
+
+
+def refusal_lines(surrogate: Surrogate) -> list[str]:
+    """Agreement, recall and precision of refusals by group, beside the best answer that is the same for everybody."""
+    counted = {} if surrogate.refusals is None else {"everybody": surrogate.refusals}
+    counted |= {surrogate.name(label): counts for label, counts in surrogate.refusals_by_group.items()}
+    lines = []
+    for who, counts in counted.items():
+        best = counts.constant
+        recall = f"{counts.recall:.1%}" if counts.recorded else "nothing to find"
+        precision = f"{counts.precision:.1%}" if counts.by_surrogate else "none made"
+        constant = "refusing" if best.by_surrogate else "approving"
+        lines.append(
+            f"  {who}: agreement {counts.agreement:.1%} ({constant} everybody: {best.agreement:.1%}); refusals found "
+            f"{counts.by_both:,} of {counts.recorded:,} (recall {recall}); recorded among its own {counts.by_both:,} "
+            f"of {counts.by_surrogate:,} (precision {precision})"
+        )
+    return ["The surrogate on people it was not trained on:", *lines] if lines else []

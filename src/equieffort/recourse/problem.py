@@ -1,0 +1,533 @@
+"""RecourseProblem: a classifier, a structural causal model, a schema and a cost, checked and fixed before solving."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from equieffort.data.cells import number_like, numbers_in
+from equieffort.data.frames import (
+    FILL_OR_CHOOSE,
+    Bools,
+    Column,
+    Encoding,
+    Floats,
+    Kind,
+    Missing,
+    is_zero_one,
+    join_sensitive,
+    kind_of_type,
+    number,
+    read_frame,
+    require_columns,
+    screen,
+)
+from equieffort.data.units import unit_of_column
+from equieffort.errors import (
+    CausalModelError,
+    CostError,
+    EquieffortWarning,
+    ParameterError,
+    SchemaError,
+    Setting,
+    listed,
+    warn,
+)
+from equieffort.foundations.arguments import calling, check_instance, check_number, names_in
+from equieffort.foundations.tolerances import LARGEST, give, power_of_two
+from equieffort.models.classifiers import BlackBox, Decision, View, known_features, recognise
+from equieffort.recourse.levels import with_known_levels
+from equieffort.recourse.status import LimitKind
+from equieffort.world.cost import BoundCost, Cost, LinearCost, WeightedL1, readable
+from equieffort.world.giveaways import FEWEST, sentinels
+from equieffort.world.rules import Clauses, clauses_of
+from equieffort.world.schema import Feature, Role, Schema, check_kinds
+from equieffort.world.scm import StructuralCausalModel
+
+ABSURD = 10.0
+"""A value that makes a range so many times wider than all others together do is not taken as a measure of effort."""
+EXAMPLES = 400
+"""How many people a problem keeps as examples, evenly spaced in the data."""
+
+
+@dataclass(frozen=True, eq=False)
+class RecourseProblem:
+    """Everything that decides a person's recourse; made by `RecourseProblem.of`."""
+
+    decision: Decision
+    view: View | BlackBox
+    scm: StructuralCausalModel
+    schema: Schema
+    encoding: Encoding
+    """All columns that matter: first the nodes of the graph in causal order, then the others."""
+    cost: BoundCost
+    margin: float = 0.0
+    """How far past the decision boundary, in units of the score, an action must lead."""
+    examples: pd.DataFrame = field(default_factory=pd.DataFrame, repr=False)
+    """Some of the people it was made from: where a search looks first. No proof rests on them."""
+    outliers: tuple[str, ...] = ()
+    """Features of which one absurd value in the reference data decides the scale, or how far actions may go."""
+    spreads: Floats = field(default_factory=lambda: np.empty(0), repr=False)
+    """For each column a power of two near the spread of its values; 1 for whole numbers and categories."""
+    cost_unit: float = 1.0
+    """What costs are multiples of; 1 but in scaled units."""
+    is_scaled: bool = False
+
+    @classmethod
+    def of(
+        cls,
+        classifier: Any,
+        X: Any,
+        *,
+        schema: Schema,
+        scm: StructuralCausalModel,
+        sensitive_features: Any = None,
+        model_features: Sequence[str] | None = None,
+        cost: Cost | None = None,
+        reference: Any = None,
+        margin: float = 0.0,
+        missing: Missing = "error",
+    ) -> RecourseProblem:
+        """Check all parts against each other and fix the numbers.
+
+        `reference` is the data that scales and undeclared limits come from; by default what the causal model was
+        fitted on. With `missing` other than "error", people with missing values are left aside here.
+        """
+        check_instance("schema", schema, Schema, "an ee.Schema(...)")
+        fitted = "an ee.StructuralCausalModel(edges).fit(X)"
+        check_instance("scm", scm, StructuralCausalModel, fitted, fix=f"Give {fitted}.")
+        takes = "WeightedL1(...), Percentile(...) or Separable({...})"
+        check_instance("cost", cost, Cost, takes, optional=True, error=CostError)
+        _check_margin(margin)
+        if model_features is not None:
+            model_features = names_in("model_features", model_features)
+        frame = join_sensitive(read_frame(X, names=model_features), sensitive_features, schema.sensitive_columns)
+        seen = list(known_features(classifier, model_features))
+        schema.check(frame, scm.graph, seen)
+        needed = dict.fromkeys(
+            (*schema.protected_columns, *scm.graph.nodes, *schema.features, *seen, *schema.rule_columns)
+        )
+        complete = screen(frame, needed, missing, FILL_OR_CHOOSE)
+        frame = frame if complete.all() else frame[complete]
+        scm = scm.ready(frame)
+        decision = Decision.of(classifier, schema.favourable, frame, model_features, schema.threshold)
+        given = None if reference is None else read_frame(reference, what="reference")
+        encoding = _encoding(frame, schema, scm, decision.features, given)
+        tables = [table for table in (frame, scm.reference_, given) if table is not None]
+        encoding = with_known_levels(encoding, schema, scm, decision, tables)
+        check_kinds(schema, encoding)
+        _warn_number_like(frame, schema, encoding)
+        clauses_of(schema.links, encoding)
+        _check_abductible(schema, scm)
+        encoding.check_whole(encoding.encode(frame.iloc[:1000]), frame.index)
+        view = recognise(decision, encoding, frame)
+        numeric = [name for name in schema.actionable if not encoding[name].is_category]
+        source = _reference(scm, frame, numeric) if given is None else given
+        require_columns(source, numeric, why="The reference data")
+        if given is None and missing != "error":
+            # Who leaves the audit for a missing value leaves the scales too.
+            source = source[source[numeric].notna().all(axis=1)]
+        screen(source, numeric, "error")
+        weights = np.array([schema.feature(name).weights for name in numeric]).reshape(-1, 2)
+        chosen = cost if cost is not None else WeightedL1()
+        values = _reference_values(encoding, source, numeric)
+        with calling(f"{type(chosen).__name__}.bind", "Correct it.", error=CostError, code="COST_INVALID"):
+            bound = readable(chosen.bind(numeric, values, weights))
+        schema = _with_observed(schema, encoding, numeric, values)
+        outliers = _outliers(schema, chosen, bound, numeric, values, weights)
+        spaced = np.unique(np.linspace(0, len(frame) - 1, EXAMPLES).round().astype(np.intp))
+        examples = frame[list(encoding.names)].iloc[spaced].reset_index(drop=True)
+        others = encoding.columns[len(scm.graph.nodes) :]
+        spreads = np.array([*scm.units, *(unit_of_column(column, frame) for column in others)])
+        problem = cls(decision, view, scm, schema, encoding, bound, margin, examples, outliers, spreads)
+        _check_prices(problem)
+        return problem
+
+    @cached_property
+    def scaled(self) -> RecourseProblem:
+        """The same problem in units in which the spread of every amount, and the least price of such a change, is
+        about 1: what solvers get and what their answers are judged in, so that no tolerance depends on units.
+
+        All units are powers of two, so nothing is rounded on the way. Whole numbers keep their unit.
+        """
+        if self.is_scaled:
+            return self
+        # The grid of single precision is the same in every such unit; that of floats of two bytes ends too soon.
+        spreads = self.spreads.copy()
+        spreads[[k for k, grid in self.grids.items() if grid.itemsize < 4]] = 1.0
+        numeric = spreads[list(self.numeric)]
+        prices = np.concatenate([self.cost.typical_prices(numeric), self.change_weights])
+        cost_unit = power_of_two(float(prices[prices > 0].min(initial=np.inf)))
+        view = self.view if isinstance(self.view, BlackBox) else self.view.in_units(spreads)
+        return replace(
+            self,
+            view=view,
+            scm=self.scm.in_units(spreads[: len(self.scm.graph.nodes)]),
+            encoding=self.encoding.in_units(spreads),
+            cost=self.cost.in_units(numeric, cost_unit),
+            spreads=self.spreads / spreads,
+            cost_unit=cost_unit,
+            is_scaled=True,
+        )
+
+    @cached_property
+    def units(self) -> Floats:
+        """What the encoded columns are multiples of, seen from the users' own numbers."""
+        return self.encoding.units
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The columns that matter."""
+        return self.encoding.names
+
+    @cached_property
+    def rules(self) -> Clauses:
+        """The rules between features, over the columns that matter."""
+        return clauses_of(self.schema.links, self.encoding, self.spreads)
+
+    @cached_property
+    def numeric(self) -> tuple[int, ...]:
+        """Positions of the actionable features that are numbers; `delta` columns follow this order."""
+        return tuple(self.encoding.position(n) for n in self.schema.actionable if not self.encoding[n].is_category)
+
+    @cached_property
+    def categorical(self) -> tuple[int, ...]:
+        """Positions of the actionable features that are categories."""
+        return tuple(self.encoding.position(n) for n in self.schema.actionable if self.encoding[n].is_category)
+
+    @cached_property
+    def acts(self) -> tuple[int, ...]:
+        """Positions of all actionable features: numbers first. Bit b of a set stands for acts[b]."""
+        return self.numeric + self.categorical
+
+    @cached_property
+    def _features(self) -> tuple[Feature, ...]:
+        return tuple(self.schema.feature(name) for name in self.names)
+
+    @cached_property
+    def _limits(self) -> tuple[tuple[Limit, ...], ...]:
+        return tuple(tuple(self.limits(k)) for k in self.numeric)
+
+    def limits(self, position: int) -> list[Limit]:
+        """The limits of a column, in its unit."""
+        unit = float(self.units[position])
+        return [replace(limit, value=limit.value / unit) for limit in limits(self.feature(position))]
+
+    def give(self, position: int, values: Any) -> Any:
+        """How far rounding may carry values of a column past an end, where a replay still believes them."""
+        spread = self.spreads[position]
+        return spread * give(values / spread)
+
+    def own(self, position: int, value: float) -> float:
+        """An encoded value of a column in the users' own unit."""
+        return float(value) * float(self.units[position])
+
+    def feature(self, position: int) -> Feature:
+        """What the schema says of a column."""
+        return self._features[position]
+
+    @cached_property
+    def is_integer(self) -> Bools:
+        """Which numeric actionable features take whole numbers only."""
+        return np.array([self.encoding.columns[k].is_whole for k in self.numeric], dtype=bool)
+
+    @cached_property
+    def change_weights(self) -> Floats:
+        """What changing each actionable category costs."""
+        return np.array([self.feature(k).weights[0] for k in self.categorical], dtype=np.float64) / self.cost_unit
+
+    def action_box(self, matrix: Floats) -> tuple[Floats, Floats]:
+        """Least and largest value that may be set, for each person and numeric actionable feature.
+
+        A fact outside its limits widens the limit to the fact: it may stay or move towards the range.
+        """
+        low = np.empty((len(matrix), len(self.numeric)))
+        high = np.empty_like(low)
+        for j, k in enumerate(self.numeric):
+            fact = matrix[:, k]
+            least, most = np.full(len(fact), -np.inf), np.full(len(fact), np.inf)
+            for limit in self._limits[j]:
+                if limit.side < 0:
+                    np.maximum(least, np.minimum(limit.at(fact), fact), out=least)
+                else:
+                    np.minimum(most, np.maximum(limit.at(fact), fact), out=most)
+            whole = self.is_integer[j]
+            low[:, j], high[:, j] = (np.ceil(least), np.floor(most)) if whole else (least, most)
+        return low, high
+
+    def ceiling(self, matrix: Floats) -> Floats:
+        """The most that an allowed action can cost each person; infinite where no limit says how far it may go."""
+        facts = matrix[:, list(self.numeric)]
+        total = np.full(len(matrix), float(self.change_weights.sum()))
+        ends = self.action_box(matrix)
+        bounded = np.isfinite(ends[0]) & np.isfinite(ends[1])
+        parts = [self.cost.parts(facts, np.where(bounded, end, facts)) for end in ends]
+        total += np.where(bounded, np.maximum(*parts), np.inf).sum(axis=1)
+        return total
+
+    def plausible(self, matrix: Floats, position: int) -> tuple[Floats, Floats]:
+        """The range of a column in the counterfactual, widened to the fact; a point if it must not move."""
+        fact, feature = matrix[:, position], self.feature(position)
+        if feature.role == "immutable":
+            return fact, fact
+        (low, high), unit = feature.plausible or (None, None), self.units[position]
+        least = np.full(len(fact), -np.inf) if low is None else np.minimum(fact, low / unit)
+        most = np.full(len(fact), np.inf) if high is None else np.maximum(fact, high / unit)
+        return least, most
+
+    def outside(self, matrix: Floats) -> Bools:
+        """Who starts outside the limits or plausible ranges, or breaks a rule between features."""
+        found = self.rules.broken(matrix)
+        for k in range(len(self.names)):
+            for limit in self.limits(k):
+                if not limit.relative:
+                    found |= limit.side * (matrix[:, k] - limit.value) > 0
+        return found
+
+    @cached_property
+    def grids(self) -> dict[int, np.dtype[Any]]:
+        """By position: the numbers that the caller's table can hold, for columns that hold fewer than doubles."""
+        grids = {k: column.grid for k, column in enumerate(self.encoding.columns)}
+        return {k: grid for k, grid in grids.items() if grid is not None}
+
+    def typed(self, frame: pd.DataFrame) -> RecourseProblem:
+        """The same problem for a table that stores its columns in other types: what is returned must hold there."""
+        if all(column.dtype == frame[column.name].dtype for column in self.encoding.columns):
+            return self
+        typed = replace(self, encoding=self.encoding.typed(frame))
+        if typed.grids == self.grids:
+            return typed
+        return replace(typed, view=recognise(self.decision, typed.encoding, frame))
+
+    def with_margin(self, margin: float) -> RecourseProblem:
+        """The same problem asking for more distance from the boundary."""
+        _check_margin(margin)
+        return replace(self, margin=margin)
+
+
+def check_problem(problem: Any) -> None:
+    """Refuse what is not a problem."""
+    made = "RecourseProblem.of(classifier, X, schema=..., scm=...)"
+    check_instance("problem", problem, RecourseProblem, made, fix=f"Give {made}.")
+
+
+def _check_prices(problem: RecourseProblem) -> None:
+    """Refuse prices whose efforts no mean or spread can be computed of, before anything is solved."""
+    positions = list(problem.numeric)
+    prices = [*problem.cost.typical_prices(problem.spreads[positions]), *problem.change_weights]
+    for k, price in zip([*positions, *problem.categorical], prices, strict=True):
+        # A price of 0 is what a cost of one's own may say.
+        if price > LARGEST or 0 < price < 1 / LARGEST:
+            raise CostError(
+                "COST_SIZE",
+                f"An ordinary change of {problem.names[k]!r} costs about {number(float(price))}.",
+                fix=f"Choose weights and scales for which it costs from {1 / LARGEST:g} to {LARGEST:g}, best about 1.",
+            )
+
+
+def _check_margin(margin: Any) -> None:
+    check_number("margin", margin, "a number, 0 or more", lambda size: size >= 0, fix="Leave it out.")
+
+
+@dataclass(frozen=True)
+class Limit:
+    """One limit on the value an intervention may set: side -1 below, +1 above; relative to the fact or not."""
+
+    kind: LimitKind
+    side: int
+    value: float
+    relative: bool
+
+    def at(self, fact: Floats) -> Floats:
+        """The limit for each person."""
+        return fact + self.value if self.relative else np.full(len(fact), self.value)
+
+
+def limits(feature: Feature) -> list[Limit]:
+    """All limits of a feature, its plausible range included, since what is set is also what is seen.
+
+    An end that was declared infinite is none.
+    """
+    low, high = feature.plausible or (None, None)
+    least, largest = feature.observed or (None, None)
+    observed = LimitKind.ZERO_ONE if feature.kind == "binary" else LimitKind.OBSERVED
+    ends = [
+        (LimitKind.LOWER, -1, feature.lower, False),
+        (LimitKind.UPPER, 1, feature.upper, False),
+        (LimitKind.MAX_DECREASE, -1, None if feature.max_decrease is None else -feature.max_decrease, True),
+        (LimitKind.MAX_INCREASE, 1, feature.max_increase, True),
+        (LimitKind.DIRECTION, -1, 0.0 if feature.direction == "up" else None, True),
+        (LimitKind.DIRECTION, 1, 0.0 if feature.direction == "down" else None, True),
+        (LimitKind.PLAUSIBLE, -1, low, False),
+        (LimitKind.PLAUSIBLE, 1, high, False),
+        (observed, -1, least, False),
+        (observed, 1, largest, False),
+    ]
+    return [
+        Limit(kind, side, float(value), relative)
+        for kind, side, value, relative in ends
+        if value is not None and np.isfinite(value)
+    ]
+
+
+def _encoding(
+    frame: pd.DataFrame,
+    schema: Schema,
+    scm: StructuralCausalModel,
+    model_features: Sequence[str],
+    reference: pd.DataFrame | None,
+) -> Encoding:
+    seen = [table for table in (frame, scm.reference_, reference) if table is not None]
+    columns: list[Column] = []
+    for column in scm.encoding_.columns:
+        declared = schema.kinds.get(column.name)
+        made = Column.of(frame[column.name], declared) if declared else column
+        if made.is_category != column.is_category:
+            raise SchemaError(
+                "SCHEMA_KIND",
+                (
+                    f"{column.name!r} is {declared} in ",
+                    Setting("the schema"),
+                    f" but {column.kind} in the causal model.",
+                ),
+                fix=("Either ", Setting("categorical", of=column.name), ", or change ", Setting("the schema"), "."),
+            )
+        kind = declared or _kind_of_number(column, seen)
+        columns.append(Column(column.name, kind, column.levels))
+        _warn_numeric_codes(column, schema, scm, frame)
+    known = set(scm.graph.nodes)
+    rest = dict.fromkeys((*schema.protected_columns, *schema.features, *model_features, *schema.rule_columns))
+    for name in rest:
+        if name not in known:
+            declared = schema.kinds.get(name)
+            column = Column.of(frame[name], declared)
+            columns.append(column if declared else replace(column, kind=_kind_of_number(column, seen)))
+    return Encoding(tuple(columns)).typed(frame)
+
+
+def _kind_of_number(column: Column, tables: list[pd.DataFrame]) -> Kind:
+    """The kind of a column that nobody declared; numbers are binary if no table holds any but 0 and 1."""
+    if column.is_category:
+        return column.kind
+    held = [table[column.name] for table in tables if column.name in table.columns]
+    if is_zero_one(*held):
+        return "binary"
+    kinds = {kind_of_type(series) for series in held} if column.kind == "binary" else {column.kind}
+    return "integer" if kinds == {"integer"} else "continuous"
+
+
+def _with_observed(schema: Schema, encoding: Encoding, numeric: list[str], reference: Floats) -> Schema:
+    """The schema with the observed end wherever nothing declares how far a number may be set."""
+    features: dict[str, Feature | Role] = {
+        name: replace(schema.feature(name), observed=None) for name in schema.features
+    }
+    for name, values in zip(numeric, reference.T, strict=True):
+        feature = schema.feature(name)
+        if encoding[name].kind == "binary":
+            features[name] = replace(feature, kind="binary", observed=(0.0, 1.0))
+            continue
+        low = None if feature.declares_lower else float(values.min())
+        high = None if feature.declares_upper else float(values.max())
+        features[name] = replace(feature, observed=None if low is None and high is None else (low, high))
+    return replace(schema, features=features)
+
+
+def _outliers(
+    schema: Schema, cost: Cost, bound: BoundCost, numeric: list[str], reference: Floats, weights: Floats
+) -> tuple[str, ...]:
+    """The features of which an absurd value decides what a change costs, or an end that nobody declared."""
+    clean, ends = reference.copy(), {(limit.feature, limit.value) for limit in schema.assumed}
+    found, odd = [], np.zeros(len(numeric), dtype=bool)
+    for k, name in enumerate(numeric):
+        values = sentinels(reference[:, k]) if len(reference) >= FEWEST else []
+        is_odd = np.isin(reference[:, k], values)
+        odd[k] = len(values) > 0
+        if odd[k]:
+            rest = reference[~is_odd, k]
+            clean[is_odd, k] = np.median(rest)
+            beyond = max(max(values) - rest.max(), rest.min() - min(values))
+            if beyond >= ABSURD * np.ptp(rest) and any((name, value) in ends for value in values):
+                found.append(name)
+    if odd.any() and isinstance(bound, LinearCost):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", EquieffortWarning)
+            without = cost.bind(numeric, clean, weights)
+        if isinstance(without, LinearCost):
+            dearer = without.up >= ABSURD * bound.up
+            found += [name for name, much in zip(numeric, dearer, strict=True) if much]
+    return tuple(name for name in numeric if name in found)
+
+
+def _warn_numeric_codes(column: Column, schema: Schema, scm: StructuralCausalModel, frame: pd.DataFrame) -> None:
+    name = column.name
+    has_children = any(cause == name for cause, _ in scm.graph.edges)
+    if name in schema.protected_columns and has_children and not column.is_category:
+        count = frame[name].nunique()
+        if count > 2:
+            warn(
+                "SCM_NUMERIC_CODES",
+                f"The protected column {name!r} holds {count} numbers and enters the equations as an amount.",
+                fix=("If they are codes, ", Setting("categorical", of=name), "."),
+            )
+
+
+def _warn_number_like(frame: pd.DataFrame, schema: Schema, encoding: Encoding) -> None:
+    """Say which numbers were taken for levels, because they are written as text."""
+    for column in encoding.columns:
+        name = column.name
+        declared = name in schema.kinds or name in schema.protected_columns
+        if declared or column.kind != "categorical" or isinstance(frame[name].dtype, pd.CategoricalDtype):
+            continue
+        # The levels are few beside the people.
+        if numbers_in(pd.Series(column.levels, dtype=object))[0] and (said := number_like(frame[name])):
+            warn(
+                "DATA_NOT_NUMERIC",
+                (Setting("column", of=name), f" {said}. It is taken as a category."),
+                fix=(
+                    "Write plain numbers, without marks for thousands or units, or ",
+                    Setting("kind", "categorical"),
+                    ".",
+                ),
+            )
+
+
+def _check_abductible(schema: Schema, scm: StructuralCausalModel) -> None:
+    """A category that would follow an action needs an equation, unless it must not move anyway."""
+    followers = scm.graph.descendants(*(name for name in schema.actionable if name in scm.graph.nodes))
+    for node in followers:
+        if scm.mechanisms_[node] is None and schema.feature(node).role != "immutable":
+            raise CausalModelError(
+                "SCM_CANNOT_ABDUCT",
+                f"Cannot abduct {node!r}: it is a category that would follow an action, and no equation says how.",
+                fix=(
+                    "Give it an equation for levels, ",
+                    Setting("ordinal", of=node),
+                    ", declare it immutable, remove the edges into it, or code it as a number.",
+                ),
+            )
+
+
+def _reference(scm: StructuralCausalModel, frame: pd.DataFrame, names: list[str]) -> pd.DataFrame:
+    """What the causal model was fitted on, if that holds the features whose scales are needed; otherwise X."""
+    left = [name for name in names if name in scm.forgotten_]
+    if left:
+        raise ParameterError(
+            "PARAMETER",
+            f"The causal model was fitted on data that held {listed(left)}, but was saved or copied without these "
+            "values, which are no nodes of its graph.",
+            fix=Setting("reference data"),
+        )
+    return scm.reference_ if set(names) <= set(scm.reference_.columns) else frame
+
+
+def _reference_values(encoding: Encoding, source: pd.DataFrame, names: list[str]) -> Floats:
+    values = np.empty((len(source), len(names)))
+    for k, name in enumerate(names):
+        values[:, k] = encoding[name].encode(source[name])
+    return values

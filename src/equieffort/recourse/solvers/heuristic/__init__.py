@@ -1,0 +1,1 @@
+"""A search that proves nothing: for classifiers and equations that nobody can read."""

@@ -1,0 +1,277 @@
+"""People under search: their limits and prices, candidates that are checked before the model is asked, their chance.
+
+A candidate says which actionable features are set and to what. Before it costs a question it must be allowed: inside
+the limits, plausible, in keeping with the rules, and cheaper than what the person already has.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from equieffort.data.frames import Bools, Floats
+from equieffort.models.classifiers import View
+from equieffort.recourse.problem import RecourseProblem
+from equieffort.world.cost import PiecewiseCost
+
+Ints = npt.NDArray[np.intp]
+Words = npt.NDArray[np.uint64]
+
+ROWS = 262_144
+"""Counterfactuals handled at a time, so that memory stays bounded."""
+
+
+@dataclass(frozen=True, eq=False)
+class Candidates:
+    """Actions to be tried; columns are the actionable features, numbers first."""
+
+    who: Ints
+    """Whose action it is, as a row of the people."""
+    is_set: Bools
+    value: Floats
+    """What a feature is set to (a level's code for categories); the fact where it is not set."""
+
+    def __len__(self) -> int:
+        return len(self.who)
+
+    def take(self, rows: Any) -> Candidates:
+        """Some of them."""
+        return Candidates(self.who[rows], self.is_set[rows], self.value[rows])
+
+    @staticmethod
+    def join(parts: list[Candidates]) -> Candidates:
+        """All of them, person by person, in the order in which they were given."""
+        who = np.concatenate([part.who for part in parts])
+        order = np.argsort(who, kind="stable")
+        is_set, value = (np.concatenate([getattr(part, name) for part in parts]) for name in ("is_set", "value"))
+        return Candidates(who[order], is_set[order], value[order])
+
+
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """The candidates that were put to the model, what they cost, and whether the model says yes."""
+
+    asked: Candidates
+    rows: Ints
+    """Where they stood among those that were tried."""
+    cost: Floats
+    good: Bools
+
+
+class People:
+    """Encoded people, and all that a search must know of them."""
+
+    def __init__(self, problem: RecourseProblem, matrix: Floats, *, budget: int, random_state: int) -> None:
+        self.problem, self.matrix, self.budget, self.random_state = problem, matrix, budget, random_state
+        self.count, self.numbers = len(matrix), len(problem.numeric)
+        self.facts = np.ascontiguousarray(matrix[:, list(problem.acts)])
+        box = problem.action_box(matrix)
+        sizes = np.array([len(problem.encoding.columns[k].levels) for k in problem.categorical], dtype=np.float64)
+        ends = np.broadcast_to(np.maximum(sizes - 1, 0), (self.count, len(sizes)))
+        self.low = np.column_stack([box[0], np.zeros_like(ends)])
+        self.high = np.column_stack([box[1], ends])
+        self.is_number = np.arange(len(problem.acts)) < self.numbers
+        self.whole = np.append(problem.is_integer, np.ones(len(sizes), dtype=bool))
+        self.allowed = [self._levels_allowed(k) for k in problem.categorical]
+        self.follows = _follows(problem)
+        self.used = np.zeros(self.count, dtype=np.int64)
+        self.seeds = _seeds(matrix, random_state)
+        self.ids, self.memory = np.arange(self.count), Memory()
+        self._curves: dict[tuple[int, int], tuple[Floats, Floats]] = {}
+
+    def part(self, rows: Ints) -> People:
+        """Some of the people, who go on where they are."""
+        part = People(self.problem, self.matrix[rows], budget=self.budget, random_state=self.random_state)
+        part.used, part.ids, part.memory = self.used[rows], self.ids[rows], self.memory
+        return part
+
+    def _levels_allowed(self, k: int) -> Bools:
+        column, facts = self.problem.encoding.columns[k], self.matrix[:, k]
+        good = [self.problem.rules.allows(k, facts, level) for level in range(len(column.levels))]
+        return np.column_stack(good)
+
+    def can_change(self) -> Bools:
+        """(person, feature): whether any other value may be set."""
+        wide = self.low < self.high
+        for b, levels in enumerate(self.allowed):
+            own = self.facts[:, self.numbers + b].astype(np.intp)
+            others = levels.copy()
+            others[np.arange(self.count), own] = False
+            wide[:, self.numbers + b] = others.any(axis=1)
+        return wide
+
+    def random(self, salt: int, *shape: int) -> Floats:
+        """Numbers in [0, 1) for each person, the same whoever else is solved: (person, *shape)."""
+        size = int(np.prod(shape))
+        steps = np.arange(1, size + 1, dtype=np.uint64) + _mix(np.array([salt], dtype=np.uint64))
+        bits = _mix(self.seeds[:, None] ^ _mix(steps)[None, :])
+        return ((bits >> np.uint64(11)).astype(np.float64) * 2.0**-53).reshape(self.count, *shape)
+
+    # -- candidates -------------------------------------------------------------------------------------------------
+
+    def allow(self, tried: Candidates) -> Candidates:
+        """Values brought to what may be set: inside limits, whole where they must be, and as replay will read them."""
+        facts, low, high = self.facts[tried.who], self.low[tried.who], self.high[tried.who]
+        value = np.where(tried.is_set, tried.value, facts)
+        value = np.where(self.whole, np.rint(value), value)
+        value = np.clip(value, low, high)
+        value = np.clip(facts + (value - facts), low, high)
+        # Where nothing upstream can move a feature, setting it to its fact is no action.
+        return Candidates(tried.who, tried.is_set & (self.follows | (value != facts)), value)
+
+    def cost(self, tried: Candidates) -> Floats:
+        """What each candidate costs; NaN where a level may not be set."""
+        n, problem = self.numbers, self.problem
+        facts = self.facts[tried.who]
+        total = self._number_costs(tried.who, facts[:, :n], tried.value[:, :n])
+        for b, weight in enumerate(problem.change_weights.tolist()):
+            level = tried.value[:, n + b].astype(np.intp)
+            changed = level != facts[:, n + b]
+            total += weight * changed
+            total[changed & ~self.allowed[b][tried.who, level]] = np.nan
+        return total
+
+    def _number_costs(self, who: Ints, facts: Floats, values: Floats) -> Floats:
+        cost = self.problem.cost
+        if not isinstance(cost, PiecewiseCost):
+            return cost.parts(facts, values).sum(axis=1)
+        total = np.zeros(len(who))
+        for j in range(self.numbers):
+            changed = np.flatnonzero(values[:, j] != facts[:, j])
+            order = changed[np.argsort(who[changed], kind="stable")]
+            starts = np.flatnonzero(np.diff(who[order], prepend=-1))
+            for rows in np.split(order, starts[1:]) if len(order) else ():
+                i = int(who[rows[0]])
+                if (i, j) not in self._curves:
+                    self._curves[i, j] = cost.curve(j, float(facts[rows[0], j]))
+                knots, heights = self._curves[i, j]
+                value = values[rows, j]
+                below, above = np.maximum(knots[0] - value, 0.0), np.maximum(value - knots[-1], 0.0)
+                total[rows] += np.interp(value, knots, heights) + cost.tails[j, 0] * below + cost.tails[j, 1] * above
+        return total
+
+    def counterfactuals(self, tried: Candidates) -> tuple[Floats, Bools]:
+        """The people after their actions, and who of them is plausible and keeps the rules."""
+        problem, facts = self.problem, self.matrix[tried.who]
+        picked, values = np.zeros(facts.shape, dtype=bool), facts.copy()
+        for b, k in enumerate(problem.acts):
+            picked[:, k], values[:, k] = tried.is_set[:, b], tried.value[:, b]
+        nodes = len(problem.scm.graph.nodes)
+        moved = np.where(picked, values, facts)
+        moved[:, :nodes], unknown = problem.scm.propagate(facts[:, :nodes], picked[:, :nodes], values[:, :nodes])
+        good: Bools = np.asarray(np.isfinite(moved).all(axis=1))
+        for k in range(facts.shape[1]):
+            feature = problem.feature(k)
+            if feature.role == "immutable" or feature.plausible is not None:
+                low, high = problem.plausible(facts, k)
+                give = 0.01 * problem.give(k, facts[:, k])
+                good = good & (moved[:, k] >= low - give) & (moved[:, k] <= high + give)
+        for broken, _ in problem.rules.faults(facts, moved):
+            good = good & ~broken
+        for whom in unknown.values():
+            good = good & ~whom
+        return moved, good
+
+    def ask(self, tried: Candidates, below: Floats) -> Answers:
+        """Put to the model what is allowed, costs less than `below` (one a candidate), and fits into the budget.
+
+        Candidates stand person by person.
+        """
+        tried = self.allow(tried)
+        cost = self.cost(tried)
+        rows = np.flatnonzero(cost < below)
+        codes = _codes(self.ids[tried.who[rows]], tried.take(rows))
+        new = self.memory.new(codes)
+        rows, codes = rows[new], codes[new]
+        found: list[tuple[Ints, Bools]] = []
+        for start in range(0, len(rows), ROWS):
+            part = rows[start : start + ROWS]
+            moved, good = self.counterfactuals(tried.take(part))
+            good[good] = self._within_budget(tried.who[part[good]])
+            self.memory.add(codes[start : start + ROWS][good])
+            if good.any():
+                found.append((part[good], self._is_favourable(moved[good])))
+        if not found:
+            nothing = np.empty(0, dtype=np.intp)
+            return Answers(tried.take(nothing), nothing, np.empty(0), np.empty(0, dtype=bool))
+        asked = np.concatenate([part for part, _ in found])
+        return Answers(tried.take(asked), asked, cost[asked], np.concatenate([answer for _, answer in found]))
+
+    def _within_budget(self, who: Ints) -> Bools:
+        """Which questions, person by person in their order, each person's budget allows; counts them."""
+        first = np.flatnonzero(np.diff(who, prepend=-1))
+        lengths = np.diff(np.append(first, len(who)))
+        rank = np.arange(len(who)) - np.repeat(first, lengths)
+        fits = rank < (self.budget - self.used)[who]
+        self.used += np.bincount(who[fits], minlength=self.count)
+        return np.asarray(fits)
+
+    def _is_favourable(self, moved: Floats) -> Bools:
+        problem = self.problem
+        answers = problem.decision.is_favourable(frame_of(problem, moved))
+        if problem.margin > 0 and isinstance(problem.view, View):
+            # Replay forgives rounding here; a search that did so too would use it up.
+            answers = answers & problem.view.goals.met(problem.view.margins(moved), problem.margin)
+        return answers
+
+
+def frame_of(problem: RecourseProblem, moved: Floats) -> pd.DataFrame:
+    """The columns that the model sees, with the types they have in the data."""
+    places = {name: problem.encoding.position(name) for name in problem.decision.features}
+    return pd.DataFrame({name: problem.encoding.columns[k].decode(moved[:, k]) for name, k in places.items()})
+
+
+def _follows(problem: RecourseProblem) -> Bools:
+    """Which actionable features another action can move, so that holding them is not the same as leaving them."""
+    graph, names = problem.scm.graph, problem.names
+    acting = {names[k] for k in problem.acts if names[k] in graph.nodes}
+    return np.array(
+        [names[k] in graph.nodes and bool(acting & set(graph.ancestors(names[k]))) for k in problem.acts], dtype=bool
+    )
+
+
+class Memory:
+    """What the model was asked before: nobody asks the same twice."""
+
+    def __init__(self) -> None:
+        self.codes = np.empty(0, dtype=np.uint64)
+
+    def new(self, codes: Words) -> Ints:
+        """Rows of the codes that were never asked, without repetitions, in their order."""
+        rows = np.sort(np.unique(codes, return_index=True)[1])
+        if len(self.codes) == 0:
+            return rows
+        place = np.minimum(np.searchsorted(self.codes, codes[rows]), len(self.codes) - 1)
+        return rows[self.codes[place] != codes[rows]]
+
+    def add(self, codes: Words) -> None:
+        """Remember."""
+        self.codes = np.sort(np.concatenate([self.codes, codes]), kind="stable")
+
+
+def _codes(ids: Ints, tried: Candidates) -> Words:
+    """A word for each candidate of each person."""
+    code = _mix(ids.astype(np.uint64))
+    for is_set, value in zip(tried.is_set.T, tried.value.T, strict=True):
+        code = _mix(code ^ np.where(is_set, value + 0.0, np.nan).view(np.uint64))
+    return code
+
+
+def _seeds(matrix: Floats, random_state: int) -> Words:
+    """A seed for each person made from their own values, so that company does not matter."""
+    code = np.full(len(matrix), np.uint64(random_state % 2**64))
+    for column in (matrix + 0.0).T:
+        code = _mix(code ^ np.ascontiguousarray(column).view(np.uint64))
+    return code
+
+
+def _mix(words: Words) -> Words:
+    """splitmix64: scatters the bits of each word."""
+    words = words + np.uint64(0x9E3779B97F4A7C15)
+    words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return words ^ (words >> np.uint64(31))

@@ -1,0 +1,157 @@
+"""Patterns: which actionable features are set and which are left to follow, and what that does in a linear world.
+
+Setting a feature to its factual value holds it, so only a feature with an actionable cause upstream can also be left.
+For each pattern the change of every column is linear in the changes that are set, the same for everybody.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+
+from equieffort.data.frames import Floats
+from equieffort.errors import SchemaError
+from equieffort.recourse.problem import RecourseProblem
+from equieffort.world.scm import Linear
+
+MOST_PATTERNS = 4096
+NOISE = 1e-14
+"""A sum of effects that is smaller than this, relative to its parts, is rounding."""
+
+
+class NotLinear(Exception):
+    """Which equation below an action is not linear."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+@dataclass(frozen=True, eq=False)
+class Row:
+    """A column that moves by propagation and must stay in a range, or must not move at all."""
+
+    position: int
+    fixed: bool
+    """Must not change."""
+    guards: str
+    """The category without an equation that would follow it, if that is why it must not change."""
+    effect: Floats
+    """Its change a unit of each numeric action."""
+    shifts: dict[int, Floats]
+    """By actionable category: its change at each level, up to a constant."""
+
+    @property
+    def movers(self) -> list[int]:
+        """Which numeric actions move it."""
+        return np.flatnonzero(self.effect).tolist()
+
+
+@dataclass(frozen=True, eq=False)
+class Pattern:
+    """One way to act: the numeric features that are set, the levels chosen, and what that does to every column."""
+
+    chosen: int
+    """Bits over problem.acts of the features that are set when their category, if any, changes."""
+    is_set: tuple[bool, ...]
+    levels: tuple[int, ...]
+    """Target level of each actionable category; -1 keeps it."""
+    effect: Floats
+    """(column, numeric action): change of each column a unit of each action."""
+    shifts: dict[int, Floats]
+    """By actionable category: (column, level), each column's change at each level, up to a constant."""
+    rows: tuple[Row, ...]
+
+
+def make_patterns(problem: RecourseProblem) -> list[Pattern]:
+    """All patterns of a linear problem; raises `NotLinear` if an action reaches an equation that is not linear."""
+    graph, names = problem.scm.graph, problem.names
+    acting = {names[k] for k in problem.acts if names[k] in graph.nodes}
+    for node in (names[k] for k in problem.categorical if names[k] in graph.nodes):
+        if acting & set(graph.ancestors(node)) and problem.scm.mechanisms_[node] is not None:
+            raise NotLinear(f"{node!r} is a category that can be set and also follows an action by its equation")
+    free = [
+        j for j, k in enumerate(problem.numeric) if names[k] in graph.nodes and acting & set(graph.ancestors(names[k]))
+    ]
+    level_counts = [len(problem.encoding.columns[k].levels) for k in problem.categorical]
+    total = 2 ** len(free) * int(np.prod([count + 1 for count in level_counts], initial=1))
+    if total > MOST_PATTERNS or len(problem.acts) > 62:
+        raise SchemaError(
+            "PROBLEM_TOO_MANY_PATTERNS",
+            f"There are {total:,} ways to combine interventions on {len(problem.acts)} actionable features "
+            f"({len(free)} of them follow others); at most {MOST_PATTERNS:,} are tried.",
+            fix="Make some of them mutable, or merge levels of categories.",
+        )
+    patterns = []
+    for left in product((False, True), repeat=len(free)):
+        unset = {j for j, is_left in zip(free, left, strict=True) if is_left}
+        is_set = tuple(j not in unset for j in range(len(problem.numeric)))
+        effect, shifts, frozen = _effects(problem, is_set)
+        for levels in product(*(range(-1, count) for count in level_counts)):
+            patterns.append(_pattern(problem, is_set, levels, effect, shifts, frozen))
+    return patterns
+
+
+def _effects(problem: RecourseProblem, is_set: tuple[bool, ...]) -> tuple[Floats, dict[int, Floats], dict[int, str]]:
+    """Change of every column a unit of each action, and at each level of each category; columns kept still."""
+    scm, count = problem.scm, len(problem.numeric)
+    effect = np.zeros((len(problem.names), count))
+    shifts = {k: np.zeros((len(problem.names), len(problem.encoding.columns[k].levels))) for k in problem.categorical}
+    frozen: dict[int, str] = {}
+    size = np.zeros_like(effect)
+    for j, k in enumerate(problem.numeric):
+        if is_set[j]:
+            effect[k, j] = size[k, j] = 1.0
+    settled = {k for j, k in enumerate(problem.numeric) if is_set[j]} | set(problem.categorical)
+    for k, node in enumerate(scm.graph.nodes):
+        parents = [problem.encoding.position(parent) for parent in scm.graph.parents(node)]
+        moving = [p for p in parents if effect[p].any() or any(p == c or np.ptp(s[p]) for c, s in shifts.items())]
+        if k in settled or not moving:
+            continue
+        mechanism = scm.mechanisms_[node]
+        if mechanism is None:
+            frozen |= dict.fromkeys(moving, node)
+            continue
+        if not isinstance(mechanism, Linear):
+            raise NotLinear(f"the equation of {node!r} is not linear, and an action can move it")
+        weights, tables = mechanism.arrays(node, scm.causes(node))
+        effect[k], size[k] = weights @ effect[parents], np.abs(weights) @ size[parents]
+        # Ways that cancel but for rounding do not move it, however far an action goes.
+        effect[k, np.abs(effect[k]) <= NOISE * size[k]] = 0.0
+        for c, shift in shifts.items():
+            shift[k] = weights @ shift[parents]
+            if c in parents:
+                shift[k] += tables[parents.index(c)]
+    return effect, shifts, frozen
+
+
+def _pattern(
+    problem: RecourseProblem,
+    is_set: tuple[bool, ...],
+    levels: tuple[int, ...],
+    effect: Floats,
+    shifts: dict[int, Floats],
+    frozen: dict[int, str],
+) -> Pattern:
+    settled = {k for j, k in enumerate(problem.numeric) if is_set[j]}
+    rows = []
+    for k in range(len(problem.names)):
+        if k in problem.categorical:
+            continue
+        moves = effect[k].any() or any(np.ptp(shift[k]) > 0 for shift in shifts.values())
+        feature = problem.feature(k)
+        limited = feature.role == "immutable" or (feature.plausible is not None and k not in settled)
+        if moves and (limited or k in frozen):
+            fixed = k in frozen or feature.role == "immutable"
+            rows.append(Row(k, fixed, frozen.get(k, ""), effect[k], {c: shift[k] for c, shift in shifts.items()}))
+    changed = {c for c, level in zip(problem.categorical, levels, strict=True) if level >= 0}
+    for c in sorted(changed & frozen.keys()):
+        # A category without an equation hangs on this one, so it must keep its level: no level is the fact's own.
+        rows.append(
+            Row(c, True, frozen[c], np.zeros(len(problem.numeric)), {c: np.arange(len(shifts[c][0]), dtype=np.float64)})
+        )
+    chosen = sum(1 << b for b in range(len(problem.numeric)) if is_set[b])
+    chosen += sum(1 << (len(problem.numeric) + b) for b, level in enumerate(levels) if level >= 0)
+    return Pattern(chosen, is_set, levels, effect, shifts, tuple(rows))

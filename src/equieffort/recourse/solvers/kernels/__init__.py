@@ -1,0 +1,1 @@
+"""Compiled loops that several solvers share: a heap, a simplex method, curves of cost."""

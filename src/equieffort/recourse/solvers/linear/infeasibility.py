@@ -1,0 +1,170 @@
+"""Why people have no recourse: the limits that stop the set of interventions which comes closest."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from equieffort.data.frames import Bools, Floats
+from equieffort.models.classifiers import LinearView
+from equieffort.recourse.problem import Limit, RecourseProblem
+from equieffort.recourse.solvers.interventions import Row
+from equieffort.recourse.solvers.linear.programs import Program, Side
+from equieffort.recourse.solvers.linear.solver import Box, LinearPattern, People, level_shift, make_box, row_range
+from equieffort.recourse.solvers.obstacles import obstacle_of, room_to
+from equieffort.recourse.status import Blocking, Infeasibility, LimitKind, Obstacle
+
+Stop = Callable[[float, float], Obstacle]
+"""From a person's fact and how far it may go to the obstacle that ends it there."""
+
+
+def reasons(problem: RecourseProblem, patterns: list[LinearPattern], matrix: Floats) -> list[Infeasibility]:
+    """For each person how close the best pattern comes, and what stops it."""
+    view = problem.view
+    assert isinstance(view, LinearView)
+    lacking = problem.margin - view.score(matrix)
+    people = People.of(problem, matrix, 0)
+    best, most = np.zeros(len(matrix), dtype=np.intp), np.full(len(matrix), -np.inf)
+    for b, pattern in enumerate(patterns):
+        reach = _reach(problem, pattern, people, lacking)
+        best[reach > most] = b
+        most = np.maximum(most, reach)
+    categories = _stopped_categories(problem, patterns, matrix)
+    found = [Infeasibility()] * len(matrix)
+    for b in np.unique(best).tolist():
+        rows = np.flatnonzero(best == b)
+        rooms = _rooms(problem, patterns[b], matrix[rows])
+        shared = tuple(_held_by(problem, row, "") for row in patterns[b].rows if len(row.movers) > 1)
+        moves = bool(patterns[b].gain.any() or problem.categorical)
+        for at, i in enumerate(rows.tolist()):
+            gain = float(most[i])
+            if gain <= 0 and not moves:
+                found[i] = Infeasibility(blocking=Blocking.BEYOND)
+                continue
+            stops = [one for room in rooms if (one := room.obstacle(problem, matrix[i], at)) is not None]
+            known = max(gain, 0.0) if gain < np.inf else None
+            every = (*stops, *categories[i], *(shared if gain > 0 else ()))
+            found[i] = Infeasibility(every, Blocking.CLOSEST, float(lacking[i]), known)
+    return found
+
+
+def _held_by(problem: RecourseProblem, row: Row, feature: str) -> Obstacle:
+    """A column that must not move, or must stay in its range, as what stops a feature, or several at once."""
+    kind = LimitKind.FIXED if row.fixed else LimitKind.PLAUSIBLE
+    return Obstacle(feature, kind, column=problem.names[row.position], guards=row.guards)
+
+
+def _stopped_categories(
+    problem: RecourseProblem, patterns: list[LinearPattern], matrix: Floats
+) -> list[list[Obstacle]]:
+    """For each person: categories whose change would help, but would move a column that must stay."""
+    found: list[dict[Obstacle, None]] = [{} for _ in matrix]
+    for pattern in patterns:
+        changed = [c for c, level in zip(problem.categorical, pattern.levels, strict=True) if level >= 0]
+        if not changed:
+            continue
+        helps = level_shift(problem, pattern, matrix, lambda b, c, p=pattern: p.level_gain[b]) > 0
+        for row in pattern.rows:
+            movers = [c for c in changed if c in row.shifts and np.ptp(row.shifts[c]) > 0]
+            if row.movers or not movers:
+                continue
+            least, most = row_range(problem, pattern, row, matrix)
+            stops = {_held_by(problem, row, problem.names[c]): None for c in movers}
+            for i in np.flatnonzero(helps & ((least > 0) | (most < 0))).tolist():
+                found[i] |= stops
+    return [list(mine)[:3] for mine in found]
+
+
+@dataclass(eq=False)
+class _Room:
+    """How far each person's feature may go the useful way, and what stops it there."""
+
+    j: int
+    side: int
+    room: Floats
+    """(people,): infinite where nothing stops it."""
+    stop: npt.NDArray[np.intp]
+    """(people,): which of `stops`; -1 where nothing does."""
+    stops: list[Stop] = field(default_factory=list)
+
+    def tighten(self, here: Floats, stop: Stop) -> None:
+        """A limit holds where it comes before those already known."""
+        closer = here < self.room
+        self.room[closer] = here[closer]
+        self.stop[closer] = len(self.stops)
+        self.stops.append(stop)
+
+    def obstacle(self, problem: RecourseProblem, person: Floats, at: int) -> Obstacle | None:
+        """What stops the feature of the person at a place."""
+        if self.stop[at] < 0:
+            return None
+        return self.stops[self.stop[at]](float(person[problem.numeric[self.j]]), float(self.room[at]))
+
+
+def _rooms(problem: RecourseProblem, pattern: LinearPattern, matrix: Floats) -> list[_Room]:
+    """One for each set feature that matters."""
+    found = []
+    for j, k in enumerate(problem.numeric):
+        if not pattern.is_set[j] or pattern.gain[j] == 0:
+            continue
+        side = 1 if pattern.gain[j] > 0 else -1
+        room = _Room(j, side, np.full(len(matrix), np.inf), np.full(len(matrix), -1, dtype=np.intp))
+        for limit in problem.limits(k):
+            if limit.side == side:
+                room.tighten(room_to(limit, matrix[:, k]), _limited(problem, k, limit))
+        for row in pattern.rows:
+            if row.movers == [j]:
+                least, most = row_range(problem, pattern, row, matrix)
+                # Moving the useful way pushes the column up or down; that end of its range stops it.
+                end = most if side * row.effect[j] > 0 else least
+                room.tighten(np.maximum(end / (side * row.effect[j]), 0.0), _followed(problem, k, row, side))
+        if problem.is_integer[j]:
+            room.room = np.floor(room.room)
+        found.append(room)
+    return found
+
+
+def _limited(problem: RecourseProblem, k: int, limit: Limit) -> Stop:
+    return lambda fact, room: obstacle_of(problem, k, limit, fact, room)
+
+
+def _followed(problem: RecourseProblem, k: int, row: Row, side: int) -> Stop:
+    held = replace(_held_by(problem, row, problem.names[k]), side=side)
+    return lambda fact, room: replace(held, fact=problem.own(k, fact), stops_at=problem.own(k, fact + side * room))
+
+
+def _reach(problem: RecourseProblem, pattern: LinearPattern, people: People, lacking: Floats) -> Floats:
+    """The largest gain in score the pattern allows each person; minus infinity where it allows nothing."""
+    whole = problem.is_integer & np.array(pattern.is_set, dtype=bool)
+    box = make_box(problem, people, pattern, whole)
+    total = level_shift(problem, pattern, people.matrix, lambda b, c: pattern.level_gain[b])
+    rooms = _rooms(problem, pattern, people.matrix)
+    gained: Any = sum(abs(pattern.gain[room.j]) * room.room for room in rooms)
+    reach = np.where(box.usable, total + gained, -np.inf)
+    hard = box.usable & (box.forced | bool(box.shared))
+    for i in np.flatnonzero(hard).tolist():
+        most = 2 * abs(float(lacking[i])) + abs(float(total[i]))
+        reach[i] = total[i] + _program(problem, pattern, box, whole, i).largest_gain(most)[0]
+    return reach
+
+
+def _program(problem: RecourseProblem, pattern: LinearPattern, box: Box, whole: Bools, i: int) -> Program:
+    """Person i under a pattern, where several actions share a column or a change forces another."""
+    low, high = box.low[i], box.high[i]
+    sides = [
+        Side(j, sign, [(room, 1.0)])
+        for j in range(len(problem.numeric))
+        for sign, room in ((1.0, float(high[j])), (-1.0, float(-low[j])))
+        if room > 0
+    ]
+    unit = np.eye(len(problem.numeric))
+    rows = [(row.effect, least[i], most[i]) for row, least, most in box.shared]
+    rows += [(unit[j], low[j], high[j]) for j in range(len(unit)) if low[j] > 0 or high[j] < 0]
+    return Program(
+        sides, pattern.gain, whole,
+        np.array([row for row, _, _ in rows]), np.array([low for _, low, _ in rows]), np.array([h for _, _, h in rows]),
+    )  # fmt: skip

@@ -1,0 +1,379 @@
+"""LinearExact: the cheapest action in a linear world, proven.
+
+For every pattern of interventions the gain in score is linear in the changes, so one fill in the order of gain a
+price solves everybody at once. Columns that move by propagation and must stay in a range tighten the fill's limits
+when one action moves them, and become rows of a small program when several do. The least over patterns is exact.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from equieffort.data.frames import Bools, Floats
+from equieffort.foundations.tolerances import ROUNDING, TOLERANCE, give
+from equieffort.models.classifiers import BlackBox, LinearView
+from equieffort.recourse.problem import RecourseProblem
+from equieffort.recourse.solvers.base import ATTEMPTS, FOUND, LIMIT, NONE, TIE, Proposal, Solver
+from equieffort.recourse.solvers.interventions import NotLinear, Pattern, Row, make_patterns
+from equieffort.recourse.solvers.linear.programs import Program, Segment, Side
+from equieffort.recourse.status import Infeasibility
+from equieffort.world.cost import LinearCost, PiecewiseCost
+
+TIED = 1e-12
+"""The width of a tie, relative to the numbers summed into the score. Where these are large beside what a feature can
+change, it is no wider than rounding makes it: caution must not bound a cost."""
+STEP, FINEST = 1e-12, 4e-16
+"""First step over the boundary, and the smallest that makes sense, relative to the same numbers."""
+UNSEEN = 1e-10
+"""No first step need be longer than a tenth of what rounding forgives the feature that gains most, if it can be."""
+
+AT_ONCE = 512
+"""People searched for whole numbers in one compiled call, between which Ctrl-C is heard."""
+
+_made: WeakKeyDictionary[RecourseProblem, list[LinearPattern]] = WeakKeyDictionary()
+
+
+@dataclass(frozen=True, eq=False)
+class LinearPattern(Pattern):
+    """A pattern and what it does to a linear score."""
+
+    gain: Floats
+    """Gain in score a unit of each numeric action."""
+    level_gain: tuple[Floats, ...]
+    """Score at each level of each actionable category, up to a constant."""
+
+    @classmethod
+    def of(cls, pattern: Pattern, view: LinearView) -> LinearPattern:
+        """The score follows the columns."""
+        level_gain = tuple(
+            view.weights @ shift + view.tables.get(c, np.zeros(shift.shape[1])) for c, shift in pattern.shifts.items()
+        )
+        return cls(**vars(pattern), gain=view.weights @ pattern.effect, level_gain=level_gain)
+
+
+@dataclass(frozen=True)
+class LinearExact(Solver):
+    """Exact recourse for a linear structural causal model and a linear score."""
+
+    gap: float = field(default=1e-9)
+
+    def supports(self, problem: RecourseProblem) -> str:
+        """Empty if score and equations are linear, otherwise a sentence that says which is not."""
+        if isinstance(problem.view, BlackBox):
+            return f"The classifier has no linear score that could be used: {problem.view.reason}."
+        if not isinstance(problem.view, LinearView):
+            return "The classifier's decision is no single linear score."
+        if not isinstance(problem.cost, LinearCost | PiecewiseCost):
+            return "The cost is neither linear nor piecewise linear in each change."
+        if problem.rules:
+            return "It does not reckon with rules between features."
+        try:
+            _patterns(problem)
+        except NotLinear as reason:
+            return f"It is not linear: {reason.reason}."
+        return ""
+
+    def patterns(self, problem: RecourseProblem) -> int:
+        """How many patterns of interventions there are."""
+        return len(_patterns(problem))
+
+    def propose(
+        self, problem: RecourseProblem, matrix: Floats, *, attempt: int = 0, only: int | None = None
+    ) -> Proposal:
+        """The cheapest action of each encoded person, over all patterns or only one."""
+        proposal = Proposal.empty(problem, len(matrix))
+        people = People.of(problem, matrix, attempt)
+        everyone = _patterns(problem)
+        for pattern in everyone if only is None else [everyone[only]]:
+            _try_pattern(problem, people, pattern, proposal)
+        if np.any(people.noise) and not problem.is_integer.any() and isinstance(problem.cost, LinearCost):
+            # All is solved exactly: only rounding lies between the two, and as much again beyond the boundary.
+            proposal.rounding = np.where(proposal.code == FOUND, 2.0 * (proposal.cost - proposal.bound), 0.0)
+        proposal.state_vanishing(problem, matrix)
+        return proposal
+
+    def why_infeasible(self, problem: RecourseProblem, person: Floats) -> Infeasibility:
+        """Which limits stop the action that comes closest."""
+        return self.reasons(problem, person)[0]
+
+    def reasons(self, problem: RecourseProblem, people: Floats) -> list[Infeasibility]:
+        """The same for many at once."""
+        from equieffort.recourse.solvers.linear.infeasibility import reasons
+
+        return reasons(problem, _patterns(problem), people)
+
+
+def _patterns(problem: RecourseProblem) -> list[LinearPattern]:
+    if problem not in _made:
+        assert isinstance(problem.view, LinearView)
+        _made[problem] = [LinearPattern.of(pattern, problem.view) for pattern in make_patterns(problem)]
+    return _made[problem]
+
+
+@dataclass(frozen=True, eq=False)
+class People:
+    """What is the same for every pattern."""
+
+    matrix: Floats
+    facts: Floats
+    low: Floats
+    high: Floats
+    need: Floats
+    """At which score, less what rounding may add to it, no label can turn."""
+    tolerance: Floats
+    """The width of a tie."""
+    step: Floats
+    """The first step over the boundary."""
+    attempt: int
+    closed: bool
+    """Whether the boundary itself is favourable and can be trusted to the last bit."""
+    noise: Floats | float = 0.0
+    """How far the model's own score may be off, where it does not compute with doubles."""
+
+    @classmethod
+    def of(cls, problem: RecourseProblem, matrix: Floats, attempt: int) -> People:
+        """Facts, limits, and how much score each person lacks."""
+        view = problem.view
+        assert isinstance(view, LinearView)
+        facts = matrix[:, list(problem.numeric)]
+        low, high = problem.action_box(matrix)
+        closed = view.rowwise and (view.closed or problem.margin > 0)
+        size = view.magnitude(matrix)
+        # A score summed from zeros has no size of its own: a unit of the weightiest feature gives one.
+        weightiest = np.abs(view.weights * problem.spreads).max(initial=0.0)
+        size = np.where(size > 0, size, weightiest)
+        step = np.minimum(STEP * size, np.maximum(UNSEEN * weightiest, FINEST * size))
+        step = np.where(step > 0, step, 1.0)
+        tied = np.minimum(TIED * size, np.maximum(UNSEEN * weightiest, ROUNDING * size))
+        need = problem.margin - view.score(matrix)
+        # Who lacks more moves further, and what has moved is rounded relative to where it is.
+        noise = view.single * (size + np.maximum(need, 0.0))
+        need -= noise
+        return cls(matrix, facts, low, high, need, tied, step, attempt, closed, noise)
+
+    def slack(self, any_whole: bool) -> Floats:
+        """How far past the need to go. Whole numbers are first tried at the need itself, rounding forgiven."""
+        if any_whole and self.attempt == 0:
+            return -self.tolerance
+        if self.closed and self.attempt == 0:
+            return self.noise + np.zeros_like(self.step)
+        # A fine first step grows faster, so that the last attempt goes as far.
+        turn = self.attempt - (any_whole or self.closed)
+        return self.noise + self.step * (self.tolerance / self.step) ** (turn / ATTEMPTS) * 2.0**turn
+
+
+def level_shift(problem: RecourseProblem, pattern: Pattern, matrix: Floats, values: Any) -> Floats:
+    """Sum over the changed categories of value at the new level minus value at the fact's level."""
+    total = np.zeros(len(matrix))
+    for b, (c, level) in enumerate(zip(problem.categorical, pattern.levels, strict=True)):
+        table = values(b, c)
+        if level >= 0 and table is not None:
+            total += table[level] - table[matrix[:, c].astype(np.intp)]
+    return total
+
+
+def row_range(problem: RecourseProblem, pattern: Pattern, row: Row, matrix: Floats) -> tuple[Floats, Floats]:
+    """Least and largest change that numeric actions may still make to a row's column."""
+    fact = matrix[:, row.position]
+    low, high = (fact, fact) if row.fixed else problem.plausible(matrix, row.position)
+    start = fact + level_shift(problem, pattern, matrix, lambda b, c: row.shifts.get(c))
+    return low - start, high - start
+
+
+@dataclass(frozen=True, eq=False)
+class Box:
+    """How far each numeric action may go under a pattern, for each person."""
+
+    low: Floats
+    high: Floats
+    usable: Bools
+    """False where the pattern is no use: the fact's own level, or a category that moves what must stay."""
+    forced: Bools
+    """Where a category's change forces another action, or several actions share a column that is out of range."""
+    shared: list[tuple[Row, Floats, Floats]]
+    """Columns that several actions move, with the least and largest change they may make."""
+
+
+def make_box(problem: RecourseProblem, people: People, pattern: Pattern, whole: Bools) -> Box:
+    """Limits of the actions themselves, tightened by the columns that follow one of them alone."""
+    n = len(people.matrix)
+    is_set = np.array(pattern.is_set, dtype=bool)
+    low = np.where(is_set, people.low - people.facts, 0.0)
+    high = np.where(is_set, people.high - people.facts, 0.0)
+    usable, forced = np.ones(n, dtype=bool), np.zeros(n, dtype=bool)
+    for c, level in zip(problem.categorical, pattern.levels, strict=True):
+        if level >= 0:
+            usable &= (people.matrix[:, c] != level) & problem.rules.allows(c, people.matrix[:, c], level)
+    shared: list[tuple[Row, Floats, Floats]] = []
+    for row in pattern.rows:
+        least, most = row_range(problem, pattern, row, people.matrix)
+        forgiven = problem.give(row.position, people.matrix[:, row.position])
+        if not row.movers:
+            usable &= (least <= forgiven) & (most >= -forgiven)
+        elif len(row.movers) == 1:
+            _fold(row, least, most, low, high, whole)
+        else:
+            shared.append((row, least, most))
+            forced |= (least > 0) | (most < 0)
+    # Columns in a chain ask the same of an action, up to rounding.
+    numeric = list(problem.numeric)
+    nearly = (low > high) & (low - high <= give(high / problem.spreads[numeric]) * problem.spreads[numeric])
+    low = np.where(nearly, high, low)
+    forced |= ((low > 0) | (high < 0)).any(axis=1)
+    usable &= (low <= high).all(axis=1)
+    return Box(low, high, usable, forced, shared)
+
+
+def _try_pattern(problem: RecourseProblem, people: People, pattern: LinearPattern, proposal: Proposal) -> None:
+    """Solve one pattern for everybody and keep it where it is better."""
+    from equieffort.recourse.solvers.linear.fill_kernels import fill_batch
+
+    n, cost = len(people.matrix), problem.cost
+    need, price = people.need, np.zeros(n)
+    if problem.categorical:
+        need = need - level_shift(problem, pattern, people.matrix, lambda b, c: pattern.level_gain[b])
+        price += sum(w for w, level in zip(problem.change_weights, pattern.levels, strict=True) if level >= 0)
+    whole = problem.is_integer & np.array(pattern.is_set, dtype=bool)
+    box = make_box(problem, people, pattern, whole)
+    low, high, shared, hard = box.low, box.high, box.shared, box.forced.copy()
+    if isinstance(cost, LinearCost):
+        up, down = cost.prices(people.facts)
+    else:
+        up = down = np.ones((1, len(problem.numeric)))
+        hard[:] = True
+    out_cost, out_bound, delta = np.empty(n), np.empty(n), np.zeros((n, len(problem.numeric)))
+    code = np.empty(n, dtype=np.int8)
+    slack = people.slack(bool(whole.any()))
+    least, most = (np.minimum(low, 0.0), np.maximum(high, 0.0)) if hard.any() else (low, high)
+    any_whole = bool(whole.any())
+    # Compiled code cannot be interrupted, and searches for whole numbers can be long.
+    for start in range(0, n, AT_ONCE if any_whole else max(n, 1)):
+        part = slice(start, start + AT_ONCE if any_whole else n)
+        own = part if len(up) > 1 else slice(None)
+        fill_batch(
+            need[part], slack[part], people.tolerance[part], pattern.gain, up[own], down[own], least[part], most[part],
+            whole, any_whole, out_cost[part], out_bound[part], delta[part], code[part],
+        )  # fmt: skip
+    for row, least, most in shared:
+        moved = delta @ row.effect
+        forgiven = problem.give(row.position, people.matrix[:, row.position])
+        hard |= (moved < least - forgiven) | (moved > most + forgiven)
+    code[~box.usable] = NONE
+    hard &= box.usable & (code != NONE)
+    if isinstance(cost, LinearCost):
+        # The fill forgets shared rows, so it bounds from below: what a sure action beats need not be looked at again.
+        dearer = hard & (proposal.code == FOUND) & (out_bound + price >= proposal.cost)
+        code[dearer] = NONE
+        hard &= ~dearer
+    for i in np.flatnonzero(hard).tolist():
+        sure = proposal.cost[i] - price[i] if proposal.code[i] == FOUND else np.inf
+        program = _program(problem, people, pattern, i, low[i], high[i], shared, float(need[i] + max(slack[i], 0.0)))
+        code[i], out_cost[i], out_bound[i], delta[i] = program.solve(need[i], slack[i], people.tolerance[i], sure)
+    _keep(problem, pattern, proposal, code, out_cost + price, out_bound + price, delta)
+
+
+def _fold(row: Row, least: Floats, most: Floats, low: Floats, high: Floats, whole: Bools) -> None:
+    """One action alone moves this column: its range is a limit of that action."""
+    j = row.movers[0]
+    ends = (least / row.effect[j], most / row.effect[j])
+    under, over = ends if row.effect[j] > 0 else ends[::-1]
+    if whole[j]:
+        under, over = np.ceil(under - TOLERANCE), np.floor(over + TOLERANCE)
+    low[:, j] = np.maximum(low[:, j], under)
+    high[:, j] = np.minimum(high[:, j], over)
+
+
+def _program(
+    problem: RecourseProblem,
+    people: People,
+    pattern: LinearPattern,
+    i: int,
+    low: Floats,
+    high: Floats,
+    shared: list[tuple[Row, Floats, Floats]],
+    need: float,
+) -> Program:
+    """Person i under a pattern as a program over segments of change."""
+    cost, sides, rows = problem.cost, [], []
+    row_low = [least[i] for _, least, _ in shared]
+    row_high = [most[i] for _, _, most in shared]
+    rows = [row.effect for row, _, _ in shared]
+    forced = bool(((low > 0) | (high < 0)).any())
+    for j in range(len(problem.numeric)):
+        if not pattern.is_set[j]:
+            continue
+        for sign, room in ((1.0, high[j]), (-1.0, -low[j])):
+            if room <= 0:
+                continue
+            if not shared and not forced:
+                # With one constraint a move the wrong way never helps, nor one further than would do alone.
+                gain = sign * pattern.gain[j]
+                if gain <= 0:
+                    continue
+                room = min(room, np.ceil(max(need, 0.0) / gain * (1 + 1e-9)) + 1.0)
+            if isinstance(cost, LinearCost):
+                up, down = cost.prices(people.facts[i : i + 1])
+                segments = [(float(room), float((up if sign > 0 else down)[0, j]))]
+            else:
+                assert isinstance(cost, PiecewiseCost)
+                segments = _segments(cost, j, float(people.facts[i, j]), sign, float(room))
+            sides.append(Side(j, sign, segments))
+        if low[j] > 0 or high[j] < 0:
+            rows.append(np.eye(len(problem.numeric))[j])
+            row_low.append(low[j])
+            row_high.append(high[j])
+    return Program(
+        sides,
+        pattern.gain,
+        problem.is_integer & np.array(pattern.is_set, dtype=bool),
+        np.array(rows).reshape(len(rows), len(problem.numeric)),
+        np.array(row_low),
+        np.array(row_high),
+    )
+
+
+def _segments(cost: PiecewiseCost, j: int, fact: float, sign: float, room: float) -> list[Segment]:
+    """The price of moving away from the fact in one direction, up to the room there is."""
+    knots, costs = cost.curve(j, fact)
+    at = int(np.searchsorted(knots, fact))
+    path = slice(at, None) if sign > 0 else slice(at, None, -1)
+    distance, height = np.abs(knots[path] - fact), costs[path]
+    segments: list[Segment] = []
+    for width, rise in zip(np.diff(distance), np.diff(height), strict=True):
+        take = min(float(width), room)
+        if take <= 0:
+            break
+        segments.append((take, float(rise / width)))
+        room -= take
+    if room > 0:
+        segments.append((room, float(cost.tails[j, 1 if sign > 0 else 0])))
+    return segments
+
+
+def _keep(
+    problem: RecourseProblem,
+    pattern: Pattern,
+    proposal: Proposal,
+    code: Any,
+    cost: Floats,
+    bound: Floats,
+    delta: Floats,
+) -> None:
+    """Merge one pattern's answers: the least cost wins, the least bound stands, and nothing given up is forgotten."""
+    open_ = code != NONE
+    proposal.bound = np.where(open_, np.minimum(proposal.bound, bound), proposal.bound)
+    given_up = (code == LIMIT) & (proposal.code == NONE)
+    proposal.code[given_up] = LIMIT
+    # A tie may fail, so any sure action is kept before it; `solve` looks at ties that would be cheaper.
+    better = (code == FOUND) & ((proposal.code != FOUND) | (cost < proposal.cost))
+    better |= (code == TIE) & (proposal.code != FOUND) & ((proposal.code != TIE) | (cost < proposal.cost))
+    proposal.code[better] = code[better]
+    proposal.cost[better] = cost[better]
+    proposal.delta[better] = delta[better]
+    proposal.chosen[better] = pattern.chosen
+    if problem.categorical:
+        proposal.level[better] = pattern.levels

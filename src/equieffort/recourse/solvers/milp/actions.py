@@ -1,0 +1,135 @@
+"""From a point of a person's program to an action, tried with the equations and the model's own label."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from equieffort.data.frames import Bools, Floats
+from equieffort.models.classifiers import View
+from equieffort.recourse.problem import RecourseProblem
+from equieffort.recourse.solvers.milp.model import Model
+from equieffort.world.scm import Linear
+
+EXACT = 1e-11
+"""Rounding of a change, relative to the changes it is summed from."""
+
+
+@dataclass(frozen=True, eq=False)
+class Action:
+    """An action that leads where it should, tried with the equations and the model's own label."""
+
+    cost: float
+    chosen: int
+    delta: Floats
+    level: Floats
+
+
+def act(model: Model, point: Floats) -> tuple[Action, Floats, bool]:
+    """The action at a point, where it leads, and whether that is allowed."""
+    problem, facts = model.problem, model.facts
+    picked, values = np.zeros(facts.shape, dtype=bool), facts.copy()
+    low, high = problem.action_box(facts)
+    chosen, delta = 0, np.zeros(len(problem.numeric))
+    for j, k in enumerate(problem.numeric):
+        if j in model.set_ and point[model.set_[j]] < 0.5:
+            continue
+        chosen |= 1 << j
+        picked[0, k] = True
+        delta[j] = model.amounts[j].at(point)
+        if problem.is_integer[j]:
+            delta[j] = np.rint(delta[j])
+        else:
+            delta[j] = _stepped(model, k, float(delta[j]), point)
+        values[0, k] = np.clip(facts[0, k] + delta[j], low[0, j], high[0, j])
+    level = np.full(len(problem.categorical), -1.0)
+    for b, c in enumerate(problem.categorical):
+        target = int(np.argmax([point[switch] for switch in model.levels[c]]))
+        if target != int(facts[0, c]):
+            chosen |= 1 << (len(problem.numeric) + b)
+            picked[0, c], values[0, c], level[b] = True, target, target
+    nodes = len(problem.scm.graph.nodes)
+    moved = np.where(picked, values, facts)
+    moved[:, :nodes], unknown = problem.scm.propagate(facts[:, :nodes], picked[:, :nodes], values[:, :nodes])
+    numeric = list(problem.numeric)
+    before = facts[:, numeric]
+    cost = float(problem.cost.parts(before, np.where(picked[:, numeric], values[:, numeric], before)).sum())
+    cost += float(problem.change_weights[level >= 0].sum())
+    holds = not unknown and _allowed(problem, facts, moved) and _keeps(problem, facts, picked, values)
+    return Action(cost, chosen, delta, level), moved, holds
+
+
+def _stepped(model: Model, k: int, change: float, point: Floats) -> float:
+    """A change after which the value lies on the side of every threshold that the point chose.
+
+    What counts is fact + change as doubles add them, so the change itself is stepped.
+    """
+    fact = model.fact(k)
+    for column, threshold, switch in model.decrees:
+        if column == k and (fact + change <= threshold) != (point[switch] > 0.5):
+            change = _beside(fact, threshold, below=point[switch] > 0.5)
+    return change
+
+
+def _beside(fact: float, threshold: float, *, below: bool) -> float:
+    """The change that leads to a threshold, or just past it, as doubles add it to the fact."""
+    change, step = threshold - fact, float(np.spacing(abs(threshold)))
+    while (fact + change <= threshold) != below:
+        change = threshold - fact + (-step if below else step)
+        step *= 2.0
+    return change
+
+
+def _allowed(problem: RecourseProblem, facts: Floats, moved: Floats) -> bool:
+    """What every replay asks of an action."""
+    for k in range(moved.shape[1]):
+        feature = problem.feature(k)
+        if feature.role == "immutable" or feature.plausible is not None:
+            low, high = problem.plausible(facts, k)
+            give = problem.give(k, facts[0, k])
+            if not low[0] - give <= moved[0, k] <= high[0] + give:
+                return False
+    return not any(broken[0] for broken, _ in problem.rules.faults(facts, moved))
+
+
+def _keeps(problem: RecourseProblem, facts: Floats, picked: Bools, values: Floats) -> bool:
+    """Whether columns stay, or stay in their range, on paper: not only up to what a replay forgives."""
+    scm, nodes = problem.scm, problem.scm.graph.nodes
+    change, size = np.where(picked, values - facts, 0.0)[0], np.where(picked, np.abs(values - facts), 0.0)[0]
+    for k, node in enumerate(nodes):
+        mechanism = scm.mechanisms_.get(node)
+        causes = [problem.encoding.position(parent) for parent in scm.graph.parents(node)]
+        if isinstance(mechanism, Linear) and not picked[0, k]:
+            weights, tables = mechanism.arrays(node, scm.causes(node))
+            for position, p in enumerate(causes):
+                if position in tables:
+                    before, after = (tables[position][int(x[0, p])] for x in (facts, values))
+                    change[k], size[k] = change[k] + after - before, size[k] + abs(after - before)
+                else:
+                    change[k] += weights[position] * change[p]
+                    size[k] += abs(weights[position]) * size[p]
+        elif causes and mechanism is None and any(abs(change[p]) > EXACT * size[p] for p in causes):
+            return False
+    for k in range(len(problem.names)):
+        feature = problem.feature(k)
+        if size[k] > 0 and (feature.role == "immutable" or feature.plausible is not None):
+            low, high = (float(end[0]) - facts[0, k] for end in problem.plausible(facts, k))
+            ends = [abs(end) for end in (low, high) if np.isfinite(end)]
+            give = EXACT * (size[k] + (max(ends, default=0.0) + abs(facts[0, k]) * 1e-4 if low < high else 0.0))
+            if not low - give <= change[k] <= high + give:
+                return False
+    return True
+
+
+def flips(problem: RecourseProblem, moved: Floats) -> bool:
+    """The model's own label, which is asked for where rounding may decide, and the distance that is wanted."""
+    view = problem.view
+    assert isinstance(view, View)
+    if view.is_clear(moved)[0]:
+        answer = bool(view.is_favourable(moved)[0])
+    else:
+        answer = bool(problem.decision.is_favourable(problem.encoding.decode(moved, None))[0])
+    if answer and problem.margin > 0:
+        answer = bool(view.goals.met(view.margins(moved) + view.blur(moved), problem.margin)[0])
+    return answer

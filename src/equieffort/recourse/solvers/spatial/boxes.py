@@ -1,0 +1,190 @@
+"""Boxes of one way to act, looked at together: what they can hold, what that costs at least, which points to try."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from equieffort.data.frames import Bools, Floats
+from equieffort.foundations.tolerances import give
+from equieffort.models.classifiers import BlackBox, LinearView, NetworkView, TreeView
+from equieffort.recourse.solvers.spatial.compiled_problem import Indices, People
+from equieffort.recourse.solvers.spatial.enclosures import (
+    FAR,
+    Boxes,
+    Enclosure,
+    Planes,
+    contract,
+    enclose,
+    fill,
+    impossible,
+)
+from equieffort.recourse.solvers.spatial.points import Points
+from equieffort.recourse.solvers.spatial.rules import demand_rules
+from equieffort.recourse.solvers.spatial.views import Layered, Leaves, Margins
+
+
+@dataclass(eq=False)
+class Open:
+    """Boxes of one way that may hold something, and what is known of them."""
+
+    way: int
+    boxes: Boxes
+    bound: Floats
+    found: Enclosure
+    margins: Margins
+    start: Floats
+    """The cheapest point of each box."""
+    wanted: Floats
+    """The cheapest point that the dearest row admits."""
+
+    def __len__(self) -> int:
+        return len(self.boxes.person)
+
+    def take(self, which: Bools) -> Open:
+        """Some of them."""
+        e, m = self.found, self.margins
+        enclosure = Enclosure(
+            e.least[which], e.most[which], e.below.take(which), e.above.take(which), e.alive[which], []
+        )  # fmt: skip
+        below, above = (planes.take(which) if planes is not None else None for planes in (m.below, m.above))
+        margins = Margins(
+            m.most[which], m.blur[which], below, above, m.decided[which], m.column[which], m.threshold[which]
+        )  # fmt: skip
+        return Open(
+            self.way, self.boxes.take(which), self.bound[which], enclosure, margins, self.start[which],
+            self.wanted[which],
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Look:
+    """How boxes of these people are looked at."""
+
+    people: People
+    attempt: int
+
+    @cached_property
+    def margins(self) -> Layered | Leaves:
+        """The classifier over boxes."""
+        view = self.people.problem.view
+        if isinstance(view, TreeView):
+            return Leaves(view)
+        assert isinstance(view, LinearView | NetworkView)
+        return Layered.of(view)
+
+    @cached_property
+    def goals(self) -> Bools:
+        """(goal, margin): which margins a goal asks for."""
+        view = self.people.problem.view
+        assert not isinstance(view, BlackBox)
+        table = np.zeros((len(view.goals.sets), len(view.goals.closed)), dtype=bool)
+        for g, members in enumerate(view.goals.sets):
+            table[g, list(members)] = True
+        return table
+
+    def bound(self, way_id: int, boxes: Boxes, bound: Floats, fixed: Floats) -> Open:
+        """Drop boxes that hold nothing, shrink the others, and bound their cost; `fixed` is that of the levels."""
+        people = self.people
+        way = people.world.ways[way_id]
+        found = enclose(people, way, boxes)
+        found.alive &= demand_rules(people, boxes, found)
+        margins = self.margins(boxes, found)
+        mine = self.goals[boxes.goal]
+        found.alive &= self._can_reach(margins, mine)
+        rows = self._rows(found, margins, mine)
+        if rows is not None:
+            found.alive &= ~impossible(rows, boxes.low, boxes.high)
+            low, high = contract(rows, boxes.low, boxes.high, people.problem.is_integer & way.is_set)
+            found.alive &= ((low <= high) | ~way.is_set).all(axis=1)
+            keep = found.alive[:, None] & way.is_set
+            boxes.low, boxes.high = np.where(keep, low, boxes.low), np.where(keep, high, boxes.high)
+        start = np.clip(people.facts[boxes.person], boxes.low, boxes.high)
+        price, wanted = np.zeros(len(start)), start
+        if start.shape[1]:
+            price = people.cost(boxes.person, start)
+            if rows is not None:
+                up, down = people.up[boxes.person], people.down[boxes.person]
+                extra, ends = fill(rows, start, boxes.low, boxes.high, up, down)
+                each, dearest = np.arange(len(start)), extra.argmax(axis=1)
+                wanted = ends[each, dearest]
+                if people.straight:
+                    price = price + extra[each, dearest]
+        bound = np.maximum(bound, (fixed + price) * (1 - 1e-12))
+        return Open(way_id, boxes, bound, found, margins, start, wanted).take(found.alive)
+
+    def _can_reach(self, margins: Margins, mine: Bools) -> Bools:
+        """Whether every margin of the goal can be what it must, the model's own rounding granted."""
+        view, need = self.people.problem.view, self.people.problem.margin
+        assert not isinstance(view, BlackBox)
+        most = margins.most + margins.blur
+        # Where sums of leaves are exact, a tie is no win.
+        exact = (margins.blur == 0) & (need == 0) & ~view.goals.closed & (margins.above is None)
+        good = np.where(exact, most > need, most >= need)
+        return np.asarray((good | ~mine).all(axis=1))
+
+    def _rows(self, found: Enclosure, margins: Margins, mine: Bools) -> Planes | None:
+        parts = list(found.rows)
+        if margins.above is not None:
+            offset = margins.above.offset - self.people.problem.margin + margins.blur
+            parts.append(_usable(margins.above.slope, offset, mine))
+        return Planes.joined(parts) if parts else None
+
+    def suggest(self, kept: Open) -> list[Points]:
+        """The cheapest point, the ends of fills, a point planned on the safe side, the middle, corners."""
+        boxes = kept.boxes
+        found = [kept.start, kept.wanted, self._safe(kept), 0.5 * (boxes.low + boxes.high)]
+        if kept.margins.above is not None:
+            slope = np.where(self.goals[boxes.goal][:, :, None], kept.margins.above.slope, 0.0).sum(axis=1)
+            found.append(np.where(slope > 0, boxes.high, np.where(slope < 0, boxes.low, kept.start)))
+        else:
+            found += [boxes.low, boxes.high]
+        whole, way = self.people.problem.is_integer, np.full(len(kept), kept.way)
+        points = []
+        for z in found:
+            away = np.where(z > kept.start, np.ceil(z - 1e-9), np.floor(z + 1e-9))
+            inside = np.clip(np.where(whole, away, z), boxes.low, boxes.high)
+            points.append(Points(boxes.person, way, boxes.levels, inside))
+        return points
+
+    def _safe(self, kept: Open) -> Floats:
+        """From the cheapest point along each row in turn, with the planes of the safe side and a little beyond."""
+        boxes, people = kept.boxes, self.people
+        more = 2.0**self.attempt
+        rows: list[Planes] = []
+        for step in people.world.ways[kept.way].steps:
+            k, sides = step.column, ((kept.found.below, boxes.decree_low, 1), (kept.found.above, boxes.decree_high, -1))
+            for planes, ends, sign in sides:
+                usable = np.isfinite(ends[:, k])
+                if usable.any():
+                    end = np.where(usable, ends[:, k], 0.0)
+                    offset = sign * (planes.offset[:, k] - end) - 4 * more * give(end)
+                    rows.append(_usable(sign * planes.slope[:, [k]], offset[:, None], usable[:, None]))
+        if kept.margins.below is not None:
+            mine, below = self.goals[boxes.goal], kept.margins.below
+            offset = below.offset - people.problem.margin - 4 * more * kept.margins.blur
+            rows += [_usable(below.slope[:, [m]], offset[:, [m]], mine[:, [m]]) for m in range(mine.shape[1])]
+        z = kept.start
+        if z.shape[1]:
+            up, down = people.up[boxes.person], people.down[boxes.person]
+            for row in rows + (rows if len(rows) > 1 else []):
+                z = fill(row, z, boxes.low, boxes.high, up, down)[1][:, 0]
+        return z
+
+
+def _usable(slope: Floats, offset: Floats, where: Bools) -> Planes:
+    """Rows that hold anyway where they say nothing."""
+    sure = where & np.isfinite(offset)
+    return Planes(np.where(sure[:, :, None], slope, 0.0), np.where(sure, offset, FAR))
+
+
+def boxes_of(part: list[tuple[float, tuple[int, int, Floats, int, Floats, Floats, Floats, Floats]]]) -> Boxes:
+    """Boxes as arrays: (person, way, levels, goal, low, high, decrees) each."""
+    person, _, levels, goal, low, high, decree_low, decree_high = zip(*(box for _, box in part), strict=True)
+    whom: Indices = np.array(person, dtype=np.intp)
+    return Boxes(
+        whom, np.array(levels).reshape(len(whom), -1), np.array(goal, dtype=np.intp), np.array(low), np.array(high),
+        np.array(decree_low), np.array(decree_high),
+    )  # fmt: skip

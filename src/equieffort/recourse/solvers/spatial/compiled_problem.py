@@ -1,0 +1,294 @@
+"""A problem with bent equations as arrays: ways to act, what follows in each, and what people start from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+from math import prod
+from weakref import WeakKeyDictionary
+
+import numpy as np
+import numpy.typing as npt
+
+from equieffort.data.frames import Bools, Floats
+from equieffort.models.classifiers import BlackBox, TreeView
+from equieffort.recourse.problem import RecourseProblem
+from equieffort.world.cost import LinearCost, PiecewiseCost
+from equieffort.world.scm.equations import Additive, Discrete
+from equieffort.world.scm.mechanisms import LinearEquation
+
+MOST_WAYS = 4096
+
+Indices = npt.NDArray[np.intp]
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """A column that follows, its causes' positions, and its equation."""
+
+    column: int
+    parents: tuple[int, ...]
+    equation: Additive | Discrete
+
+
+@dataclass(frozen=True, eq=False)
+class Way:
+    """Which features are set and which are left, and what follows then."""
+
+    is_set: Bools
+    """(numeric action)."""
+    sets_level: Bools
+    """(categorical action)."""
+    steps: tuple[Step, ...]
+    """What follows and matters, causes first."""
+    frozen: tuple[int, ...]
+    """Columns that must stay, since a category without an equation hangs on them."""
+    bent: Bools
+    """(numeric action): whether it reaches an equation that is not linear."""
+    chosen: int
+
+
+@dataclass(frozen=True)
+class Root:
+    """A way and a level for each actionable category, -1 where it is left."""
+
+    way: int
+    levels: tuple[int, ...]
+
+
+_made: WeakKeyDictionary[RecourseProblem, World] = WeakKeyDictionary()
+
+
+class Refused(Exception):
+    """Why the problem cannot be enclosed."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+@dataclass(frozen=True, eq=False)
+class World:
+    """What is the same for everybody."""
+
+    ways: tuple[Way, ...]
+    roots: tuple[Root, ...]
+    follows: Bools
+    """(categorical action): whether an action can move it, so that keeping its level differs from leaving it."""
+    cuts: dict[int, Floats]
+    """By numeric action: where trees of equations split it, as the largest values that go left."""
+    amounts: Bools
+    """(column): whether it may take any value between its ends, so that it has no levels."""
+
+    @cached_property
+    def chosen(self) -> npt.NDArray[np.int64]:
+        """(way) bits of the features that are set."""
+        return np.array([way.chosen for way in self.ways], dtype=np.int64)
+
+
+def curved_world(problem: RecourseProblem) -> World:
+    """Made once for a problem; raises `Refused` if it cannot be enclosed."""
+    if problem not in _made:
+        _made[problem] = _world(problem)
+    return _made[problem]
+
+
+def _world(problem: RecourseProblem) -> World:
+    graph, names = problem.scm.graph, problem.names
+    nodes = set(graph.nodes)
+    acting = {names[k] for k in problem.acts if names[k] in nodes}
+    follows = {k for k in problem.acts if names[k] in nodes and acting & set(graph.ancestors(names[k]))}
+    levels = [len(problem.encoding.columns[c].levels) for c in problem.categorical]
+    total = 2 ** sum(k in follows for k in problem.numeric) * prod(count + 1 for count in levels)
+    if total > MOST_WAYS or len(problem.acts) > 62:
+        raise Refused(
+            f"there are {total:,} ways to combine interventions on {len(problem.acts)} actionable features, and at "
+            f"most {MOST_WAYS:,} are tried"
+        )
+    needed = _needed(problem)
+    ways: list[Way] = []
+    roots: list[Root] = []
+    options = [(True, False) if k in follows else (True,) for k in problem.numeric]
+    options += [(False, True)] * len(problem.categorical)
+    for picks in product(*options):
+        way = _way(problem, picks, needed)
+        if way is None:
+            continue
+        chosen = [range(count) if pick else (-1,) for count, pick in zip(levels, way.sets_level, strict=True)]
+        roots += [Root(len(ways), target) for target in product(*chosen)]
+        ways.append(way)
+    followers = np.array([k in follows for k in problem.categorical], dtype=bool)
+    stepped = {step.column for way in ways for step in way.steps if isinstance(step.equation, Discrete)}
+    columns = enumerate(problem.encoding.columns)
+    amounts = np.array([k not in stepped and not column.is_category for k, column in columns], dtype=bool)
+    return World(tuple(ways), tuple(roots), followers, _cuts(problem, ways), amounts)
+
+
+def used_columns(problem: RecourseProblem) -> set[int]:
+    """Columns that the decision, a range or a rule looks at."""
+    view = problem.view
+    assert not isinstance(view, BlackBox)
+    used = {
+        k for k in range(len(problem.names))
+        if problem.feature(k).role == "immutable" or problem.feature(k).plausible is not None
+    }  # fmt: skip
+    if isinstance(view, TreeView):
+        used |= set(view.feature[view.feature >= 0].tolist())
+    else:
+        used |= {problem.encoding.position(name) for name in problem.decision.features}
+    rules = problem.rules
+    for atom in (atom for clause in rules.clauses for atom in clause.atoms):
+        if atom.column < len(problem.names):
+            used.add(atom.column)
+    used |= set(np.flatnonzero((rules.weights != 0).any(axis=0)).tolist()) if len(rules.weights) else set()
+    return used | {move.column for move in rules.moves}
+
+
+def _needed(problem: RecourseProblem) -> set[int]:
+    """Those columns and everything upstream of them."""
+    graph = problem.scm.graph
+    found = used_columns(problem)
+    for node in graph.nodes:
+        if problem.scm.mechanisms_.get(node, 0) is None:
+            found |= {problem.encoding.position(parent) for parent in graph.parents(node)}
+    for k in list(found):
+        if problem.names[k] in graph.nodes:
+            found |= {problem.encoding.position(node) for node in graph.ancestors(problem.names[k])}
+    return found
+
+
+def _way(problem: RecourseProblem, picks: tuple[bool, ...], needed: set[int]) -> Way | None:
+    """What follows if these features are set; None if a feature left would stay anyway, as if it were held."""
+    graph, count = problem.scm.graph, len(problem.numeric)
+    picked = {k for k, pick in zip(problem.acts, picks, strict=True) if pick}
+    moved, bent = set(picked), np.zeros(count, dtype=bool)
+    sources: dict[int, set[int]] = {k: {j} for j, k in enumerate(problem.numeric) if picks[j]}
+    steps: list[Step] = []
+    frozen: list[int] = []
+    for k, node in enumerate(graph.nodes):
+        parents = tuple(problem.encoding.position(parent) for parent in graph.parents(node))
+        moving = [p for p in parents if p in moved]
+        if k in picked or not moving:
+            continue
+        equation = problem.scm.equation(node)
+        if equation is None:
+            frozen += moving
+            continue
+        moved.add(k)
+        assert isinstance(equation, Additive | Discrete)
+        sources[k] = set().union(*(sources.get(p, set()) for p in moving))
+        if not isinstance(equation, LinearEquation):
+            bent[list(sources[k])] = True
+        if k in needed:
+            if not equation.is_bounded:
+                raise Refused(f"the equation of {node!r} cannot be enclosed: {equation.why_unbounded}")
+            steps.append(Step(k, parents, equation))
+    if any(k not in moved for k, pick in zip(problem.numeric, picks, strict=False) if not pick):
+        return None
+    chosen = sum(1 << b for b, pick in enumerate(picks) if pick)
+    is_set, sets_level = np.array(picks[:count], dtype=bool), np.array(picks[count:], dtype=bool)
+    return Way(is_set, sets_level, tuple(steps), tuple(dict.fromkeys(frozen)), bent, chosen)
+
+
+def _cuts(problem: RecourseProblem, ways: list[Way]) -> dict[int, Floats]:
+    found: dict[int, list[Floats]] = {}
+    equations: dict[int, Step] = {step.column: step for way in ways for step in way.steps}
+    for step in equations.values():
+        for p, at in step.equation.jumps().items() if isinstance(step.equation, Additive) else ():
+            if step.parents[p] in problem.numeric:
+                found.setdefault(problem.numeric.index(step.parents[p]), []).append(at)
+    return {j: np.unique(np.concatenate(parts)) for j, parts in found.items()}
+
+
+@dataclass(frozen=True, eq=False)
+class People:
+    """Encoded people, what they may do, what it costs, and what must hold of them afterwards."""
+
+    problem: RecourseProblem
+    world: World
+    matrix: Floats
+    facts: Floats
+    low: Floats
+    high: Floats
+    up: Floats
+    """Price a unit up and down; of a cost that is not straight only a scale, from which no bound follows."""
+    down: Floats
+    straight: bool
+    least: Floats
+    """(person, column): the range a counterfactual must lie in, rounding forgiven."""
+    most: Floats
+    asked: Bools
+    """(person, clause)."""
+
+    @classmethod
+    def of(cls, problem: RecourseProblem, matrix: Floats) -> People:
+        """Limits, prices and ranges."""
+        facts = matrix[:, list(problem.numeric)]
+        low, high = problem.action_box(matrix)
+        straight = isinstance(problem.cost, LinearCost)
+        if isinstance(problem.cost, LinearCost):
+            up, down = (np.broadcast_to(price, facts.shape).copy() for price in problem.cost.prices(facts))
+        else:
+            assert isinstance(problem.cost, PiecewiseCost)
+            down, up = (np.broadcast_to(np.maximum(problem.cost.tails[:, s], 1e-12), facts.shape) for s in (0, 1))
+        least, most = np.empty_like(matrix), np.empty_like(matrix)
+        for k in range(matrix.shape[1]):
+            start, end = problem.plausible(matrix, k)
+            # The replay forgives a little; what is pruned must lie beyond even that.
+            forgiven = 1.01 * problem.give(k, matrix[:, k])
+            least[:, k], most[:, k] = start - forgiven, end + forgiven
+        asked = problem.rules.asked(matrix)
+        return cls(problem, curved_world(problem), matrix, facts, low, high, up, down, straight, least, most, asked)
+
+    @cached_property
+    def start(self) -> dict[int, Floats]:
+        """By column that follows: f of the factual causes, or the noise of a level."""
+        found = {}
+        for step in (step for way in self.world.ways for step in way.steps):
+            if step.column not in found:
+                parents, equation = self.matrix[:, step.parents], step.equation
+                if isinstance(equation, Additive):
+                    found[step.column] = equation(parents)
+                else:
+                    found[step.column] = equation.abduct(self.matrix[:, step.column], parents)
+        return found
+
+    def cost(self, rows: Indices, z: Floats) -> Floats:
+        """What setting numbers costs."""
+        return self.problem.cost.evaluate(self.facts[rows], z)
+
+    def level_price(self, rows: Indices, levels: npt.NDArray[np.int16]) -> Floats:
+        """What setting levels costs."""
+        own = self.matrix[rows][:, list(self.problem.categorical)]
+        return np.asarray(((levels >= 0) & (levels != own)) @ self.problem.change_weights, dtype=np.float64)
+
+    def reach(self, i: int, budget: float) -> tuple[Floats, Floats]:
+        """The box of one person that a budget can pay, a little widened."""
+        low, high = self.low[i].copy(), self.high[i].copy()
+        if not np.isfinite(budget):
+            return low, high
+        for j, fact in enumerate(self.facts[i].tolist()):
+            if self.straight:
+                ends = fact - budget / self.down[i, j], fact + budget / self.up[i, j]
+            else:
+                ends = _paid(self.problem.cost, j, fact, budget)
+            give = 1e-9 * (abs(fact) + (ends[1] - ends[0]))
+            low[j], high[j] = max(low[j], ends[0] - give), min(high[j], ends[1] + give)
+        whole = self.problem.is_integer
+        return np.where(whole, np.ceil(low), low), np.where(whole, np.floor(high), high)
+
+
+def _paid(cost: object, j: int, fact: float, budget: float) -> tuple[float, float]:
+    """How far down and up a budget reaches on a curve; where a tail costs nothing, without end."""
+    assert isinstance(cost, PiecewiseCost)
+    knots, heights = cost.curve(j, fact)
+    ends = []
+    for side, tail in ((-1, cost.tails[j, 0]), (1, cost.tails[j, 1])):
+        last = 0 if side < 0 else -1
+        if heights[last] >= budget:
+            inside = knots[(side * (knots - fact) >= 0) & (heights >= budget)]
+            ends.append(float(inside[-1] if side < 0 else inside[0]))
+        else:
+            ends.append(knots[last] + side * ((budget - heights[last]) / tail if tail > 0 else np.inf))
+    return ends[0], ends[1]

@@ -1,0 +1,107 @@
+"""Points: the actions that boxes suggest, followed through the true equations and shown to the classifier's view.
+
+A point is judged by the same arithmetic that replays it in the end. It is sound if it stays favourable when margins
+lose the model's rounding and values that follow move by a hair; one that is favourable only as it stands is fragile.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from equieffort.data.frames import Bools, Floats
+from equieffort.foundations.tolerances import give
+from equieffort.models.classifiers import BlackBox, TreeView
+from equieffort.recourse.solvers.spatial.compiled_problem import Indices, People
+
+GOOD, FRAGILE, BAD, UNSURE = 0, 1, 2, 3
+"""A sound point; one favourable as it stands only; an unfavourable one; one that a stricter attempt does not take."""
+
+
+@dataclass(eq=False)
+class Points:
+    """Values to set: rows of people, the way to act, levels and numbers."""
+
+    person: Indices
+    way: Indices
+    levels: Floats
+    z: Floats
+
+    def take(self, which: Bools | Indices) -> Points:
+        """Some of them."""
+        return Points(self.person[which], self.way[which], self.levels[which], self.z[which])
+
+
+def price(people: People, points: Points) -> Floats:
+    """What the points cost."""
+    total = people.level_price(points.person, points.levels.astype(np.int16))
+    if points.z.shape[1]:
+        is_set = np.array([way.is_set for way in people.world.ways])[points.way]
+        total = total + people.cost(points.person, np.where(is_set, points.z, people.facts[points.person]))
+    return total
+
+
+def judge(people: People, points: Points, attempt: int) -> npt.NDArray[np.int8]:
+    """What becomes of each point."""
+    problem = people.problem
+    facts = people.matrix[points.person]
+    picked, values = _settings(people, points, facts)
+    nodes = len(problem.scm.graph.nodes)
+    moved = np.where(picked, values, facts)
+    moved[:, :nodes], unknown = problem.scm.propagate(facts[:, :nodes], picked[:, :nodes], values[:, :nodes])
+    allowed = np.ones(len(facts), dtype=bool)
+    for k in range(facts.shape[1]):
+        feature = problem.feature(k)
+        if feature.role == "immutable" or feature.plausible is not None:
+            low, high = problem.plausible(facts, k)
+            forgiven = problem.give(k, facts[:, k])
+            allowed &= (moved[:, k] >= low - forgiven) & (moved[:, k] <= high + forgiven)
+    for broken, _ in problem.rules.faults(facts, moved):
+        allowed &= ~broken
+    for lost in unknown.values():
+        allowed &= ~lost
+    found = np.full(len(facts), BAD, dtype=np.int8)
+    rows = np.flatnonzero(allowed)
+    if len(rows):
+        follows = ~picked[rows] & (moved[rows] != facts[rows]) & people.world.amounts
+        found[rows] = _labels(people, moved[rows], follows, attempt)
+    return found
+
+
+def _settings(people: People, points: Points, facts: Floats) -> tuple[Bools, Floats]:
+    """As the replay will: the fact plus the change, kept inside its limits."""
+    problem, world = people.problem, people.world
+    picked, values = np.zeros(facts.shape, dtype=bool), facts.copy()
+    is_set = np.array([way.is_set for way in world.ways])[points.way]
+    for j, k in enumerate(problem.numeric):
+        picked[:, k] = is_set[:, j]
+        change = points.z[:, j] - facts[:, k]
+        set_to = np.clip(facts[:, k] + change, people.low[points.person, j], people.high[points.person, j])
+        values[:, k] = np.where(picked[:, k], set_to, facts[:, k])
+    for b, k in enumerate(problem.categorical):
+        picked[:, k] = points.levels[:, b] >= 0
+        values[:, k] = np.where(picked[:, k], points.levels[:, b], facts[:, k])
+    return picked, values
+
+
+def _labels(people: People, moved: Floats, follows: Bools, attempt: int) -> npt.NDArray[np.int8]:
+    problem, view = people.problem, people.problem.view
+    assert not isinstance(view, BlackBox)
+    margins, blur = view.margins(moved), view.blur(moved)
+    sound = view.goals.met(margins - 2.0**attempt * blur, problem.margin)
+    if isinstance(view, TreeView):
+        rows = np.flatnonzero(sound)
+        hair = np.where(follows[rows], 2.0**attempt * give(moved[rows]), 0.0)
+        for side in (-1.0, 1.0):
+            sound[rows] &= view.goals.met(view.margins(moved[rows] + side * hair), problem.margin)
+    found = np.where(sound, GOOD, BAD).astype(np.int8)
+    rest = np.flatnonzero(~sound & view.goals.met(margins + blur, problem.margin))
+    if len(rest):
+        if attempt > 0:
+            found[rest] = UNSURE
+        else:
+            answer = problem.decision.is_favourable(problem.encoding.decode(moved[rest]))
+            found[rest[answer]] = FRAGILE
+    return found

@@ -1,0 +1,87 @@
+"""Rules between features over boxes: where one cannot hold, and rows where only one of its conditions can."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from equieffort.data.frames import Bools, Floats
+from equieffort.foundations.tolerances import give
+from equieffort.recourse.solvers.spatial.compiled_problem import People
+from equieffort.recourse.solvers.spatial.enclosures import FAR, Boxes, Enclosure, Planes
+from equieffort.world.scm.equations import EPS
+
+
+def demand_rules(people: People, boxes: Boxes, found: Enclosure) -> Bools:
+    """Where every rule can still hold; rows are added to the enclosure."""
+    rules, facts = people.problem.rules, people.matrix[boxes.person]
+    possible = np.ones(len(facts), dtype=bool)
+    if rules.clauses:
+        least, most, below, above, sizes = _extended(rules.weights, found)
+        forgiven = 2 * give(sizes)
+        for c, clause in enumerate(rules.clauses):
+            ends = rules.ends(facts, clause)
+            can = np.array(
+                [
+                    _can_hold(least[:, a.column], most[:, a.column], low, high, a.levels, forgiven[:, a.column])
+                    for a, (low, high) in zip(clause.atoms, ends, strict=True)
+                ]
+            )
+            asked = people.asked[boxes.person, c]
+            possible &= can.any(axis=0) | ~asked
+            alone = asked & (can.sum(axis=0) == 1)
+            for a, atom in enumerate(clause.atoms):
+                only = alone & can[a]
+                if atom.levels is not None or not only.any():
+                    continue
+                k, (low, high) = atom.column, ends[a]
+                found.rows.append(_row(only, above.slope[:, k], above.offset[:, k] - low + forgiven[:, k]))
+                found.rows.append(_row(only, -below.slope[:, k], high - below.offset[:, k] + forgiven[:, k]))
+    for move in rules.moves:
+        k = move.column
+        before, least, most = facts[:, k], found.least[:, k], found.most[:, k]
+        forbidden = (least == most) & (least != before) & ((before == move.start) | (move.start < 0))
+        possible &= ~(forbidden & ((least == move.end) | (move.end < 0)))
+    return possible
+
+
+def _row(only: Bools, slope: Floats, offset: Floats) -> Planes:
+    usable = only & np.isfinite(offset) & np.isfinite(slope).all(axis=1)
+    return Planes(np.where(usable[:, None], slope, 0.0)[:, None], np.where(usable, offset, FAR)[:, None])
+
+
+def _can_hold(
+    least: Floats, most: Floats, low: Floats, high: Floats, levels: tuple[int, ...] | None, forgiven: Floats
+) -> Bools:
+    if levels is not None:
+        return (
+            np.asarray(np.any([(least <= level) & (level <= most) for level in levels], axis=0) & True)
+            if levels
+            else np.zeros(len(least), dtype=bool)
+        )
+    return np.asarray((most >= low - forgiven) & (least <= high + forgiven))
+
+
+def _extended(weights: Floats, found: Enclosure) -> tuple[Floats, Floats, Planes, Planes, Floats]:
+    """The columns with the weighted sums behind them, and the size of what each is summed from."""
+    least, most, below, above = found.least, found.most, found.below, found.above
+    sizes = np.maximum(np.abs(least), np.abs(most))
+    for row in weights:
+        used = np.flatnonzero(row).tolist()
+        ends = np.stack([[row[k] * least[:, k], row[k] * most[:, k]] for k in used])
+        far = np.abs(ends).max(axis=1).sum(axis=0)
+        size, sizes = 8 * EPS * (2 + len(used)) * far, np.column_stack([sizes, far])
+        low, high = ends.min(axis=1).sum(axis=0) - size, ends.max(axis=1).sum(axis=0) + size
+        lower = [below if row[k] > 0 else above for k in used]
+        upper = [above if row[k] > 0 else below for k in used]
+        sums = [
+            Planes(
+                sum(
+                    (row[k] * p.slope[:, k] for k, p in zip(used, side, strict=True)), np.zeros(below.slope[:, 0].shape)
+                )[:, None],
+                sum((row[k] * p.offset[:, k] for k, p in zip(used, side, strict=True)), sign * size)[:, None],
+            )
+            for side, sign in ((lower, -1.0), (upper, 1.0))
+        ]
+        least, most = np.column_stack([least, low]), np.column_stack([most, high])
+        below, above = Planes.joined([below, sums[0]]), Planes.joined([above, sums[1]])
+    return least, most, below, above, sizes

@@ -1,0 +1,325 @@
+"""Best-first search over boxes of the values that are set, many boxes of many people at each step.
+
+Each person is searched for by themselves: their boxes, their order and their answers do not depend on whom they share
+a step with.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from heapq import heappop, heappush
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from equieffort.data.frames import Bools, Floats
+from equieffort.models.classifiers import BlackBox, TreeView
+from equieffort.recourse.solvers.endings import DONE, ENDLESS, NODES
+from equieffort.recourse.solvers.spatial.boxes import Look, Open, boxes_of
+from equieffort.recourse.solvers.spatial.compiled_problem import Indices, People
+from equieffort.recourse.solvers.spatial.enclosures import Boxes
+from equieffort.recourse.solvers.spatial.points import BAD, FRAGILE, GOOD, UNSURE, Points, judge, price
+from equieffort.recourse.solvers.spatial.split import split
+
+TOGETHER = 16
+"""Boxes of a person looked at in one step."""
+FIRST_BUDGET, LAST_BUDGET = 1.0, 2.0**30
+"""Costs tried, growing, where limits do not say how far actions may go; the last one at the highest price."""
+THIN = 1e-12
+"""A box narrower than this, relative to its values, is too thin for floating point to decide."""
+
+
+@dataclass(eq=False)
+class Found:
+    """What the search says of each person."""
+
+    cost: Floats
+    bound: Floats
+    ended: npt.NDArray[np.int8]
+    boxes: npt.NDArray[np.int64]
+    thin: Bools
+    way: Indices
+    levels: Floats
+    z: Floats
+
+
+def search(people: People, *, gap: float, node_limit: int, attempt: int) -> Found:
+    """Everybody's cheapest point, proven to the gap."""
+    run = Search(people, gap, node_limit, attempt)
+    run.run()
+    return run.found()
+
+
+class Search:
+    """The open boxes and the best points of people solved together."""
+
+    def __init__(self, people: People, gap: float, node_limit: int, attempt: int) -> None:
+        problem, n = people.problem, len(people.matrix)
+        self.people, self.node_limit, self.attempt = people, node_limit, attempt
+        # The rest of the gap is for preferring sound points to fragile ones, and for rounding.
+        self.gap, self.prefer = 0.8 * gap, 0.1 * gap
+        self.look = Look(people, attempt)
+        self.heaps: list[list[tuple[float, int, Any]]] = [[] for _ in range(n)]
+        self.count = 0
+        self.cost = np.full(n, np.inf)
+        self.key = np.full(n, np.inf)
+        self.way = np.full(n, -1, dtype=np.intp)
+        self.levels = np.full((n, len(problem.categorical)), -1.0)
+        self.z = people.facts.copy()
+        self.least_left = np.full(n, np.inf)
+        """The least bound of what was put aside: by the gap, or as too thin."""
+        self.thin = np.zeros(n, dtype=bool)
+        self.ended = np.full(n, DONE, dtype=np.int8)
+        self.boxes = np.zeros(n, dtype=np.int64)
+        finite = np.isfinite(people.low).all(axis=1) & np.isfinite(people.high).all(axis=1)
+        self.budget = np.where(finite, np.inf, FIRST_BUDGET)
+        prices = [people.up, people.down, np.broadcast_to(problem.change_weights, (n, len(problem.categorical)))]
+        self.last_budget = LAST_BUDGET * np.concatenate(prices, axis=1).max(axis=1, initial=1.0)
+
+    def found(self) -> Found:
+        """The answers; a bound never lies above the cost."""
+        bound = np.minimum(self.least_left, self.cost)
+        return Found(self.cost, bound, self.ended, self.boxes, self.thin, self.way, self.levels, self.z)
+
+    def run(self) -> None:
+        """Step until everybody is done."""
+        for i in range(len(self.heaps)):
+            self._plant(i)
+        active = list(range(len(self.heaps)))
+        while active:
+            taken: list[tuple[float, Any]] = []
+            still = []
+            for i in active:
+                mine = self._next(i)
+                if mine:
+                    taken += mine
+                    still.append(i)
+            active = still
+            if taken:
+                self._step(taken)
+
+    def _plant(self, i: int) -> None:
+        """One box for each way to act, level and goal."""
+        people = self.people
+        problem, world = people.problem, people.world
+        low, high = people.reach(i, self.budget[i])
+        own = people.matrix[i, list(problem.categorical)]
+        counts = [len(problem.encoding.columns[c].levels) for c in problem.categorical]
+        allowed = [
+            [bool(problem.rules.allows(c, own[b : b + 1], level)[0]) for level in range(counts[b])]
+            for b, c in enumerate(problem.categorical)
+        ]
+        assert not isinstance(problem.view, BlackBox)
+        goals = len(problem.view.goals.sets)
+        for root in world.roots:
+            levels = np.array(root.levels, dtype=np.float64)
+            if any(
+                level >= 0 and (not allowed[b][level] or (level == own[b] and not world.follows[b]))
+                for b, level in enumerate(root.levels)
+            ):
+                continue
+            way = world.ways[root.way]
+            decree_low, decree_high = people.least[i].copy(), people.most[i].copy()
+            for k in way.frozen:
+                fact = people.matrix[i, k]
+                give = 1.01 * problem.give(k, fact)
+                decree_low[k], decree_high[k] = max(decree_low[k], fact - give), min(decree_high[k], fact + give)
+            start, end = np.where(way.is_set, low, people.facts[i]), np.where(way.is_set, high, people.facts[i])
+            for j, k in enumerate(problem.numeric):
+                if way.is_set[j]:
+                    start[j], end[j] = max(start[j], decree_low[k]), min(end[j], decree_high[k])
+            whole = problem.is_integer & way.is_set
+            start, end = np.where(whole, np.ceil(start), start), np.where(whole, np.floor(end), end)
+            if (start > end).any():
+                continue
+            cost = float(people.level_price(np.array([i]), levels[None].astype(np.int16))[0])
+            for goal in range(goals):
+                self._push(i, cost, (root.way, levels, goal, start, end, decree_low, decree_high))
+
+    def _push(self, i: int, bound: float, box: Any) -> None:
+        # Of equal bounds the newest first: deep boxes find points, which close all the others.
+        self.count += 1
+        heappush(self.heaps[i], (bound, -self.count, (i, *box)))
+
+    def _next(self, i: int) -> list[tuple[float, Any]]:
+        """The boxes of a person to be looked at now; none when they are done."""
+        heap = self.heaps[i]
+        while True:
+            cutoff = self._cutoff(i)
+            if not heap or heap[0][0] >= cutoff:
+                if heap:
+                    self.least_left[i] = min(self.least_left[i], heap[0][0])
+                    heap.clear()
+                if self._is_covered(i):
+                    self.least_left[i] = min(self.least_left[i], self.budget[i])
+                    return []
+                if self.budget[i] >= self.last_budget[i] and not np.isfinite(self.cost[i]):
+                    self.ended[i] = ENDLESS
+                    self.least_left[i] = min(self.least_left[i], self.budget[i])
+                    return []
+                grown = 4 * self.budget[i]
+                self.budget[i] = min(grown, self.cost[i]) if np.isfinite(self.cost[i]) else grown
+                self.least_left[i] = np.inf
+                self._plant(i)
+                continue
+            if self.boxes[i] >= self.node_limit:
+                self.ended[i] = NODES
+                self.least_left[i] = min(self.least_left[i], heap[0][0], self.budget[i])
+                heap.clear()
+                return []
+            taken: list[tuple[float, Any]] = []
+            while heap and len(taken) < TOGETHER and heap[0][0] < cutoff:
+                bound, _, box = heappop(heap)
+                taken.append((bound, box))
+            self.boxes[i] += len(taken)
+            return taken
+
+    def _cutoff(self, i: int) -> float:
+        return float(min(self._proven_by(self.cost[i]), self.budget[i]))
+
+    def _proven_by(self, cost: Any) -> Any:
+        """The bound that proves a cost to the gap; nothing proves that there is none."""
+        return np.where(np.isfinite(cost), cost * (1 - self.gap), np.inf)
+
+    def _is_covered(self, i: int) -> bool:
+        """Whether no budget hid anything cheaper than the best point."""
+        return bool(self.budget[i] == np.inf or self._proven_by(self.cost[i]) <= self.budget[i])
+
+    def _step(self, taken: list[tuple[float, Any]]) -> None:
+        """Look at boxes, way by way: bound, try points, split."""
+        ways: dict[int, list[tuple[float, Any]]] = {}
+        for bound, box in taken:
+            ways.setdefault(box[1], []).append((bound, box))
+        looked = [self._look(way, part) for way, part in sorted(ways.items())]
+        looked = [kept for kept in looked if len(kept)]
+        self._try([points for kept in looked for points in self.look.suggest(kept)])
+        for kept in looked:
+            self._branch(kept)
+
+    def _look(self, way: int, part: list[tuple[float, Any]]) -> Open:
+        boxes, bound = boxes_of(part), np.array([b for b, _ in part])
+        fixed = self.people.level_price(boxes.person, boxes.levels.astype(np.int16))
+        self._cut(boxes, fixed)
+        filled = np.asarray((boxes.low <= boxes.high).all(axis=1))
+        return self.look.bound(way, boxes.take(filled), bound[filled], fixed[filled])
+
+    def _cut(self, boxes: Boxes, fixed: Floats) -> None:
+        """Leave out what costs as much as the best point: its price is already known."""
+        people, rows = self.people, boxes.person
+        if not (people.straight and boxes.low.shape[1]):
+            return
+        left = np.minimum(self._proven_by(self.cost[rows]), self.budget[rows]) - fixed
+        start = np.clip(people.facts[rows], boxes.low, boxes.high)
+        up, down = people.up[rows], people.down[rows]
+        parts = np.where(start > people.facts[rows], up, down) * np.abs(start - people.facts[rows])
+        room = np.maximum(left[:, None] - (parts.sum(axis=1, keepdims=True) - parts), 0.0) * (1 + 1e-12)
+        cut = np.isfinite(left)
+        if not cut.any():
+            return
+        facts, whole = people.facts[rows], people.problem.is_integer
+        give = 1e-12 * np.abs(facts)
+        with np.errstate(invalid="ignore"):
+            low, high = facts - room / down - give, facts + room / up + give
+        low, high = np.where(whole, np.ceil(low), low), np.where(whole, np.floor(high), high)
+        shrinks = cut & ((low > boxes.low) | (high < boxes.high)).any(axis=1)
+        boxes.low, boxes.high = (
+            np.where(cut[:, None], np.maximum(boxes.low, low), boxes.low),
+            np.where(cut[:, None], np.minimum(boxes.high, high), boxes.high),
+        )
+        np.minimum.at(self.least_left, rows[shrinks], (left + fixed)[shrinks])
+
+    def _try(self, parts: list[Points]) -> None:
+        """Judge the points that would be the best; then look between the best and the fact."""
+        if not parts:
+            return
+        points = Points(*(np.concatenate([getattr(p, name) for p in parts]) for name in Points.__dataclass_fields__))
+        better = self._judge(points)
+        if len(better):
+            shares = np.linspace(0.0, 1.0, 9)[1:-1]
+            rows = np.repeat(better, len(shares))
+            facts, best = self.people.facts[rows], self.z[rows]
+            z = facts + np.tile(shares, len(better))[:, None] * (best - facts)
+            whole = self.people.problem.is_integer
+            low, high = self.people.low[rows], self.people.high[rows]
+            z = np.clip(np.where(whole, np.rint(z), z), low, high)
+            self._judge(Points(rows, self.way[rows], self.levels[rows], z))
+
+    def _judge(self, points: Points) -> Indices:
+        """Keep the cheapest favourable point of each person; who has a better one now."""
+        cost = price(self.people, points)
+        hopeful = np.flatnonzero(cost < self.key[points.person] - 1e-12 * (1 + cost))
+        if not len(hopeful):
+            return hopeful
+        points, cost = points.take(hopeful), cost[hopeful]
+        unique = np.unique(
+            np.column_stack([points.person, points.way, points.levels, points.z]), axis=0, return_index=True
+        )[1]
+        points, cost = points.take(unique), cost[unique]
+        verdict = judge(self.people, points, self.attempt)
+        key = np.where(verdict == GOOD, cost, np.where(verdict == FRAGILE, cost * (1 + self.prefer), np.inf))
+        better: list[int] = []
+        for p in np.argsort(key, kind="stable").tolist():
+            i = int(points.person[p])
+            if not key[p] < self.key[i]:
+                continue
+            self.key[i], self.cost[i] = key[p], cost[p]
+            self.way[i], self.levels[i], self.z[i] = points.way[p], points.levels[p], points.z[p]
+            better.append(i)
+        return np.array(sorted(set(better)), dtype=np.intp)
+
+    def _branch(self, kept: Open) -> None:
+        """Split what may still hold something cheaper."""
+        person = kept.boxes.person
+        cutoff = np.minimum(self._proven_by(self.cost[person]), self.budget[person])
+        shut = kept.bound >= cutoff
+        np.minimum.at(self.least_left, person[shut], kept.bound[shut])
+        kept = kept.take(~shut)
+        if len(kept) == 0:
+            return
+        kept = self._settle(kept)
+        if len(kept) == 0:
+            return
+        first, second, splits = split(self.people, kept.way, kept.boxes, kept.found, kept.margins, THIN)
+        thin = ~splits
+        np.minimum.at(self.least_left, kept.boxes.person[thin], kept.bound[thin])
+        self.thin[kept.boxes.person[thin]] = True
+        for half in (first, second):
+            filled = splits & (half.low <= half.high).all(axis=1)
+            for b in np.flatnonzero(filled).tolist():
+                box = (kept.way, half.levels[b], int(half.goal[b]), half.low[b], half.high[b], half.decree_low[b],
+                       half.decree_high[b])  # fmt: skip
+                self._push(int(half.person[b]), float(kept.bound[b]), box)
+
+    def _settle(self, kept: Open) -> Open:
+        """Boxes that are points are decided by that point alone."""
+        point = (kept.boxes.low == kept.boxes.high).all(axis=1)
+        if point.any():
+            some = kept.take(point)
+            points = Points(some.boxes.person, np.full(len(some), kept.way), some.boxes.levels, some.boxes.low)
+            verdict = judge(self.people, points, self.attempt)
+            # A good one has been taken, or was not better; a stricter attempt proves nothing of what it does not take.
+            left = verdict != BAD
+            np.minimum.at(self.least_left, some.boxes.person[left], some.bound[left])
+            unsure = verdict == UNSURE
+            self.thin[some.boxes.person[unsure]] = True
+            kept = kept.take(~point)
+        return self._ask(kept)
+
+    def _ask(self, kept: Open) -> Open:
+        """A cell with one leaf of every tree has one label; where rounding decides it, the model says which."""
+        problem, view = self.people.problem, self.people.problem.view
+        mine, margins = self.look.goals[kept.boxes.goal], kept.margins
+        near = margins.most - 2 * margins.blur <= problem.margin
+        rows = np.flatnonzero(margins.decided & (mine & near & (margins.blur > 0)).any(axis=1))
+        if len(rows) == 0:
+            return kept
+        assert isinstance(view, TreeView)
+        least, most = kept.found.least[rows], kept.found.most[rows]
+        facts = self.people.matrix[kept.boxes.person[rows]]
+        sample = np.where(np.isfinite(least), least, np.where(np.isfinite(most), most, facts))
+        good = view.goals.met(view.margins(sample) + view.blur(sample), problem.margin)
+        good[good] = problem.decision.is_favourable(problem.encoding.decode(sample[good]))
+        stays = np.ones(len(kept), dtype=bool)
+        stays[rows[~good]] = False
+        return kept.take(stays)

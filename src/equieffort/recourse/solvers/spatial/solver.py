@@ -1,0 +1,121 @@
+"""Curved: the cheapest action where equations bend or levels follow, proven to a stated gap.
+
+Polynomials, splines, forests and functions with bounds are enclosed over boxes of the values that are set; boxes that
+cannot hold a favourable point are dropped, the others are split, the cheapest first. When the gap is closed, every box
+that was dropped or is left is part of a proof that nothing is cheaper than the bound.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from equieffort.data.frames import Floats
+from equieffort.foundations.tolerances import is_closed
+from equieffort.models.classifiers import BlackBox
+from equieffort.recourse.problem import RecourseProblem
+from equieffort.recourse.solvers.base import FOUND, LIMIT, NONE, Proposal, Solver, check_count, check_gap
+from equieffort.recourse.solvers.endings import DONE, termination
+from equieffort.recourse.solvers.infeasibility import ANY, why_infeasible
+from equieffort.recourse.solvers.spatial.compiled_problem import People, Refused, curved_world
+from equieffort.recourse.status import Infeasibility
+from equieffort.world.cost import LinearCost, PiecewiseCost
+
+STRICTER = 1000
+"""Boxes a person may take when an action's label did not turn and a surer one is looked for."""
+BLOCK = 128
+"""People searched together; results do not depend on it."""
+BOXES_EACH = 200
+"""Boxes for each question about a limit that is left out."""
+
+
+@dataclass(frozen=True)
+class Curved(Solver):
+    """Spatial branch and bound for equations that are not linear, with any classifier that can be read.
+
+    Parameters
+    ----------
+    gap
+        How far above the proven bound a cost may lie, as a share of it, and still be called optimal. It cannot be 0:
+        the bounds of a bent equation close in on it, and meet it only in the limit.
+    node_limit
+        Boxes a person may take. Whoever reaches it keeps the best action found and the bound proven so far.
+
+    >>> Curved().harder()
+    Curved(gap=0.0001, node_limit=200000)
+    """
+
+    gap: float = 1e-4
+    node_limit: int = 20_000
+
+    def __post_init__(self) -> None:
+        takes = (
+            "a number above 0: bounds of bent equations close in on the cost and meet it only in the limit, so nothing "
+            "could be certified to a gap of 0"
+        )
+        check_gap(self.gap, takes, lambda gap: gap > 0, "Give a small positive number such as 1e-4.")
+        check_count("node_limit", self.node_limit)
+
+    def supports(self, problem: RecourseProblem) -> str:
+        """Empty if the classifier can be read and every equation below an action can be enclosed; else the reason."""
+        if isinstance(problem.view, BlackBox):
+            return f"The classifier cannot be read: {problem.view.reason}."
+        if not isinstance(problem.cost, LinearCost):
+            if not isinstance(problem.cost, PiecewiseCost):
+                return "The cost is neither linear nor piecewise linear in each change."
+            if not (problem.cost.tails > 0).all():
+                return "The cost does not grow beyond its last knot, so no budget limits an action."
+        try:
+            curved_world(problem)
+        except Refused as refusal:
+            return f"Nothing can be proven: {refusal.reason}."
+        return ""
+
+    def harder(self) -> Curved:
+        """Ten times the boxes."""
+        return replace(self, node_limit=10 * self.node_limit)
+
+    def propose(
+        self, problem: RecourseProblem, matrix: Floats, *, attempt: int = 0, only: int | None = None
+    ) -> Proposal:
+        """The cheapest action of each encoded person within the gap, or what was found and proven within the limit."""
+        proposal = Proposal.empty(problem, len(matrix))
+        for start in range(0, len(matrix), BLOCK):
+            self._block(problem, matrix[start : start + BLOCK], attempt, proposal, start)
+        proposal.state_vanishing(problem, matrix)
+        return proposal
+
+    def _block(self, problem: RecourseProblem, matrix: Floats, attempt: int, proposal: Proposal, start: int) -> None:
+        from equieffort.recourse.solvers.spatial.search import search
+
+        people = People.of(problem, matrix)
+        # What a stricter attempt asks for beyond the boundary opens a gap that no number of boxes closes.
+        limit = self.node_limit if attempt == 0 else min(self.node_limit, STRICTER)
+        found = search(people, gap=self.gap, node_limit=limit, attempt=attempt)
+        rows = slice(start, start + len(matrix))
+        has = found.way >= 0
+        proposal.cost[rows], proposal.bound[rows] = found.cost, found.bound
+        proposal.chosen[rows] = np.where(has, people.world.chosen[np.maximum(found.way, 0)], 0)
+        is_set = np.array([way.is_set for way in people.world.ways])[np.maximum(found.way, 0)]
+        proposal.delta[rows] = np.where(is_set & has[:, None], found.z - people.facts, 0.0)
+        proposal.level[rows] = np.where(has[:, None], found.levels, -1).astype(np.int16)
+        none = ~has & (found.bound == np.inf) & (found.ended == DONE) & (attempt == 0)
+        proposal.code[rows] = np.where(has, FOUND, np.where(none, NONE, LIMIT))
+        cost = np.where(has, found.cost, 0.0)
+        wide = has & ~is_closed(cost, np.minimum(found.bound, cost), self.gap)
+        for i in np.flatnonzero(wide | ~(has | none)).tolist():
+            if found.bound[i] == np.inf:
+                proposal.bound[start + i] = 0.0
+            bound = float(proposal.bound[start + i]) * problem.cost_unit
+            proposal.notes[start + i] = termination(
+                int(found.ended[i]), found=bool(has[i]), bound=bound, nodes=self.node_limit
+            )
+
+    def why_infeasible(self, problem: RecourseProblem, person: Floats) -> Infeasibility:
+        """Which limit or rule would have to go so that there is an action."""
+        return self.reasons(problem, person)[0]
+
+    def reasons(self, problem: RecourseProblem, people: Floats) -> list[Infeasibility]:
+        """Which limits or rules would have to go, for many people at once."""
+        return why_infeasible(problem, people, replace(self, gap=ANY, node_limit=BOXES_EACH))

@@ -1,0 +1,276 @@
+"""solve() -> RecourseTable: every person's recourse, each action replayed before it is believed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from equieffort.data.frames import Missing, join_sensitive, number, read_frame, require_columns, screen
+from equieffort.errors import CostError, ParameterError, Setting, many, warn
+from equieffort.foundations.arguments import check_function, check_instance
+from equieffort.foundations.tolerances import LARGEST, is_closed
+from equieffort.models.classifiers import BlackBox
+from equieffort.recourse.problem import Limit, RecourseProblem, check_problem
+from equieffort.recourse.solvers import Auto, Solver
+from equieffort.recourse.status import Status
+from equieffort.recourse.table import Live, RecourseTable, starts_outside
+from equieffort.recourse.verification import Chunk
+from equieffort.words.limits import limit_text
+from equieffort.words.reasons import told
+from equieffort.world.groups import Groups
+
+CHUNK = 65_536
+WATCHED = 8_192
+"""People solved together when somebody watches the progress; results do not depend on it."""
+
+
+class Progress(Protocol):
+    """Is told how far the work is."""
+
+    def __call__(self, stage: str, done: int, total: int, note: str = "") -> None:
+        """`done` of `total` in a stage, and a remark."""
+
+
+def solve(
+    problem: RecourseProblem,
+    X: Any,
+    *,
+    solver: Solver | Auto | None = None,
+    sensitive_features: Any = None,
+    missing: Missing = "error",
+    progress: Progress | None = None,
+) -> RecourseTable:
+    """Solve every person's recourse problem.
+
+    Parameters
+    ----------
+    problem
+        What is allowed and what it costs.
+    X
+        The people; any eager table.
+    solver
+        How; by default chosen by `Auto`.
+    missing
+        What to do with missing values: "error"; "drop" leaves these people out; "model" lets the model decide on
+        them, and the recourse of those it refuses is unknown.
+    progress
+        Called as progress("solving", done, total, note) before the first and after each part of the work.
+    """
+    check_problem(problem)
+    check_solver(solver)
+    check_progress(progress)
+    frame = join_sensitive(
+        read_frame(X, names=problem.decision.features), sensitive_features, problem.schema.sensitive_columns
+    )
+    needed = dict.fromkeys((*problem.names, *problem.schema.sensitive_columns))
+    require_columns(frame, needed, why=("The problem uses a column, but ", Setting("the table")))
+    complete = screen(frame, needed, missing)
+    if missing == "drop" and not complete.all():
+        frame = _without_missing(problem, frame, complete)
+    if not frame.index.is_unique:
+        warn(
+            "DATA_DUPLICATE_INDEX",
+            (
+                "The index of ",
+                Setting("the table"),
+                f" has {many(int(frame.index.duplicated().sum()), 'label', 'labels')} a second time; positions are "
+                "used instead.",
+            ),
+            fix=("Give each person a label of their own", Setting("other names of people"), "."),
+        )
+    groups = Groups.of(frame, problem.schema)
+    problem = problem.typed(frame)
+    chosen = Auto() if solver is None else solver
+    engine = chosen.select(problem).solver if isinstance(chosen, Auto) else chosen
+    require_support(engine, problem)
+    n = len(frame)
+    table = RecourseTable.blank(Live(problem, engine, frame), groups)
+    outside = np.zeros(len(groups.labels), dtype=np.int64)
+    size = CHUNK if progress is None else min(CHUNK, WATCHED)
+    if progress is not None:
+        progress("solving", 0, n)
+    for start in range(0, n, size):
+        part = slice(start, min(start + size, n))
+        out = Chunk(problem.scaled, engine, frame.iloc[part]).run(table, start, missing)
+        _check_efforts(table, part)
+        outside += np.bincount(groups.codes[part][out], minlength=len(outside))
+        if progress is not None:
+            stuck = int((table.status[: part.stop] == Status.INFEASIBLE).sum())
+            progress("solving", part.stop, n, f"{stuck:,} infeasible so far")
+    _warn_about(table, outside)
+    if not engine.certifies:
+        _warn_heuristic(table, engine)
+    return table
+
+
+def _check_efforts(table: RecourseTable, rows: slice) -> None:
+    """Refuse efforts that no mean or spread can be computed of: limits or thresholds far beyond what anybody has."""
+    beyond = table.has_action[rows] & (table.cost[rows] > LARGEST)
+    if beyond.any():
+        first = int(beyond.argmax())
+        raise CostError(
+            "COST_SIZE",
+            f"The effort of {many(int(beyond.sum()), 'person', 'people')} is beyond {LARGEST:g}. The first: "
+            f"{table.data.index[rows][first]!r}, {number(float(table.cost[rows][first]))}.",
+            fix="Choose smaller weights or larger scales, or limit how far the features may go (lower, upper).",
+        )
+
+
+def check_solver(solver: Any) -> None:
+    """Refuse what does not solve."""
+    takes = "a solver such as Auto(), LinearExact(), BranchAndBound() or Milp()"
+    check_instance("solver", solver, (Solver, Auto), takes, optional=True)
+
+
+def check_progress(progress: Any) -> None:
+    """Refuse what cannot be told."""
+    if progress is not None:
+        check_function("progress", progress, "a function progress(stage, done, total, note)")
+
+
+def require_support(solver: Solver, problem: RecourseProblem) -> None:
+    """Refuse a solver that does not fit the problem, with its reason."""
+    if obstacle := solver.supports(problem.scaled):
+        raise ParameterError(
+            "MODEL_NOT_LINEAR",
+            (Setting("solver", type(solver).__name__), f" cannot solve this. {obstacle}"),
+            fix=Setting("auto"),
+        )
+
+
+def solve_further(table: RecourseTable, rows: npt.NDArray[np.intp], *, solver: Solver | None = None) -> RecourseTable:
+    """The table with some people solved again, by default with the same solver and larger limits, each time larger.
+
+    What was proven stays proven: of two actions the cheaper one is kept, of two bounds the higher one.
+    """
+    detail = table.detail
+    if not isinstance(detail, Live):
+        raise ParameterError(
+            "AUDIT_FILE",
+            "This audit was read from a file, which holds neither the model nor the equations.",
+            fix="Run the audit again and solve further there.",
+        )
+    check_solver(solver)
+    chosen = (detail.further or detail.solver).harder() if solver is None else solver
+    engine = chosen.select(detail.problem).solver if isinstance(chosen, Auto) else chosen
+    if obstacle := engine.supports(detail.problem.scaled):
+        raise ParameterError(
+            "MODEL_NOT_LINEAR", f"{type(engine).__name__} cannot solve this. {obstacle}", fix="Leave solver out."
+        )
+    if len(rows) == 0:
+        return table
+    groups = replace(table.groups, codes=table.groups.codes[rows])
+    part = RecourseTable.blank(Live(detail.problem, engine, detail.data.iloc[rows]), groups)
+    Chunk(detail.problem.scaled, engine, part.data).run(part, 0, "model")
+    _check_efforts(part, slice(None))
+    merged = _merged(table, part, rows, engine.gap)
+    return replace(merged, detail=replace(detail, further=engine))
+
+
+def _merged(table: RecourseTable, part: RecourseTable, rows: npt.NDArray[np.intp], gap: float) -> RecourseTable:
+    names = ("status", "cost", "bound", "chosen", "delta", "level", "vanishing")
+    arrays = {name: getattr(table, name).copy() for name in names}
+    notes, ceilings = dict(table.notes), dict(table.ceilings)
+    for k, row in enumerate(rows.tolist()):
+        bound = max(table.bound[row], part.bound[k])
+        cheaper = part.has_action[k] and not (table.has_action[row] and table.cost[row] <= part.cost[k])
+        if cheaper or (part.status[k] == Status.INFEASIBLE and not table.has_action[row]):
+            for name, array in arrays.items():
+                array[row] = getattr(part, name)[k]
+        if k in part.notes:
+            notes[row] = part.notes[k]
+        if arrays["status"][row] in (Status.INFEASIBLE, Status.NOT_NEEDED):
+            continue
+        arrays["bound"][row] = bound
+        if arrays["status"][row] != Status.UNKNOWN:
+            cost = arrays["cost"][row]
+            arrays["bound"][row] = min(bound, cost)
+            # An action no dearer than one that was proven the cheapest, to whatever the table can hold.
+            proven = arrays["vanishing"][row] or is_closed(cost, bound, gap) or part.status[k] == Status.OPTIMAL
+            arrays["status"][row] = Status.OPTIMAL if proven else Status.FEASIBLE
+            ceilings.pop(row, None)
+        if arrays["status"][row] == Status.OPTIMAL:
+            notes.pop(row, None)
+    return replace(table, **arrays, notes=notes, ceilings=ceilings)
+
+
+def _without_missing(problem: RecourseProblem, frame: pd.DataFrame, complete: pd.Series) -> pd.DataFrame:
+    gone = frame.loc[~complete, list(problem.schema.sensitive_columns)]
+    labels = [" & ".join("missing" if pd.isna(v) else str(v) for v in row) for row in gone.itertuples(index=False)]
+    counts = ", ".join(f"{label}: {count}" for label, count in sorted(Counter(labels).items()))
+    warn(
+        "DATA_MISSING_VALUES",
+        f"{len(gone)} of {len(frame)} people leave the audit because of missing values ({counts}).",
+        fix="Compare their share between the groups: leaving them out may hide a difference.",
+    )
+    return frame[complete]
+
+
+def _beyond(table: RecourseTable) -> str:
+    """Which limits people start beyond, with how many people; empty if it is rules between features alone."""
+    detail = table.detail
+    counts: Counter[tuple[str, Limit]] = Counter()
+    for start in range(0, len(table), CHUNK):
+        facts = detail.facts(slice(start, start + CHUNK))
+        for name, limit, who in starts_outside(detail.schema, detail.encoding, facts):
+            counts[name, limit] += int(who.sum())
+    beyond = [f"{name!r} {n:,} beyond the {limit_text(limit, name)}" for (name, limit), n in counts.items()]
+    return f"{'; '.join(beyond)}." if beyond else ""
+
+
+def _warn_about(table: RecourseTable, outside: npt.NDArray[np.int64]) -> None:
+    if outside.sum():
+        counts = ", ".join(f"{label}: {n}" for label, n in zip(table.groups.labels, outside.tolist(), strict=True))
+        warn(
+            "SCHEMA_OUT_OF_LIMITS",
+            f"Outside the declared limits or rules: {many(int(outside.sum()), 'person', 'people')} ({counts}). "
+            f"{_beyond(table)}".rstrip(),
+            fix="Check them; for these people the limit is their own value, and a rule they break is not asked.",
+        )
+    if not (table.status == Status.NOT_NEEDED).any():
+        warn(
+            "OUTCOME_ALL_UNFAVOURABLE",
+            f"All {len(table)} people are decided unfavourably.",
+            fix="Check that `favourable` names the right label and that these are the model's own columns.",
+        )
+    unknown = int((table.status == Status.UNKNOWN).sum())
+    if unknown:
+        first = next(iter(table.notes.values()), None)
+        warn(
+            "RECOURSE_UNKNOWN",
+            (
+                f"The recourse of {many(unknown, 'person', 'people')} is unknown. The first: ",
+                Setting("told twice", told(first), of=told(first, "spec")),
+            ),
+            fix=(Setting("reason"), "; rho and Phi have a least and a most beside them."),
+        )
+
+
+def _why_closed(table: RecourseTable) -> str:
+    view = table.detail.problem.view if isinstance(table.detail, Live) else None
+    return f" The classifier could not be read: {view.reason}." if isinstance(view, BlackBox) else ""
+
+
+def _warn_heuristic(table: RecourseTable, engine: Solver) -> None:
+    found = int((table.status == Status.FEASIBLE).sum())
+    if found:
+        warn(
+            "SOLVER_HEURISTIC",
+            (
+                Setting("solver", type(engine).__name__),
+                f" found an action for {many(found, 'person', 'people')}, without a proof that it is the "
+                f"cheapest.{_why_closed(table)}",
+            ),
+            fix=(
+                "Use a model that another solver can read (docs/solvers.md), or see with ",
+                Setting("solve_further"),
+                " whether more search changes the ratio; ",
+                Setting("certified"),
+                " judges the estimate.",
+            ),
+        )

@@ -1,0 +1,307 @@
+"""Facts about one person's recourse: what is known of it, what stands in its way, why a solver stopped before it knew.
+
+Solvers give these and never sentences; `equieffort.words` makes sentences of them, once for each audience. All values
+are in the users' own units. Each fact writes itself as plain data (`to_dict`) and reads itself back, refusing whatever
+it could not have written (`fact_from_dict`).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass, fields
+from enum import IntEnum, StrEnum
+from numbers import Real
+from typing import Any
+
+from equieffort.errors import ParameterError
+
+
+class Status(IntEnum):
+    """What is known of a person's recourse."""
+
+    NOT_NEEDED = 0
+    """The decision is favourable already."""
+    OPTIMAL = 1
+    """An action, and a proof that none is cheaper."""
+    FEASIBLE = 2
+    """An action, and a lower bound on what any action costs."""
+    INFEASIBLE = 3
+    """Proven: no allowed action leads to the favourable decision."""
+    UNKNOWN = 4
+    """Nothing found and nothing proven."""
+
+    @property
+    def text(self) -> str:
+        """Lower-case name, as in tables."""
+        return self.name.lower()
+
+
+class LimitKind(StrEnum):
+    """What kind of limit stops an action; the first four are keys of a `Feature`."""
+
+    LOWER = "lower"
+    UPPER = "upper"
+    MAX_DECREASE = "max_decrease"
+    MAX_INCREASE = "max_increase"
+    DIRECTION = "direction"
+    PLAUSIBLE = "plausible"
+    """An end of the range in which a value is plausible, of the feature itself or of a column that follows it."""
+    OBSERVED = "observed"
+    """The least or largest value seen, where nobody declared a limit."""
+    ZERO_ONE = "zero_one"
+    """It is 0 or 1."""
+    FIXED = "fixed"
+    """A column that would follow must not move."""
+    LEVEL = "level"
+    """A category has no other level that may be set."""
+    RULE = "rule"
+    """A rule between features."""
+
+
+class Blocking(StrEnum):
+    """How the obstacles of somebody without recourse stand in the way."""
+
+    EACH = "each"
+    """Without any one of them there is an action."""
+    TOGETHER = "together"
+    """Without all of them there is an action, without fewer of them there is none."""
+    ALL = "all"
+    """Without all of them there is an action; whether fewer would do is not known."""
+    CLOSEST = "closest"
+    """They stop the set of interventions that comes closest to the favourable decision."""
+    HELD = "held"
+    """They keep every actionable feature where it is."""
+    BEYOND = "beyond"
+    """No limit is in the way: nothing that the actionable features could become changes the decision."""
+    UNEXPLAINED = "unexplained"
+    """That there is no action is proven; what stands in the way was not found."""
+
+
+class Ending(StrEnum):
+    """Why it is not known better what a person's recourse is."""
+
+    WORK = "work"
+    """The limit of boxes, nodes or candidates."""
+    TIME = "time"
+    """The limit of time."""
+    UNLIMITED = "unlimited"
+    """Some actions have no limits, so that no search covers them all."""
+    PRECISION = "precision"
+    """A part of the boundary is too thin for floating point."""
+    ROUNDING = "rounding"
+    """The model's own rounding leaves room between cost and bound."""
+    TOLERANCE = "tolerance"
+    """The tolerances of a solver leave room between cost and bound, or a program that is empty only just."""
+    HEURISTIC = "heuristic"
+    """A search that proves nothing."""
+    DISAGREEMENT = "disagreement"
+    """Two ways to solve the same program contradict each other."""
+    GAVE_UP = "gave_up"
+    """The solver stopped and gave no reason."""
+    NOT_REPLAYED = "not_replayed"
+    """An action was proposed that does not hold; `fault` says why."""
+    LABEL_STAYS = "label_stays"
+    """The model's own label does not follow its score near the boundary."""
+    TIE = "tie"
+    """The best score is the threshold itself, and no answer there holds."""
+    MISSING = "missing"
+    """A value is missing, so that no counterfactual can be computed."""
+
+
+class Fault(StrEnum):
+    """What is wrong with an action that does not hold; `subject` names the column or the rule."""
+
+    LABEL = "label"
+    VALUE = "value"
+    RANGE = "range"
+    RULE = "rule"
+    EQUATION = "equation"
+    COST = "cost"
+
+
+@dataclass(frozen=True)
+class Obstacle:
+    """One limit that stands in a person's way.
+
+    >>> Obstacle("income", LimitKind.UPPER, 1, 90.0, fact=40.0, stops_at=90.0).limit
+    <LimitKind.UPPER: 'upper'>
+    """
+
+    feature: str
+    """The actionable feature that it stops; empty where it concerns several at once, as rules do."""
+    limit: LimitKind
+    side: int = 0
+    """-1 where it stops what goes down, +1 what goes up, 0 where it has no side."""
+    value: float | None = None
+    """The number that was declared or observed: 90 for upper=90, 5 for max_decrease=5."""
+    column: str = ""
+    """The column that follows and must stay in its range, or must not move at all; empty for the feature's own."""
+    guards: str = ""
+    """The column for whose sake `column` must not move: it would follow, and no equation says how."""
+    rule: str = ""
+    """The rule between features, as it was declared."""
+    fact: float | None = None
+    """Where the person is now."""
+    stops_at: float | None = None
+    """How far the feature may go that way."""
+
+    def __post_init__(self) -> None:
+        _check(self, LimitKind, "limit")
+        if self.side not in (-1, 0, 1) or isinstance(self.side, bool):
+            raise _wrong(self, "side", "-1, 0 or 1")
+        if not (self.feature or self.column or self.rule):
+            raise _wrong(self, "feature", "a name, unless a column or a rule is named")
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain data."""
+        return _plain(self)
+
+    @classmethod
+    def from_dict(cls, data: Any) -> Obstacle:
+        """Back from plain data."""
+        return cls(**_fields(cls, data))
+
+    @property
+    def kind(self) -> Obstacle:
+        """The same obstacle without what is about one person, so that people can be counted by it."""
+        return Obstacle(self.feature, self.limit, self.side, self.value, self.column, self.guards, self.rule)
+
+
+@dataclass(frozen=True)
+class Infeasibility:
+    """Why somebody has no recourse."""
+
+    obstacles: tuple[Obstacle, ...] = ()
+    blocking: Blocking = Blocking.UNEXPLAINED
+    needed: float | None = None
+    """How much more score the decision needs, where there is one score."""
+    reachable: float | None = None
+    """How much more of it the best allowed changes give."""
+
+    def __post_init__(self) -> None:
+        _check(self, Blocking, "blocking")
+        if not (isinstance(self.obstacles, tuple) and all(isinstance(one, Obstacle) for one in self.obstacles)):
+            raise _wrong(self, "obstacles", "a tuple of Obstacle")
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain data."""
+        return {"type": "infeasibility"} | _plain(self) | {"obstacles": [one.to_dict() for one in self.obstacles]}
+
+    @classmethod
+    def from_dict(cls, data: Any) -> Infeasibility:
+        """Back from plain data."""
+        given = _fields(cls, data, "infeasibility")
+        if not isinstance(given.get("obstacles"), list):
+            raise _wrong(cls, "obstacles", "a list")
+        return cls(**given | {"obstacles": tuple(Obstacle.from_dict(one) for one in given["obstacles"])})
+
+    @property
+    def named(self) -> list[str]:
+        """The columns that it names."""
+        found = [name for one in self.obstacles for name in (one.feature, one.column, one.guards) if name]
+        return list(dict.fromkeys(found))
+
+
+@dataclass(frozen=True)
+class Termination:
+    """Why a person's recourse is not known better, and what is known.
+
+    >>> Termination(Ending.WORK, argument="node_limit", limit=1000, bound=0.5).found
+    False
+    """
+
+    kind: Ending
+    found: bool = False
+    """Whether an action was found."""
+    bound: float | None = None
+    """No action costs less; None or 0 where nothing is proven."""
+    argument: str = ""
+    """The argument of the solver that sets the limit which was reached."""
+    limit: float | None = None
+    """That limit: boxes, candidates, seconds; for rounding its share of what the model sums."""
+    work: int | None = None
+    """How many boxes or candidates were looked at."""
+    fault: Fault | None = None
+    """What was wrong with an action that did not hold."""
+    subject: str = ""
+    """The column or the rule that `fault` is about; the column without a limit, where one is known."""
+
+    def __post_init__(self) -> None:
+        _check(self, Ending, "kind")
+        if self.fault is not None:
+            _check(self, Fault, "fault")
+        if (self.fault is None) == (self.kind is Ending.NOT_REPLAYED):
+            raise _wrong(self, "fault", "a Fault exactly where the kind is NOT_REPLAYED")
+        if self.bound is not None and self.bound < 0:
+            raise _wrong(self, "bound", "a cost of 0 or more")
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain data."""
+        return {"type": "termination"} | _plain(self)
+
+    @classmethod
+    def from_dict(cls, data: Any) -> Termination:
+        """Back from plain data."""
+        return cls(**_fields(cls, data, "termination"))
+
+
+Reason = Infeasibility | Termination
+"""What a table says of somebody who has no action, or none that is proven the cheapest."""
+
+
+def fact_from_dict(data: Any) -> Reason:
+    """The fact that was written.
+
+    >>> fact_from_dict(Termination(Ending.MISSING).to_dict())
+    Termination(kind=<Ending.MISSING: 'missing'>, found=False, bound=None, argument='', limit=None, work=None, \
+fault=None, subject='')
+    """
+    is_ending = isinstance(data, dict) and data.get("type") == "termination"
+    return Termination.from_dict(data) if is_ending else Infeasibility.from_dict(data)
+
+
+_TEXT = ("feature", "column", "guards", "rule", "argument", "subject")
+_NUMBERS = ("value", "fact", "stops_at", "needed", "reachable", "bound", "limit", "work")
+
+
+def _check(fact: Any, kinds: type[StrEnum], key: str) -> None:
+    """Refuse a fact that no file and no report could hold; a kind may be given by its name."""
+    try:
+        object.__setattr__(fact, key, kinds(getattr(fact, key)))
+    except ValueError:
+        raise _wrong(fact, key, f"one of {', '.join(kinds)}") from None
+    for field in fields(fact):
+        value = getattr(fact, field.name)
+        if field.name in _TEXT and not isinstance(value, str):
+            raise _wrong(fact, field.name, "text")
+        if field.name in _NUMBERS and field.name != key and value is not None:
+            if isinstance(value, bool) or not isinstance(value, Real) or not math.isfinite(value):
+                raise _wrong(fact, field.name, "a finite number or None")
+            # No number of another library's goes into a file.
+            object.__setattr__(fact, field.name, round(float(value)) if field.name == "work" else float(value))
+        if field.name == "found" and not isinstance(value, bool):
+            raise _wrong(fact, field.name, "True or False")
+
+
+def _wrong(fact: Any, key: str, takes: str) -> ParameterError:
+    name = fact.__name__ if isinstance(fact, type) else type(fact).__name__
+    given = "" if isinstance(fact, type) else f", not {getattr(fact, key)!r}"
+    return ParameterError(
+        "PARAMETER",
+        f"{key!r} of {name} takes {takes}{given}.",
+        fix=f"See the docstring of equieffort.recourse.status.{name}.",
+    )
+
+
+def _plain(fact: Any) -> dict[str, Any]:
+    return {key: str(value) if isinstance(value, StrEnum) else value for key, value in asdict(fact).items()}
+
+
+def _fields(kind: type, data: Any, written: str = "") -> dict[str, Any]:
+    """What `to_dict` wrote of a fact, without the name of its type."""
+    names = {field.name for field in fields(kind)} | ({"type"} if written else set())
+    if not isinstance(data, dict) or data.keys() != names or data.get("type", "") != written:
+        raise ParameterError(
+            "PARAMETER", f"This is no {kind.__name__}: {str(data)[:80]!r}.", fix="Give what to_dict() returned."
+        )
+    return {key: value for key, value in data.items() if key != "type"}

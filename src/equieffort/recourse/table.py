@@ -1,0 +1,406 @@
+"""RecourseTable: one row a person; everything above produces it, everything below only reads it."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from equieffort.data.frames import Bools, Encoding, Floats
+from equieffort.data.stored import as_stored, inside
+from equieffort.errors import ParameterError
+from equieffort.foundations.arguments import check_instance
+from equieffort.recourse.problem import Limit, RecourseProblem, limits
+from equieffort.recourse.solvers import Solver
+from equieffort.recourse.status import Infeasibility, Reason, Status, Termination
+from equieffort.world.groups import Groups
+from equieffort.world.schema import Schema
+
+Rows = Any
+"""Whatever selects rows of an array."""
+Audience = Literal["python", "spec"]
+AUDIENCES: tuple[str, ...] = get_args(Audience)
+
+
+class Detail(ABC):
+    """What a table can be asked beyond what it stores: computed from the problem, or read from a file."""
+
+    schema: Schema
+    encoding: Encoding
+    data: pd.DataFrame
+    """The audited people, with the caller's index."""
+
+    @abstractmethod
+    def facts(self, rows: Rows) -> Floats:
+        """Factual people, encoded."""
+
+    @abstractmethod
+    def chosen(self, table: RecourseTable, rows: Rows) -> tuple[Bools, Floats]:
+        """Which columns are set for whom, and the values they are set to."""
+
+    @abstractmethod
+    def moved(self, table: RecourseTable, rows: Rows) -> Floats:
+        """Counterfactual people, encoded; the facts where there is no action."""
+
+    @abstractmethod
+    def costs(self, table: RecourseTable, rows: Rows) -> Floats:
+        """What each actionable feature contributes to the cost."""
+
+    @abstractmethod
+    def outside(self) -> Bools:
+        """Who starts outside the declared limits, which are then widened to the fact."""
+
+    @abstractmethod
+    def reasons(self, table: RecourseTable, rows: Sequence[int]) -> list[Reason | None]:
+        """For rows without an action what stands in the way, or why nothing is known; otherwise None."""
+
+
+@dataclass(frozen=True, eq=False)
+class RecourseTable:
+    """What is known of each person's recourse, in the order of the data.
+
+    Only the set of interventions, the changes, cost, bound and status are stored; the rest is computed when read.
+    """
+
+    detail: Detail
+    groups: Groups
+    status: npt.NDArray[np.int8]
+    cost: Floats
+    bound: Floats
+    chosen: npt.NDArray[np.signedinteger[Any]]
+    """The set of interventions: bit b stands for acts[b]; the smallest type that holds them."""
+    delta: Floats
+    """Change of each numeric actionable feature."""
+    level: npt.NDArray[np.int16]
+    """Level each actionable category is set to, or -1."""
+    notes: dict[int, Termination] = field(default_factory=dict)
+    """Why a row is unknown, or not solved to the end."""
+    ceilings: dict[int, float] = field(default_factory=dict)
+    """By row, where the recourse is unknown: the most that an allowed action can cost, where that has a limit."""
+    vanishing: Bools = None  # type: ignore[assignment]
+    """Whose effort the solver states to vanish: actions cost as little as one likes (a step over an open boundary)."""
+    audience: Audience = "python"
+    """Whom sentences about single people speak to: whoever calls Python, or whoever writes a spec."""
+
+    def __post_init__(self) -> None:
+        n = len(self.status)
+        if self.vanishing is None:
+            object.__setattr__(self, "vanishing", np.zeros(n, dtype=bool))
+        columns = (self.groups.codes, self.cost, self.bound, self.chosen, self.delta, self.level, self.vanishing)
+        if any(len(column) != n for column in columns) or not np.isin(self.status, list(Status)).all():
+            raise ParameterError(
+                "PARAMETER",
+                f"The table of {n:,} people has a column of another length, or a status that is none.",
+                fix="Give each person one value in every column, and a Status from 0 to 4.",
+            )
+
+    @classmethod
+    def blank(cls, detail: Detail, groups: Groups) -> RecourseTable:
+        """Nobody needs anything yet."""
+        n = len(groups.codes)
+        numeric, categorical = split_actions(detail.schema, detail.encoding)
+        bits = np.min_scalar_type(-(1 << (len(numeric) + len(categorical))))
+        return cls(
+            detail, groups,
+            np.zeros(n, dtype=np.int8), np.full(n, np.nan), np.full(n, np.nan), np.zeros(n, dtype=bits),
+            np.zeros((n, len(numeric))), np.full((n, len(categorical)), -1, dtype=np.int16),
+        )  # fmt: skip
+
+    def __len__(self) -> int:
+        return len(self.status)
+
+    @property
+    def data(self) -> pd.DataFrame:
+        """The audited people."""
+        return self.detail.data
+
+    @property
+    def index(self) -> pd.Index:
+        """The caller's labels, or positions where those are not unique."""
+        return self.data.index if self.data.index.is_unique else pd.RangeIndex(len(self.data))
+
+    @property
+    def acts(self) -> tuple[int, ...]:
+        """Positions of the actionable features in the encoding: numbers first, then categories."""
+        numeric, categorical = split_actions(self.detail.schema, self.detail.encoding)
+        return numeric + categorical
+
+    @property
+    def is_unfavourable(self) -> Bools:
+        """Who was decided unfavourably."""
+        return self.status != Status.NOT_NEEDED
+
+    @property
+    def has_action(self) -> Bools:
+        """Who has an action."""
+        return (self.status == Status.OPTIMAL) | (self.status == Status.FEASIBLE)
+
+    @property
+    def effort(self) -> Floats:
+        """The cost of each action, NaN without one; 0 where it is proven to vanish (a step over an open boundary)."""
+        return np.where(self.has_action, np.where(self.vanishing, 0.0, self.cost), np.nan)
+
+    @property
+    def ceiling(self) -> Floats:
+        """The most that an allowed action can cost where the recourse is unknown; infinite where nothing limits it."""
+        found = np.where(self.status == Status.UNKNOWN, np.inf, np.nan)
+        for row, most in self.ceilings.items():
+            found[row] = most
+        return found
+
+    @property
+    def is_unsettled(self) -> Bools:
+        """Who has an action that may not be the cheapest, or nothing known at all."""
+        return (self.status == Status.FEASIBLE) | (self.status == Status.UNKNOWN)
+
+    def counterfactuals(self) -> pd.DataFrame:
+        """The data as it would be after each person's action; the facts where there is none."""
+        encoding = self.detail.encoding
+        facts, moved = self.detail.facts(slice(None)), self.detail.moved(self, slice(None))
+        changed = {
+            column.name: column.decode(moved[:, k])
+            for k, column in enumerate(encoding.columns)
+            if not np.array_equal(facts[:, k], moved[:, k], equal_nan=True)
+        }
+        return with_columns(self.data, changed)
+
+    def reasons(self) -> list[Reason | None]:
+        """What stands in the way, why nothing is known, or why the search for a cheaper action ended; else None."""
+        found: list[Reason | None] = [None] * len(self)
+        rows = np.flatnonzero(self.status >= Status.FEASIBLE).tolist()
+        for row, fact in zip(rows, self.detail.reasons(self, rows), strict=True):
+            found[row] = fact
+        return found
+
+    def told(self, reasons: Sequence[Reason | None]) -> list[str]:
+        """Reasons as sentences for those who read the table; empty where there is none."""
+        from equieffort.words.reasons import told
+
+        return [told(reason, self.audience) for reason in reasons]
+
+    def frame(self) -> pd.DataFrame:
+        """The table: group, status, cost, bound, do_* (value set), delta_* (change), outside_limits, reason.
+
+        A row without an action has no cost (NaN). The bound of an infeasible row is infinite.
+        """
+        chosen, values = self.detail.chosen(self, slice(None))
+        columns: dict[str, Any] = {
+            "group": np.array(self.groups.labels, dtype=object)[self.groups.codes],
+            "status": np.array([status.text for status in Status], dtype=object)[self.status],
+            "cost": self.cost,
+            "bound": self.bound,
+        }
+        acting = self.has_action
+        for b, k in enumerate(self.acts):
+            column, picked = self.detail.encoding.columns[k], chosen[:, b] & acting
+            if column.is_category:
+                levels = np.array([None, *column.levels], dtype=object)
+                columns[f"do_{column.name}"] = levels[np.where(picked, values[:, b] + 1, 0).astype(np.intp)]
+            else:
+                columns[f"do_{column.name}"] = np.where(picked, values[:, b], np.nan)
+        for j in range(self.delta.shape[1]):
+            name = self.detail.encoding.columns[self.acts[j]].name
+            columns[f"delta_{name}"] = np.where(chosen[:, j] & acting, self.delta[:, j], np.nan)
+        columns["outside_limits"] = self.detail.outside()
+        columns["reason"] = self.told(self.reasons())
+        return pd.DataFrame(columns, index=self.index)
+
+
+def with_columns(frame: pd.DataFrame, columns: Mapping[str, Any]) -> pd.DataFrame:
+    """The frame with some columns replaced; it shares the others. Names are no keywords, so that any will do."""
+    changed = frame.copy(deep=False)
+    for name, values in columns.items():
+        changed[name] = as_stored(values, frame[name].dtype)
+    return changed
+
+
+def split_actions(schema: Schema, encoding: Encoding) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Positions of the numeric and of the categorical actionable features."""
+    numeric = tuple(encoding.position(n) for n in schema.actionable if not encoding[n].is_category)
+    return numeric, tuple(encoding.position(n) for n in schema.actionable if encoding[n].is_category)
+
+
+@dataclass(frozen=True, eq=False)
+class Live(Detail):
+    """Computed from the problem when asked."""
+
+    problem: RecourseProblem
+    solver: Solver
+    data: pd.DataFrame
+    known: dict[int, Infeasibility] = field(default_factory=dict)
+    """What the solver said of infeasible rows: it takes as long as solving them, and table, file and report ask."""
+    further: Solver | None = None
+    """The last solver that people were solved further with."""
+
+    @property
+    def schema(self) -> Schema:  # type: ignore[override]
+        """The problem's schema."""
+        return self.problem.schema
+
+    @property
+    def encoding(self) -> Encoding:  # type: ignore[override]
+        """The problem's encoding."""
+        return self.problem.encoding
+
+    def facts(self, rows: Rows) -> Floats:
+        """Factual people, encoded."""
+        return self.problem.encoding.encode(self.data.iloc[rows])
+
+    def chosen(self, table: RecourseTable, rows: Rows) -> tuple[Bools, Floats]:
+        """Which actionable features are set for whom, and to which values."""
+        acts = list(self.problem.acts)
+        picked, values = self._settings(table, rows, self.facts(rows))
+        return picked[:, acts], values[:, acts]
+
+    def moved(self, table: RecourseTable, rows: Rows) -> Floats:
+        """Counterfactual people by the structural equations."""
+        facts = self.facts(rows)
+        return propagate(self.problem, facts, *self._settings(table, rows, facts))[0]
+
+    def costs(self, table: RecourseTable, rows: Rows) -> Floats:
+        """What each actionable feature contributes to the cost."""
+        facts = self.facts(rows)
+        return action_costs(self.problem, facts, *self._settings(table, rows, facts))
+
+    def outside(self) -> Bools:
+        """Who starts outside the declared limits."""
+        return self.problem.outside(self.facts(slice(None)))
+
+    def reasons(self, table: RecourseTable, rows: Sequence[int]) -> list[Reason | None]:
+        """Asked of the solver, once, for infeasible rows; noted when solving for others."""
+        stuck = {row for row in rows if table.status[row] == Status.INFEASIBLE}
+        new = sorted(stuck - self.known.keys())
+        if new:
+            problem = self.problem.scaled
+            people = problem.encoding.encode(self.data.iloc[new])
+            found = self.solver.reasons(problem, people)
+            for one in found:
+                _check_reason(problem, self.solver, one)
+            self.known.update(zip(new, found, strict=True))
+        return [self.known[row] if row in stuck else table.notes.get(row) for row in rows]
+
+    def _settings(self, table: RecourseTable, rows: Rows, facts: Floats) -> tuple[Bools, Floats]:
+        return settings(self.problem, facts, table.chosen[rows], table.delta[rows], table.level[rows])
+
+
+@dataclass(frozen=True, eq=False)
+class Saved(Detail):
+    """Read from a file: everything a reader may ask was computed when it was saved."""
+
+    schema: Schema
+    encoding: Encoding
+    data: pd.DataFrame
+    arrays: dict[str, npt.NDArray[Any]]
+    kept: dict[int, Reason]
+
+    def facts(self, rows: Rows) -> Floats:
+        """Factual people, encoded."""
+        return self.arrays["facts"][rows]
+
+    def chosen(self, table: RecourseTable, rows: Rows) -> tuple[Bools, Floats]:
+        """Which actionable features are set for whom, and to which values."""
+        bits = np.arange(len(table.acts))
+        picked = (table.chosen[rows][:, None] >> bits) & 1
+        return picked.astype(bool), self.arrays["values"][rows]
+
+    def moved(self, table: RecourseTable, rows: Rows) -> Floats:
+        """Counterfactual people, encoded."""
+        return self.arrays["moved"][rows]
+
+    def costs(self, table: RecourseTable, rows: Rows) -> Floats:
+        """What each actionable feature contributes to the cost."""
+        return self.arrays["costs"][rows]
+
+    def outside(self) -> Bools:
+        """Who starts outside the declared limits."""
+        return self.arrays["outside"]
+
+    def reasons(self, table: RecourseTable, rows: Sequence[int]) -> list[Reason | None]:
+        """As they were when saved."""
+        return [self.kept.get(row) for row in rows]
+
+
+def _check_reason(problem: RecourseProblem, solver: Solver, reason: Any) -> None:
+    """Refuse what is no fact, or a fact about another problem: neither could be counted, saved or told."""
+    name, fix = (
+        type(solver).__name__,
+        "Return facts from equieffort.recourse.status: Infeasibility((Obstacle(...),), ...).",
+    )
+    check_instance(f"what {name} says of an infeasible person", reason, Infeasibility, "an Infeasibility", fix=fix)
+    rules = {str(link) for link in problem.schema.links}
+    strange = [column for column in reason.named if column not in problem.names]
+    strange += [one.rule for one in reason.obstacles if one.rule and one.rule not in rules]
+    if strange:
+        raise ParameterError(
+            "PARAMETER",
+            f"What {name} says of an infeasible person names {strange[0]!r}, which is no column and no rule here.",
+            fix="Name columns as in problem.names, and rules by their text, str(link).",
+        )
+
+
+def starts_outside(schema: Schema, encoding: Encoding, facts: Floats) -> list[tuple[str, Limit, Bools]]:
+    """Feature, limit, and who starts beyond it; limits that nobody is beyond are left out."""
+    found = []
+    for k, column in enumerate(encoding.columns):
+        for limit in limits(schema.feature(column.name)):
+            who = facts[:, k] > limit.value if limit.side > 0 else facts[:, k] < limit.value
+            if not limit.relative and who.any():
+                found.append((column.name, limit, who))
+    return found
+
+
+def settings(
+    problem: RecourseProblem,
+    facts: Floats,
+    chosen: npt.NDArray[np.signedinteger[Any]],
+    delta: Floats,
+    level: npt.NDArray[np.int16],
+) -> tuple[Bools, Floats]:
+    """Which columns are set for whom, and to which values: the fact plus the change, kept inside its limits, and a
+    number that the table can hold."""
+    picked = np.zeros(facts.shape, dtype=bool)
+    values = facts.copy()
+    low, high = problem.action_box(facts)
+    for b, k in enumerate(problem.acts):
+        picked[:, k] = (chosen >> b) & 1
+        if b < len(problem.numeric):
+            # Rounding of fact + change must not carry the value past the limit it was computed from.
+            values[:, k] = np.clip(facts[:, k] + delta[:, b], low[:, b], high[:, b])
+            if k in problem.grids:
+                values[:, k] = inside(values[:, k], low[:, b], high[:, b], problem.grids[k])
+        else:
+            picked[:, k] &= level[:, b - len(problem.numeric)] >= 0
+            values[:, k] = np.where(picked[:, k], level[:, b - len(problem.numeric)], facts[:, k])
+    return picked, values
+
+
+def propagate(
+    problem: RecourseProblem, facts: Floats, picked: Bools, values: Floats
+) -> tuple[Floats, dict[str, Bools]]:
+    """Counterfactuals over all columns: the graph's nodes follow the equations, the others are set or stay.
+
+    What follows is rounded as the table rounds.
+    """
+    nodes = len(problem.scm.graph.nodes)
+    moved = np.where(picked, values, facts)
+    moved[:, :nodes], unknown = problem.scm.propagate(facts[:, :nodes], picked[:, :nodes], values[:, :nodes])
+    for k, grid in problem.grids.items():
+        moved[:, k] = inside(moved[:, k], *problem.plausible(facts, k), grid)
+    return moved, unknown
+
+
+def action_costs(problem: RecourseProblem, facts: Floats, picked: Bools, values: Floats) -> Floats:
+    """What each actionable feature contributes to the cost, recomputed from the values that are set."""
+    numeric = list(problem.numeric)
+    before = facts[:, numeric]
+    costs = np.zeros((len(facts), len(problem.acts)))
+    costs[:, : len(numeric)] = problem.cost.parts(before, np.where(picked[:, numeric], values[:, numeric], before))
+    for b, k in enumerate(problem.categorical):
+        changed = picked[:, k] & (values[:, k] != facts[:, k])
+        costs[:, len(numeric) + b] = problem.change_weights[b] * changed
+    return costs

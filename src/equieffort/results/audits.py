@@ -1,0 +1,683 @@
+"""audit() wires the line from data to verdict; Audit is its versioned, saved result."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from html import escape
+from importlib.metadata import version
+from math import isnan
+from os import PathLike
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from equieffort import __version__
+from equieffort.data.frames import Bools, Missing, aligned, join_sensitive, read_frame
+from equieffort.effort.budget import default_budget
+from equieffort.effort.criteria import Criteria
+from equieffort.effort.individuals import individuals
+from equieffort.effort.judging import SHOWN_LEVEL, with_readings
+from equieffort.effort.measures import MEASURES, Measure, Sample
+from equieffort.effort.metrics import (
+    PAPER_QUANTILES,
+    Bands,
+    Centres,
+    Curve,
+    Jackknife,
+    by_group,
+    comparisons,
+    curve,
+    default_centres,
+    effort_curve,
+    effort_differences,
+    group_samples,
+    is_bands,
+    unsettled,
+)
+from equieffort.effort.neighbours import Everyone, Nearest, NearestK, Neighbourhood, Unsaved, check_quantile
+from equieffort.effort.verdict import Assessment, Verdict, decide
+from equieffort.errors import DataError, EquieffortWarning, ParameterError, RuleError, Setting, collecting, many, warn
+from equieffort.errors import label as written
+from equieffort.foundations.arguments import (
+    check_flag,
+    check_instance,
+    check_mapping,
+    is_number,
+    items_in,
+    names_in,
+    refused,
+)
+from equieffort.models.classifiers import known_features
+from equieffort.models.fidelity import Surrogate
+from equieffort.recourse.problem import RecourseProblem
+from equieffort.recourse.solvers import Auto, Choice, Solver
+from equieffort.recourse.solving import Progress, check_progress, check_solver, solve, solve_further
+from equieffort.recourse.table import RecourseTable
+from equieffort.results.explanation import Explanation, assumed_text, explain, recorded
+from equieffort.results.resampling import Resampled, Resampling, resample
+from equieffort.words.shown import caveats, judged_text, measure_lines, measure_table, system_measures, with_saved
+from equieffort.world.cost import Cost
+from equieffort.world.distances import BoundDistance, Distance, Manhattan, check_distance
+from equieffort.world.giveaways import FIRST, copies, first_text, warn_giveaways
+from equieffort.world.rules import parse_rule
+from equieffort.world.schema import Schema
+from equieffort.world.scm import StructuralCausalModel
+
+if TYPE_CHECKING:
+    from equieffort.plots import AuditPlots
+
+GROUPS = [
+    "group", "role", "n", "n_unfavourable", "n_infeasible", "n_unknown", "phi", "phi_low", "phi_high", "rho", "rho_low",
+    "rho_high",
+]  # fmt: skip
+"""What is printed of each group beside the measures."""
+
+
+@dataclass(frozen=True, eq=False)
+class Audit:
+    """The result of an audit: one recourse table and its readings at three levels."""
+
+    recourse: RecourseTable
+    criteria: Criteria
+    neighbourhood: Neighbourhood
+    warnings: tuple[EquieffortWarning, ...] = ()
+    about: dict[str, Any] = field(default_factory=dict)
+    """Versions, the causal graph and equations, their fit and what learned them, the cost's numbers, the solver with
+    its reason; and what to do about people who are not solved to the end, if that is not a call in Python."""
+    own: tuple[Measure, ...] = ()
+    """Measures of the caller's own."""
+    made_from: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    """What `audit` was called with; empty in an audit that was read from a file."""
+    own_rows: tuple[dict[str, Any], ...] = field(default=(), repr=False)
+    """What such measures read when the audit was saved."""
+    _distances: dict[Distance, BoundDistance] = field(default_factory=dict, repr=False)
+    # Not handed on by dataclasses.replace: another table has other curves.
+    _curves: dict[Any, Curve] = field(default_factory=dict, repr=False, init=False)
+
+    # -- three levels -----------------------------------------------------------------------------------------------
+
+    @cached_property
+    def system(self) -> Assessment:
+        """Algorithm 1 for everybody."""
+        return self._assess("system", "Everybody", None)
+
+    @property
+    def verdict(self) -> Verdict:
+        """The verdict at system level."""
+        return self.system.verdict
+
+    @property
+    def by_group(self) -> pd.DataFrame:
+        """One row a group at system level: counts, Phi, rho, ACR, RD."""
+        return self.system.by_group
+
+    @property
+    def budget(self) -> float | None:
+        """The effort at which people without recourse are counted; None where nobody has any."""
+        return self.criteria.budget if self.criteria.budget is not None else self.about.get("budget")
+
+    @cached_property
+    def measures(self) -> pd.DataFrame:
+        """One row a comparison and measure, at system level and in every declared subgroup.
+
+        `low` and `high` are confidence limits, `least` and `most` what is certain given people not solved to the end;
+        `p` is for no difference at all, `p_beyond` and `p_within` for the tolerance; `note` holds codes of
+        `equieffort.effort.measures.NOTES`.
+        """
+        parts = [self.system.measures]
+        parts += [self.subgroup(rule).measures.assign(about=name) for name, rule in self.declared.items()]
+        return with_saved(pd.concat(parts, ignore_index=True), self.own_rows)
+
+    @property
+    def declared(self) -> dict[str, str]:
+        """Names and rules of the subgroups that were declared."""
+        return dict(self.about.get("subgroups", {}))
+
+    @property
+    def shown_measures(self) -> tuple[Measure, ...]:
+        """The measures that are read: all there are, and the caller's own."""
+        record = "recorded" in self.about
+        return (*(m for m in MEASURES.values() if m.name != "impact_ratio_recorded" or record), *self.own)
+
+    def members(self, rule: str) -> Bools:
+        """Who is in a subgroup."""
+        return parse_rule(rule).evaluate(_columns(self.recourse.data))
+
+    @cached_property
+    def resampled(self) -> Resampled | None:
+        """What replicates say, if `resample` made any."""
+        saved = self.about.get("resampled")
+        found = Resampled.from_dict(saved) if saved else None
+        # Under another budget the replicates would have spread otherwise.
+        return found if found is not None and found.budget == self.budget else None
+
+    def resample(self, how: Resampling, *, progress: Progress | None = None) -> Audit:
+        """The same audit, judged under another source of chance.
+
+        `Equations()` learns the structural equations again from people drawn again; `Procedure(X_train, y_train)` also
+        trains the model again; `Bootstrap()` draws people again by brute force, where the closed forms are in doubt.
+        `measures` then has their rows beside those of people.
+        """
+        check_instance("how", how, Resampling, "ee.Equations(), ee.Procedure(X_train, y_train) or ee.Bootstrap()")
+        check_progress(progress)
+        found = resample(self, how, progress)
+        return replace(self, about=self.about | {"resampled": found.to_dict()})
+
+    def subgroup(self, which: str | Any) -> Assessment:
+        """Algorithm 1 for a subgroup: a rule such as ``"age < 25 and purpose = 'car'"``, or a boolean mask.
+
+        A mask that is a pandas Series is matched by its index, any other by position.
+        """
+        if isinstance(which, str):
+            rule = parse_rule(which)
+            columns = _columns(self.recourse.data)
+            for sentence in rule.unmatched(columns):
+                warn("RULE_UNMATCHED", sentence, fix="Check the spelling; quotes and case count.")
+            return self._assess("subgroup", f"People with {rule}", rule.evaluate(columns), rule=which)
+        data = self.recourse.data
+        mask = np.asarray(aligned(which, data.index, "the mask", "mask.loc[audit.recourse.index]", derived=True))
+        if mask.dtype != bool or mask.shape != (len(self.recourse),):
+            raise RuleError(
+                "SUBGROUP_MASK",
+                f"The mask has type {mask.dtype} and shape {mask.shape} for {len(self.recourse)} people.",
+                fix="Give one True or False a person, or a rule as text.",
+            )
+        return self._assess("subgroup", f"A subgroup of {many(int(mask.sum()), 'person', 'people')}", mask)
+
+    def individual(
+        self,
+        label: Any = None,
+        *,
+        quantile: float | None = None,
+        neighbourhood: Neighbourhood | None = None,
+        position: int | None = None,
+    ) -> Assessment:
+        """Algorithm 1 for one person: their own group against the other among the people like them.
+
+        The person is named by index label, or by `position`. `quantile` is short for `Nearest(quantile)` with the
+        audit's distance.
+        """
+        row = self._row(label, position)
+        _check_neighbourhood(neighbourhood, optional=True)
+        chosen = neighbourhood if neighbourhood is not None else self.neighbourhood
+        if quantile is not None:
+            chosen = Nearest(quantile, self._distance_of(chosen))
+        members = self.neighbours(row, chosen)
+        return self._assess(
+            "individual", f"{many(int(members.sum()), 'person', 'people')} nearest to {self._name(row)}", members, row
+        )
+
+    def individuals(
+        self, quantile: float = 0.2, *, group: str | None = None, distance: Distance | None = None
+    ) -> pd.DataFrame:
+        """Every refused person of the groups compared, or of one group, against those like them: one row each.
+
+        Whoever is called unequal has an interval wholly beyond the thresholds, and `p_adjusted` (Benjamini-Hochberg)
+        allows for all `n_looked_at` who were looked at. At least five people a side, else `note` says TOO_FEW.
+        """
+        check_quantile(quantile)
+        labels = self.recourse.groups.labels
+        if group is not None and group not in labels:
+            raise ParameterError(
+                "PARAMETER", f"group is {group!r}, which is none.", fix=f"Choose from {', '.join(map(repr, labels))}."
+            )
+        bound = self.distance(distance if distance is not None else self._distance_of(self.neighbourhood))
+        found = individuals(self.recourse, bound, quantile, self.criteria, group)
+        surrogate = self.verdict.surrogate
+        if self.about.get("outliers") or (surrogate is not None and not surrogate.suffices):
+            # As for the groups: nothing is concluded of anybody.
+            found["outcome"] = "inconclusive"
+        return found
+
+    def neighbours(self, row: int, neighbourhood: Neighbourhood) -> Bools:
+        """Who is in the neighbourhood of the person at a position."""
+        _check_neighbourhood(neighbourhood)
+        row = self._row(None, row)
+        if isinstance(neighbourhood, Everyone):
+            return np.ones(len(self.recourse), dtype=bool)
+        distance = self.distance(self._distance_of(neighbourhood))
+        return neighbourhood.members(distance.to_all(slice(row, row + 1))[0])
+
+    def curve(
+        self,
+        quantiles: Sequence[float] = PAPER_QUANTILES,
+        *,
+        distance: Distance | None = None,
+        include_favourable: bool = False,
+        centres: Centres | None = None,
+        bands: Bands = Jackknife(),  # noqa: B008 (frozen)
+    ) -> pd.DataFrame:
+        """ACR, efforts, RD, sizes and own-group share against the quantile, averaged over unfavourable centres.
+
+        One row a group, opponent and quantile. `acr` is the ratio of mean efforts over centres (of its own group over
+        the other), `acr_mean_of_ratios` the paper's mean of each centre's ratio; centres without a ratio are counted in
+        `n_undefined`. `*_low` and `*_high` are 95 % confidence limits at that quantile, `*_low_all` and `*_high_all`
+        those that hold at all quantiles at once. Chance is over people, approved ones included, with the model and the
+        equations as they are; `nu` says on about how many people `acr` rests, `note` why there is no band, and
+        UNCERTIFIED where somebody of the two groups is not solved to the end.
+
+        Parameters
+        ----------
+        centres
+            `Centres()` is everybody, `Centres(each=1000)` a random sample by group; the bands hold what drawing adds.
+            By default everybody up to 2e8 pairs of people, and a sample above. The people around them are always all.
+        bands
+            `Jackknife(...)`; `PaperBands()` for those of the paper's figures; None for none, which is faster.
+        """
+        chosen = distance if distance is not None else self._distance_of(self.neighbourhood)
+        return self.curve_of(quantiles, chosen, include_favourable, centres, bands).frame()
+
+    def curve_of(
+        self,
+        quantiles: Sequence[float],
+        distance: Distance,
+        include_favourable: bool = False,
+        centres: Centres | None = None,
+        bands: Bands = Jackknife(),  # noqa: B008 (frozen)
+    ) -> Curve:
+        """What `curve` is read from, with the sums around each centre. Kept, so that it is computed once."""
+        quantiles = items_in("quantiles", quantiles, "a list of shares")
+        if not quantiles:
+            raise ParameterError("NEIGHBOURS_QUANTILE", "quantiles is empty.", fix="Give at least one share.")
+        check_flag("include_favourable", include_favourable)
+        check_instance("centres", centres, Centres, "Centres() or Centres(each=1000)", optional=True)
+        if not is_bands(bands):
+            raise refused("bands", bands, "Jackknife(), PaperBands() or None")
+        bound = self.distance(distance)
+        # By its text, since anything may be among the quantiles; what is wrong with it is said below.
+        key = (repr(quantiles), distance, include_favourable, centres, bands)
+        if (kept := self._curves.get(key)) is None:
+            n, codes = len(self.recourse), self.recourse.groups.codes
+            people = np.arange(n) if include_favourable else np.flatnonzero(self.recourse.is_unfavourable)
+            drawn = centres if centres is not None else default_centres(people, codes[people], n)
+            kept = curve(self.recourse, bound, quantiles, drawn.draw(people, codes[people]), bands)
+            self._curves[key] = kept
+        return kept
+
+    def effort_curve(self, *, difference: bool = False) -> pd.DataFrame:
+        """The share of each group's refused people whom an effort of at most e turns, with its band.
+
+        One row a group and effort: group, effort, share, low, high. The band holds for all efforts at once; whoever
+        has no route to approval stays in the denominator. With `difference` each compared group's share minus that of
+        the reference group: group, against, effort, difference, low, high.
+        """
+        check_flag("difference", difference)
+        samples, level = self._samples(None), self.criteria.level or SHOWN_LEVEL
+        if not self.criteria.certified:
+            samples = {label: sample.as_found for label, sample in samples.items()}
+        return effort_differences(self.recourse.groups, samples, level) if difference else effort_curve(samples, level)
+
+    @property
+    def unsettled(self) -> pd.DataFrame:
+        """Who is not solved to the end: group, status, cost, bound, gap and why, the widest gap first."""
+        return unsettled(self.recourse)
+
+    def solve_further(self, people: Sequence[Any] | None = None, *, solver: Solver | None = None) -> Audit:
+        """The same audit with people solved again: those given by index label, by default all who are unsettled.
+
+        Without `solver` the same one works with larger limits, each time larger. What was proven stays proven.
+        """
+        if people is None:
+            rows = np.flatnonzero(self.recourse.is_unsettled)
+        else:
+            named = items_in("people", people, "a list of index labels")
+            rows = np.array([self._row(label, None) for label in named], dtype=np.intp)
+        about = {key: value for key, value in self.about.items() if key != "resampled"}
+        return replace(self, recourse=solve_further(self.recourse, rows, solver=solver), about=about)
+
+    # -- readers ----------------------------------------------------------------------------------------------------
+
+    def explain(self, label: Any = None, *, position: int | None = None) -> Explanation:
+        """What one person can do, in words and numbers."""
+        return explain(self.recourse, self._row(label, position), self.about)
+
+    @property
+    def plot(self) -> AuditPlots:
+        """Pictures of the audit (needs the extra `plot`)."""
+        from equieffort.plots import AuditPlots
+
+        return AuditPlots(self)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the audit into one file that `load` reads without the model or the data."""
+        from equieffort.results.files import save
+
+        save(self, path)
+
+    @staticmethod
+    def load(path: str | PathLike[str]) -> Audit:
+        """Read an audit that `save` wrote."""
+        from equieffort.results.files import load
+
+        return load(path)
+
+    def __str__(self) -> str:
+        measures = system_measures(self.system, self.own_rows)
+        table = (
+            self.by_group[GROUPS]
+            .drop_duplicates("group")
+            .to_string(index=False, float_format=lambda value: f"{value:.4g}", na_rep="-")
+        )
+        parts = [
+            first_text(self.warnings),
+            str(self.verdict),
+            measure_lines(measures, self.verdict, self.own),
+            self._assumed(),
+            table,
+        ]
+        return "\n\n".join(part for part in parts if part)
+
+    def _assumed(self) -> str:
+        schema = self.recourse.detail.schema
+        return assumed_text(schema.assumed, schema.zero_one)
+
+    def _repr_html_(self) -> str:
+        verdict = self.verdict
+        sentences = "".join(f"<li>{escape(finding.sentence)}</li>" for finding in verdict.findings)
+        notes = "".join(f"<li>{escape(warning.what)} <code>{warning.code}</code></li>" for warning in self.warnings)
+        weighty = "".join(f"<li>{escape(one.text)}</li>" for one in caveats(verdict, self.recourse, self.about))
+        limits = self._assumed()
+        assumed = f"<pre>{escape(limits)}</pre>" if limits else ""
+        table = (
+            self.by_group[GROUPS]
+            .drop_duplicates("group")
+            .to_html(index=False, float_format=lambda v: f"{v:.4g}", na_rep="", escape=True)
+        )
+        return (
+            f"<section><h3>{escape(verdict.outcome.capitalize())}: {escape(verdict.headline)}</h3>"
+            f"<p>{escape(verdict.basis)}</p><ul>{sentences}</ul>{self._measures_html()}"
+            f"<h4>Read with care</h4><ul>{weighty}</ul>{assumed}{table}"
+            + (f"<details><summary>{len(self.warnings)} warnings</summary><ul>{notes}</ul></details>" if notes else "")
+            + "</section>"
+        )
+
+    def _measures_html(self) -> str:
+        head, *rows = measure_table(system_measures(self.system, self.own_rows), self.verdict, self.own)
+        cells = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in rows)
+        heads = "".join(f"<th>{escape(cell)}</th>" for cell in head)
+        return (
+            f"<table><thead><tr>{heads}</tr></thead><tbody>{cells}</tbody></table>"
+            f"<p>{escape(judged_text(self.verdict))}</p>"
+        )
+
+    # -- parts ------------------------------------------------------------------------------------------------------
+
+    def distance(self, distance: Distance) -> BoundDistance:
+        """The distance over the audited people; bound once."""
+        check_distance(distance)
+        if distance not in self._distances:
+            detail = self.recourse.detail
+            self._distances[distance] = distance.bind(detail.data, detail.encoding, detail.schema)
+        return self._distances[distance]
+
+    @staticmethod
+    def _distance_of(neighbourhood: Neighbourhood) -> Distance:
+        if isinstance(neighbourhood, Unsaved):
+            raise neighbourhood.refusal()
+        return neighbourhood.distance if isinstance(neighbourhood, Nearest | NearestK) else Manhattan()
+
+    def _assess(
+        self, level: Any, about: str, members: npt.NDArray[np.bool_] | None, row: int | None = None, rule: str = ""
+    ) -> Assessment:
+        groups, individual = self.recourse.groups, row is not None
+        samples = self._samples(members)
+        compared = comparisons(groups, samples, int(groups.codes[row]) if row is not None else None, guarded=individual)
+        again = self.resampled
+        if again is not None and not individual:
+            compared = tuple(
+                replace(c, spreads=spreads, chance=again.chance) if spreads else c
+                for c in compared
+                for spreads in (again.of(rule, c.group, c.against) if members is None or rule else {},)
+            )
+        found = tuple(with_readings(c, self.criteria, self.shown_measures) for c in compared)
+        stand_in = self.about.get("surrogate")
+        surrogate = Surrogate.from_dict(stand_in, groups.columns) if stand_in else None
+        left = unsettled(self.recourse, members)
+        people = list(zip(left["group"], left.index, strict=True))
+        verdict = decide(
+            found, self.criteria, individual=individual, surrogate=surrogate, unsettled=people,
+            provable=self.about.get("certifies", True), further=self.about.get("further", ""),
+            outliers=self.about.get("outliers", ()),
+            chance=again.chance if again is not None and any(c.spreads for c in compared) else "people",
+        )  # fmt: skip
+        return Assessment(
+            level, about, by_group(groups, samples, found, self.criteria.level or SHOWN_LEVEL), found, verdict
+        )
+
+    def _samples(self, members: npt.NDArray[np.bool_] | None) -> dict[str, Sample]:
+        record = recorded(self.recourse, self.about)
+        return group_samples(
+            self.recourse,
+            members,
+            self.budget,
+            record=None if record is None else (record.is_known, record.is_favourable),
+        )
+
+    def _row(self, label: Any, position: int | None) -> int:
+        if (label is None) == (position is None):
+            raise ParameterError("DATA_UNKNOWN_ROW", "Name one person.", fix="Give an index label, or position=.")
+        if position is not None:
+            if not (is_number(position, whole=True) and -len(self.recourse) <= position < len(self.recourse)):
+                raise DataError(
+                    "DATA_UNKNOWN_ROW",
+                    f"There is no person at position {_plain(position)}; there are {len(self.recourse)}.",
+                    fix=f"Give a position from 0 to {len(self.recourse) - 1}.",
+                )
+            return int(position) % len(self.recourse)
+        try:
+            return int(self.recourse.index.get_loc(label))
+        except (KeyError, TypeError, pd.errors.InvalidIndexError) as error:
+            first = ", ".join(map(repr, self.recourse.index[:5].tolist()))
+            raise DataError(
+                "DATA_UNKNOWN_ROW",
+                f"No person has the index label {_plain(label)}.",
+                fix=(f"The first labels are {first}", Setting("position"), "."),
+            ) from error
+
+    def _name(self, row: int) -> str:
+        return written(self.recourse.index[row])
+
+
+def _check_neighbourhood(neighbourhood: Any, *, optional: bool = False) -> None:
+    takes = "Everyone(), Nearest(quantile) or NearestK(k)"
+    check_instance("neighbourhood", neighbourhood, Neighbourhood, takes, optional=optional)
+
+
+def _own_measures(measures: Any) -> tuple[Measure, ...]:
+    """Measures of the caller's own, whose names are free."""
+    given = items_in("measures", measures, "a list of measures")
+    names = list(MEASURES)
+    for one in given:
+        check_instance("measures", one, Measure, "measures: objects of subclasses of ee.measures.Measure")
+        name = getattr(one, "name", None)
+        if not isinstance(name, str) or not name.isidentifier() or name in names:
+            raise ParameterError(
+                "PARAMETER",
+                f"The measure {type(one).__name__} is called {name!r}, which is taken or no name.",
+                fix="Give its class a name of its own in letters, digits and underscores.",
+            )
+        names.append(name)
+    return tuple(given)
+
+
+def budget(table: RecourseTable) -> float | None:
+    """The default budget of a table; None where nobody has an effort above 0."""
+    found = default_budget(table.effort)
+    return None if isnan(found) else found
+
+
+def _versions() -> dict[str, str]:
+    """What computed the audit: part of how to reproduce it."""
+    parts = {name: version(name) for name in ("numpy", "scipy", "scikit-learn", "pandas", "numba")}
+    return {"equieffort": __version__, "python": platform.python_version(), **parts}
+
+
+def _kind(classifier: Any) -> str:
+    """The name of the classifier's class; of a pipeline also that of the model it ends in."""
+    name, steps = type(classifier).__name__, getattr(classifier, "steps", None)
+    return f"{name} ending in {type(steps[-1][1]).__name__}" if isinstance(steps, list) and steps else name
+
+
+def _plain(given: Any) -> str:
+    # Anything may be given as a label; only numpy's scalars are written otherwise than Python does.
+    return written(given) if isinstance(given, np.generic) else repr(given)
+
+
+def _columns(frame: pd.DataFrame) -> dict[str, npt.NDArray[Any]]:
+    return {str(name): frame[name].to_numpy() for name in frame.columns}
+
+
+def check_rules(rules: Iterable[str], frame: pd.DataFrame) -> None:
+    """Find out before solving whether every rule of a subgroup can be read and asked."""
+    columns = _columns(frame)
+    for rule in rules:
+        parse_rule(rule).evaluate(columns)
+
+
+def without_asked(
+    frame: pd.DataFrame, rules: Iterable[str], schema: Schema, scm: StructuralCausalModel, seen: Iterable[str]
+) -> pd.DataFrame:
+    """The people without columns that only rules of subgroups name.
+
+    Nothing is solved with these columns, but they are used: nobody need be warned about them.
+    """
+    solved = {*schema.features, *schema.protected_columns, *scm.graph.nodes, *seen}
+    asked = {name for rule in rules for name in parse_rule(rule).names} - solved
+    return frame[[name for name in frame.columns if name not in asked]] if asked else frame
+
+
+def audit(
+    classifier: Any,
+    X: Any,
+    *,
+    schema: Schema,
+    scm: StructuralCausalModel,
+    sensitive_features: Any = None,
+    model_features: Sequence[str] | None = None,
+    cost: Cost | None = None,
+    solver: Solver | Auto | None = None,
+    neighbourhood: Neighbourhood | None = None,
+    criteria: Criteria | None = None,
+    measures: Sequence[Measure] = (),
+    subgroups: Mapping[str, str] | None = None,
+    reference: Any = None,
+    missing: Missing = "error",
+    margin: float = 0.0,
+    progress: Progress | None = None,
+) -> Audit:
+    """Must some groups work harder than others to turn a "no" into a "yes"?
+
+    Parameters
+    ----------
+    classifier
+        A fitted classifier; it gets exactly its `feature_names_in_`, in that order.
+    X
+        The people: a pandas, polars or pyarrow table. Columns the classifier does not see are allowed.
+    schema
+        Roles, limits, the protected groups and the favourable label.
+    scm
+        The structural causal model; fitted, or with all equations given.
+    sensitive_features
+        The sensitive column(s), if they are not in X.
+    model_features
+        The classifier's columns in its order, when it was fitted without names.
+    cost
+        `WeightedL1()` by default.
+    solver
+        Chosen by `Auto()` by default.
+    neighbourhood
+        What `individual` uses by default: `Everyone()`, `Nearest(quantile)`, `NearestK(k)`.
+    criteria
+        The thresholds of the verdict, which measures it rests on, and how sure it must be.
+    measures
+        Measures of your own, shown wherever the others are; see `equieffort.effort.measures.Measure`.
+    subgroups
+        Names and rules of subgroups, as `Audit.subgroup` takes them: checked before anything is solved, and kept for
+        reports. The columns they name count as used.
+    reference
+        The data that cost scales and undeclared limits come from; by default what the causal model was fitted on.
+    missing
+        "error", "drop" or "model".
+    margin
+        Extra distance from the boundary that an action must reach, in units of the score.
+    progress
+        Called as progress("solving", done, total, note) while people are solved.
+
+    Returns
+    -------
+    An `Audit`: `verdict`, `by_group`, `individual`, `subgroup`, `curve`, `recourse`, `explain`, `save`.
+    """
+    check_solver(solver)
+    check_progress(progress)
+    _check_neighbourhood(neighbourhood, optional=True)
+    check_instance("criteria", criteria, Criteria, "an ee.Criteria(...)", optional=True)
+    if model_features is not None:
+        model_features = names_in("model_features", model_features)
+    if subgroups is not None:
+        check_mapping("subgroups", subgroups, 'a mapping from name to rule, such as {"young": "age < 25"}')
+    own = _own_measures(measures)
+    with collecting() as kept:
+        people = X
+        if subgroups and isinstance(schema, Schema) and isinstance(scm, StructuralCausalModel):
+            X = read_frame(X, names=model_features)
+            check_rules(subgroups.values(), join_sensitive(X, sensitive_features, schema.sensitive_columns))
+            people = without_asked(X, subgroups.values(), schema, scm, known_features(classifier, model_features))
+        if isinstance(schema, Schema):
+            warn_giveaways(read_frame(people, names=model_features), schema, known_features(classifier, model_features))
+        problem = RecourseProblem.of(
+            classifier, people, schema=schema, scm=scm, sensitive_features=sensitive_features,
+            model_features=model_features, cost=cost, reference=reference, margin=margin,
+            missing=missing,
+        )  # fmt: skip
+        chosen = Auto() if solver is None else solver
+        choice = chosen.select(problem) if isinstance(chosen, Auto) else Choice(chosen, "Chosen by the caller.")
+        engine = choice.solver
+        table = solve(
+            problem, X, solver=engine, sensitive_features=sensitive_features, missing=missing, progress=progress
+        )
+        near = neighbourhood if neighbourhood is not None else Everyone()
+        distances: dict[Distance, BoundDistance] = {}
+        if isinstance(near, Nearest | NearestK):
+            # Bound here, so that what it warns about is part of the audit.
+            distances[near.distance] = near.distance.bind(table.detail.data, table.detail.encoding, schema)
+        seen = [name for name in problem.decision.features if name not in schema.protected_columns]
+        for one in copies(table.data, seen, table.is_unfavourable):
+            warn(one.code, one.what, fix=one.fix)
+    fitted = problem.scm
+    about = {
+        "version": __version__,
+        "versions": _versions(),
+        "classifier": _kind(classifier),
+        "solver": repr(engine),
+        "solver_random_state": getattr(engine, "random_state", None),
+        "certifies": engine.certifies,
+        "solver_reason": choice.reason,
+        "graph": fitted.graph.to_dict(),
+        "equations": fitted.equation_records(),
+        "learned_by": fitted.learned_by(),
+        "fit": fitted.diagnostics_.to_dict("records"),
+        "cost": {"kind": type(cost).__name__ if cost is not None else "WeightedL1", **problem.cost.to_dict()},
+        "outliers": list(problem.outliers),
+        "margin": margin,
+        "budget": budget(table),
+        "subgroups": dict(subgroups or {}),
+    }
+    return Audit(
+        table,
+        criteria if criteria is not None else Criteria(),
+        near,
+        tuple(sorted((*fitted.warnings_, *kept), key=lambda w: w.code not in FIRST)),
+        about,
+        own,
+        {
+            "classifier": classifier, "X": X, "schema": schema, "scm": problem.scm, "cost": cost, "solver": solver,
+            "sensitive_features": sensitive_features, "model_features": model_features, "reference": reference,
+            "missing": missing, "margin": margin, "measures": own, "subgroups": subgroups,
+        },
+        _distances=distances,
+    )  # fmt: skip

@@ -1,0 +1,79 @@
+"""compare_audits() -> AuditComparison."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from equieffort.foundations.arguments import check_flag, check_instance, check_number
+from equieffort.results.audits import Audit
+from equieffort.results.comparison.comparable import check_same_rules, warn_assumed
+from equieffort.results.comparison.noise import noise
+from equieffort.results.comparison.people import counts, labels, match, same_people, what_happened
+from equieffort.results.comparison.prices import at_prices_of, other_scales, same_prices
+from equieffort.results.comparison.result import AuditComparison
+
+MEASURES = ("n", "n_unfavourable", "phi", "rho", "acr", "rd")
+DRAWS = 2000
+
+
+def compare_audits(
+    a: Audit, b: Audit, *, rescale: bool = False, draws: int = DRAWS, random_state: int = 0
+) -> AuditComparison:
+    """What changed from audit `a` to audit `b`.
+
+    Parameters
+    ----------
+    a, b
+        The audits; of the same groups and the same rules of action.
+    rescale
+        Costs are only comparable at the same prices. True recomputes b's costs at a's prices (weighted L1 costs); the
+        actions stay those that were cheapest at b's own, so the costs are upper limits.
+    draws, random_state
+        How many draws are made to ask whether effort moved away from equality, and their seed. Intervals need none.
+
+    Returns
+    -------
+    An `AuditComparison`; print it, or read `by_group`, `people`, `counts` and `noise`.
+    """
+    for name, given in (("a", a), ("b", b)):
+        check_instance(name, given, Audit, "an audit; read a file with ee.load(path)", fix="Give ee.load(path).")
+    check_flag("rescale", rescale)
+    check_number("draws", draws, "a whole number, 1 or more", lambda count: count >= 1, whole=True)
+    check_number(
+        "random_state", random_state, "a whole number, 0 or more", lambda seed: seed >= 0, whole=True
+    )  # fmt: skip
+    check_same_rules(a, b)
+    rescaled = not same_prices(a, b)
+    if rescaled:
+        if not rescale:
+            raise other_scales(a, b)
+        b = at_prices_of(a, b)
+    warn_assumed(a, b)
+    left, right = labels(a.recourse), labels(b.recourse)
+    pairs = same_people(a.recourse, b.recourse, match(left, right))
+    people = what_happened(a.recourse, b.recourse, pairs)
+    changed = people[people["change"] != "unchanged"].rename_axis(a.recourse.index.name)
+    return AuditComparison(
+        a.verdict,
+        b.verdict,
+        _by_group(a, b),
+        changed,
+        counts(a.recourse, people),
+        noise(a, b, pairs, draws, random_state),
+        len(pairs),
+        len(left) - len(pairs),
+        len(right) - len(pairs),
+        rescaled,
+    )
+
+
+def _by_group(a: Audit, b: Audit) -> pd.DataFrame:
+    before, after = a.by_group.set_index("group"), b.by_group.set_index("group")
+    rows = []
+    for group in before.index:
+        row = {"group": group, "role": before.loc[group, "role"], "against": before.loc[group, "against"]}
+        for name in MEASURES:
+            old, new = before.loc[group, name], after.loc[group, name]
+            row |= {f"{name}_before": old, f"{name}_after": new, f"{name}_change": new - old}
+        rows.append(row)
+    return pd.DataFrame(rows)

@@ -1,0 +1,173 @@
+"""Is a change beyond noise, and does it lead away from equality?
+
+A change of ACR (as a factor) or of RD (as a difference) is beyond noise when its 95 % interval, in which people in both
+audits are paired, does not hold "no change" (`comparison.paired`).
+
+Whether it is for the worse is asked of the distance from equality, |log ACR| and |RD|: a ratio that rises from 0.6 to
+0.9 has come closer. A distance is never negative, so that no interval of it can judge: from equality it seems to have
+grown by chance alone. For this question people are drawn again, those in both audits together; the distance counts as
+grown when more than 97.5 % of the draws lie, on the side where the estimate lies now, farther out than the earlier
+audit does on either side.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from equieffort.data.frames import Floats
+from equieffort.effort.metrics import Comparison
+from equieffort.errors import many
+from equieffort.recourse.table import RecourseTable
+from equieffort.results.audits import Audit
+from equieffort.results.comparison.draws import bootstrap, strata
+from equieffort.results.comparison.paired import Change, change, difference_values, log_ratio_values
+from equieffort.results.comparison.people import Pairs
+from equieffort.results.comparison.words import undefined_words
+
+MOST_UNDEFINED = 0.05
+"""With more draws than this in which a ratio is undefined nothing is said of its distance from equality."""
+SURE = 0.975
+"""In more than this share of the draws something must hold to be beyond noise."""
+DUST = 1e-12
+"""Differences of equal sums can leave this much."""
+
+
+def noise(a: Audit, b: Audit, pairs: Pairs, draws: int, seed: int) -> pd.DataFrame:
+    """A row a comparison and measure; `AuditComparison.noise` says what is in it."""
+    rng = np.random.default_rng(seed)
+    first, second = a.recourse, b.recourse
+    drawn = {
+        label: bootstrap(rng, draws, *strata(first, second, pairs, label)) for label in sorted(first.groups.labels)
+    }
+    after = {(c.group, c.against): c for c in b.system.comparisons}
+    rows = []
+    for old in a.system.comparisons:
+        new = after[old.group, old.against]
+        who = {"group": old.group, "against": old.against, "role": old.role}
+        changes = _changes(first, second, old, new, pairs)
+        distances = _distances(old, new, drawn[old.group], drawn[old.against])
+        open_ones = sum(_unsettled(table, old) for table in (first, second))
+        for name in ("acr", "rd"):
+            why = undefined_words(_why_undefined(old, name), _why_undefined(new, name))
+            told = _told(name, getattr(old, name), getattr(new, name), changes[name], open_ones)
+            behind = {"behind_before": _behind(old, name), "behind_after": _behind(new, name)}
+            rows.append(who | {"measure": name} | told | distances[name] | behind | {"undefined": why})
+    return pd.DataFrame(rows)
+
+
+def _changes(
+    first: RecourseTable, second: RecourseTable, old: Comparison, new: Comparison, pairs: Pairs
+) -> dict[str, Change]:
+    """The change of log ACR and of RD from one audit to the other."""
+    compared = (old.group, old.against)
+    here, there = (np.isin(_labels(table), compared) for table in (first, second))
+    people = int(here.sum() + there.sum() - here[pairs[:, 0]].sum())
+    with np.errstate(all="ignore"):
+        logs = float(np.log(new.acr) - np.log(old.acr))
+    estimates = {"acr": (logs, log_ratio_values), "rd": (new.rd - old.rd, difference_values)}
+    return {
+        name: change(estimate, values(first, *compared), values(second, *compared), pairs, people)
+        for name, (estimate, values) in estimates.items()
+    }
+
+
+def _distances(old: Comparison, new: Comparison, mine: Floats, theirs: Floats) -> dict[str, dict[str, Any]]:
+    """Of both measures: whether it moved away from equality; the draws are (draw, before or after, sums)."""
+    with np.errstate(all="ignore"):
+        phi, phi_other = mine[:, :, 2] / mine[:, :, 1], theirs[:, :, 2] / theirs[:, :, 1]
+        rd = theirs[:, :, 1] / theirs[:, :, 0] - mine[:, :, 1] / mine[:, :, 0]
+    logs = [float(_log_ratio(c.mine.phi, c.theirs.phi)) for c in (old, new)]
+    return {
+        "acr": _distance(logs[0], logs[1], _log_ratio(phi, phi_other)),
+        "rd": _distance(old.rd, new.rd, rd),
+    }
+
+
+def _labels(table: RecourseTable) -> npt.NDArray[np.object_]:
+    return np.array(table.groups.labels, dtype=object)[table.groups.codes]
+
+
+def _unsettled(table: RecourseTable, compared: Comparison) -> int:
+    return int((table.is_unsettled & np.isin(_labels(table), (compared.group, compared.against))).sum())
+
+
+def _told(name: str, before: float, after: float, found: Change, open_ones: int) -> dict[str, Any]:
+    """How much a measure changed: ACR by a factor, RD by a difference."""
+    ends = (found.estimate, *found.limits)
+    now, low, high = (float(np.exp(end)) for end in ends) if name == "acr" else ends
+    none = 1.0 if name == "acr" else 0.0
+    notes = [found.note] if found.note else []
+    if open_ones:
+        notes.append(
+            f"{many(open_ones, 'person is', 'people are')} not solved to the end, which the interval leaves out"
+        )
+    return {
+        "before": before,
+        "after": after,
+        "change": now,
+        "low": low,
+        "high": high,
+        "df": found.df,
+        "beyond_noise": bool(low > none or high < none),
+        "note": "; ".join(notes),
+    }
+
+
+def _log_ratio(phi: Any, phi_other: Any) -> Any:
+    """log ACR: 0 at equality, the same distance to both sides; infinite where only one of the groups needs effort."""
+    with np.errstate(all="ignore"):
+        return np.log(phi) - np.log(phi_other)
+
+
+def _distance(before: float, after: float, drawn: Floats) -> dict[str, Any]:
+    """Whether a measure that is 0 at equality moved away from it, and whether it changed sides.
+
+    `drawn` has a row a draw: before and after.
+    """
+    defined = drawn[~np.isnan(drawn).any(axis=1)]
+    answer = {"distance": "undefined", "turned": False, "turned_beyond_noise": False}
+    answer["undefined_draws"] = len(drawn) - len(defined)
+    if np.isnan([before, after]).any() or len(defined) < (1 - MOST_UNDEFINED) * len(drawn):
+        return answer
+    with np.errstate(invalid="ignore"):
+        old, new = defined[:, 0], defined[:, 1]
+        outwards_old, outwards_new = np.sign(before) * old, np.sign(after) * new
+        answer["distance"] = "within noise"
+        if _sure(outwards_new > np.abs(old) + DUST):
+            answer["distance"] = "farther"
+        elif _sure(outwards_old > np.abs(new) + DUST):
+            answer["distance"] = "closer"
+        answer["turned"] = bool(np.sign(before) * np.sign(after) < 0)
+        answer["turned_beyond_noise"] = answer["turned"] and _sure(outwards_old > DUST) and _sure(outwards_new > DUST)
+    return answer
+
+
+def _sure(holds: npt.NDArray[np.bool_]) -> bool:
+    return bool(holds.mean() > SURE)
+
+
+def _behind(compared: Comparison, measure: str) -> str:
+    """Who needs more effort, or has a route less often: also where the other needs none, which has no ratio."""
+    value = _log_ratio(compared.mine.phi, compared.theirs.phi) if measure == "acr" else compared.rd
+    return compared.against if value < 0 else compared.group
+
+
+def _why_undefined(compared: Comparison, measure: str) -> str:
+    """Why an audit has no such measure; empty if it has."""
+    if not np.isnan(getattr(compared, measure)):
+        return ""
+    sides = tuple(zip(compared.people, (compared.mine, compared.theirs), strict=True))
+    nobody = [people for people, stats in sides if not stats.n_unfavourable]
+    if nobody:
+        return f"no {nobody[0]} were refused" if len(nobody) == 1 else "nobody was refused"
+    stuck = [people for people, stats in sides if not stats.n_acting]
+    if stuck:
+        return f"no route is known for refused {stuck[0]}" if len(stuck) == 1 else "no route is known for anybody"
+    if compared.mine.phi > 0 or compared.theirs.phi > 0:
+        idle, busy = compared.people[::-1] if compared.mine.phi > 0 else compared.people
+        return f"refused {idle} need no effort and refused {busy} do"
+    return "neither group needs any effort"

@@ -1,0 +1,108 @@
+"""Costs are only comparable at the same prices: whether they are, and how to charge one audit at another's."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+
+from equieffort.data.frames import Floats, number
+from equieffort.errors import ParameterError, Setting
+from equieffort.recourse.solvers import Status
+from equieffort.results.audits import Audit
+
+
+def same_prices(a: Audit, b: Audit) -> bool:
+    """Whether the same action costs the same in both audits."""
+    one, other = a.about.get("cost", {}), b.about.get("cost", {})
+    categories = np.array_equal(_change_weights(a), _change_weights(b))
+    if "prices" not in one or "prices" not in other:
+        return one == other and categories
+    if one["own"] != other["own"] or set(one["prices"]) != set(other["prices"]) or not categories:
+        return False
+    return all(np.allclose(price, other["prices"][name], rtol=1e-9, atol=0) for name, price in one["prices"].items())
+
+
+def other_scales(a: Audit, b: Audit) -> ParameterError:
+    """The refusal of audits at different prices, with the first that differs."""
+    one, other = a.about.get("cost", {}), b.about.get("cost", {})
+    what = f"The costs are of kind {one.get('kind')} and {other.get('kind')}, with different numbers."
+    for name, price in one.get("prices", {}).items():
+        theirs = other.get("prices", {}).get(name, price)
+        if not np.allclose(price, theirs, rtol=1e-9, atol=0):
+            what = (
+                f"A unit of {name!r} costs {number(price[0])} up and {number(price[1])} down in the first audit, "
+                f"{number(theirs[0])} and {number(theirs[1])} in the second."
+            )
+            break
+    return ParameterError(
+        "AUDIT_SCALES",
+        what,
+        fix=(
+            "Audit both with the same reference data for the cost, or rescale the second to the first one's prices (",
+            Setting("rescale"),
+            ").",
+        ),
+    )
+
+
+def at_prices_of(a: Audit, b: Audit) -> Audit:
+    """Audit b with its actions charged at a's prices, and bounds that stay certain."""
+    one, other = a.about.get("cost", {}), b.about.get("cost", {})
+    if "prices" not in one or "prices" not in other or set(one["prices"]) != set(other["prices"]):
+        raise ParameterError(
+            "AUDIT_SCALES",
+            f"Costs of kind {other.get('kind')} cannot be recomputed at the prices of {one.get('kind')}.",
+            fix="Only weighted L1 costs over the same features can be rescaled; audit both with the same cost.",
+        )
+    table = b.recourse
+    detail, acts, width = table.detail, list(table.acts), table.delta.shape[1]
+    names = [detail.encoding.columns[k].name for k in acts[:width]]
+    facts = detail.facts(slice(None))[:, acts]
+    picked, values = detail.chosen(table, slice(None))
+    change = np.where(picked, values - facts, 0.0)
+    mine = _prices(one, names, facts[:, :width])
+    theirs = _prices(other, names, facts[:, :width])
+    up = change[:, :width] > 0
+    parts = np.where(up, mine[0], mine[1]) * np.abs(change[:, :width])
+    weights, old_weights = _change_weights(a), _change_weights(b)
+    cost = parts.sum(axis=1) + ((change[:, width:] != 0) * weights).sum(axis=1)
+    # No action costs less at the new prices than its old cost times the smallest ratio of prices.
+    ratios = np.hstack(
+        [mine[0] / theirs[0], mine[1] / theirs[1], np.broadcast_to(weights / old_weights, (len(facts), len(weights)))]
+    )
+    least, most = ratios.min(axis=1), ratios.max(axis=1)
+    acting = table.has_action
+    bound = np.where(np.isfinite(table.bound), table.bound * least, table.bound)
+    status = table.status.copy()
+    status[(status == Status.OPTIMAL) & (most - least > 1e-9 * most)] = Status.FEASIBLE
+    effort = np.where(acting, cost, np.nan)
+    bound = np.where(acting, np.minimum(bound, effort), bound)
+    fresh = dataclasses.replace(table, status=status, cost=effort, bound=bound)
+    return Audit(fresh, b.criteria, b.neighbourhood, b.warnings, b.about | {"cost": one})
+
+
+def _change_weights(audit: Audit) -> Floats:
+    table = audit.recourse
+    names = [table.detail.encoding.columns[k].name for k in table.acts[table.delta.shape[1] :]]
+    return np.array([table.detail.schema.feature(name).weights[0] for name in names], dtype=np.float64)
+
+
+def _prices(saved: dict[str, Any], names: list[str], facts: Floats) -> tuple[Floats, Floats]:
+    """Price of a unit up and down, a row a person."""
+    prices = np.array([saved["prices"][name] for name in names], dtype=np.float64).reshape(-1, 2)
+    size = np.ones_like(facts)
+    if saved["own"]:
+        size = np.abs(facts)
+        if (size == 0).any():
+            raise ParameterError(
+                "AUDIT_SCALES",
+                f"Prices relative to the own value are not defined for people whose {_first_zero(names, size)!r} is 0.",
+                fix="Audit both with the same cost.",
+            )
+    return prices[:, 0] / size, prices[:, 1] / size
+
+
+def _first_zero(names: list[str], size: Floats) -> str:
+    return names[int(np.argwhere(size == 0)[0, 1])]

@@ -1,0 +1,282 @@
+"""What one person can do: which steps, what follows from them, and what it costs, in words and numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from equieffort.data.frames import Bools, Floats, number
+from equieffort.foundations.arguments import as_plain
+from equieffort.recourse.problem import limits
+from equieffort.recourse.solvers import Status
+from equieffort.recourse.table import RecourseTable
+from equieffort.world.schema import AssumedLimit
+
+LOOKED_AT = 1000
+"""From so many people it is read how finely a feature is measured."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """One feature of the counterfactual: set, held, or following."""
+
+    feature: str
+    kind: str
+    """"set", "hold" or "follows"."""
+    before: Any
+    after: Any
+    cost: float
+    places: int | None = None
+    """Decimals worth showing: one more than the data have."""
+    least: float = float("-inf")
+    most: float = float("inf")
+    """Where the person may set it; what is shown stays inside."""
+
+    @property
+    def shown(self) -> Any:
+        """The value as it is shown: one that is set is rounded away from the fact, so that doing it is enough."""
+        if isinstance(self.after, str | bool | int):
+            return self.after
+        if self.kind != "set":
+            return self.after if self.places is None else round(self.after, self.places)
+        coarse = round_away(self.before, self.after, places=self.places)
+        return coarse if self.least <= coarse <= self.most else round_away(self.before, self.after)
+
+    def __str__(self) -> str:
+        before, after = written(self.before), written(self.shown)
+        if self.kind == "hold":
+            return f"keep {self.feature} at {before} although its causes change"
+        moved = "" if isinstance(self.before, str | bool) else f" ({_signed(self.shown - self.before)})"
+        verb = "set" if self.kind == "set" else "then follows"
+        if self.kind == "set":
+            return f"{verb} {self.feature} from {before} to {after}{moved}, cost {self.cost:.4g}"
+        return f"{self.feature} {verb} from {before} to {after}{moved}"
+
+
+def _signed(value: float) -> str:
+    return number(value) if value < 0 else f"+{number(value)}"
+
+
+def round_away(fact: float, value: float, digits: int = 6, places: int | None = None) -> float:
+    """The value with a few digits, rounded away from the fact: the last step over a boundary is not rounded off.
+
+    >>> round_away(30, 40.5000000001), round_away(30, 12.3456789), round_away(30, 40.5)
+    (40.5001, 12.3456, 40.5)
+    >>> round_away(30, 40.51, places=1), round_away(50, 40.51, places=1)
+    (40.6, 40.5)
+    """
+    if value in (0.0, fact) or not np.isfinite(value):
+        return value
+    most = digits - 1 - int(np.floor(np.log10(abs(value))))
+    places = most if places is None else min(places, most)
+    near = round(value, places)
+    if (near - value) * (value - fact) >= 0:
+        return near
+    return round(near + float(np.copysign(10.0**-places, value - fact)), places)
+
+
+def written(value: Any) -> str:
+    """A value as it is shown to people."""
+    return value if isinstance(value, str) else str(value) if isinstance(value, bool) else number(value)
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """A person's recourse; print it, or take its `frame()`."""
+
+    person: Any
+    group: str
+    status: str
+    cost: float
+    bound: float
+    steps: tuple[Step, ...]
+    reason: str
+    stand_in: str = ""
+    """The kind of model that stands in for the system, if one does."""
+    recorded: str = ""
+    """Beside a stand-in what was decided according to the data: "favourable" or "unfavourable"."""
+
+    def frame(self) -> pd.DataFrame:
+        """One row a step or consequence."""
+        columns = ["feature", "kind", "before", "after", "cost"]
+        return pd.DataFrame([[getattr(step, name) for name in columns] for step in self.steps], columns=columns)
+
+    def __str__(self) -> str:
+        lines = [f"Person {self.person} ({self.group}): {self._answer()}"]
+        acts = (step for step in self.steps if step.kind != "follows")
+        lines += [f"  {n}. {step}" for n, step in enumerate(acts, start=1)]
+        lines += [f"  -> {step}" for step in self.steps if step.kind == "follows"]
+        return "\n".join(lines + ([self._whose()] if self.stand_in else []))
+
+    def _answer(self) -> str:
+        whose = "the stand-in's decision" if self.stand_in else "the decision"
+        if self.status == "not_needed":
+            return f"{whose} is favourable already; nothing is needed."
+        if self.status == "infeasible":
+            return f"no allowed action turns {whose}. {self.reason}"
+        if self.status == "unknown":
+            return f"no action was found and none was excluded. {self.reason}"
+        sure = "no cheaper action exists" if self.status == "optimal" else f"no action costs less than {self.bound:.4g}"
+        if self.status == "feasible" and self.bound == 0:
+            sure = "what the cheapest costs is not known"
+        why = f" {self.reason}" if self.reason else ""
+        return f"turns {whose} at a cost of {self.cost:.4g}; {sure}.{why}"
+
+    def _whose(self) -> str:
+        text = f"This is about a {self.stand_in} model trained on the decisions, not about the system that made them."
+        decided = "favourable" if self.status == "not_needed" else "unfavourable"
+        if not self.recorded:
+            return text
+        if self.recorded == decided:
+            return f"{text} The recorded decision is {self.recorded} too."
+        return (
+            f"{text} The recorded decision is {self.recorded}: for this person the stand-in decides otherwise, "
+            "and nothing here says how to turn it."
+        )
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(str(self))}</pre>"
+
+
+@dataclass(frozen=True, eq=False)
+class Recorded:
+    """What was decided of each person according to the data, beside a stand-in that decides anew."""
+
+    is_known: Bools
+    is_favourable: Bools
+    """Meaningful where it is known."""
+
+    @property
+    def n(self) -> int:
+        """Of how many people it is known."""
+        return int(self.is_known.sum())
+
+    @property
+    def n_favourable(self) -> int:
+        """How many of them were decided favourably."""
+        return int((self.is_known & self.is_favourable).sum())
+
+    def word(self, row: int) -> str:
+        """The decision of one person in a word; empty if it is not known."""
+        if not self.is_known[row]:
+            return ""
+        return "favourable" if self.is_favourable[row] else "unfavourable"
+
+
+def recorded(table: RecourseTable, about: Mapping[str, Any]) -> Recorded | None:
+    """The recorded decisions of an audit of a stand-in, where it kept for whom they differ."""
+    kept = about.get("recorded")
+    if not isinstance(kept, dict):
+        return None
+    favourable = ~table.is_unfavourable
+    differs = np.asarray(kept["differs"], dtype=np.intp)
+    favourable[differs] = ~favourable[differs]
+    known = np.ones(len(table), dtype=bool)
+    known[np.asarray(kept["unknown"], dtype=np.intp)] = False
+    return Recorded(known, favourable)
+
+
+def explain(table: RecourseTable, row: int, about: Mapping[str, Any] | None = None) -> Explanation:
+    """Explain one row of the table; `about` says whether the decision is that of a stand-in."""
+    about = about or {}
+    stand_in, decided = about.get("surrogate"), recorded(table, about)
+    status = Status(int(table.status[row]))
+    one = np.array([row])
+    steps: list[Step] = []
+    if table.has_action[row]:
+        steps = _steps(table, one)
+    reason = ""
+    if status in (Status.FEASIBLE, Status.INFEASIBLE, Status.UNKNOWN):
+        (reason,) = table.told(table.detail.reasons(table, [row]))
+    return Explanation(
+        table.index[row],
+        table.groups.labels[table.groups.codes[row]],
+        status.text,
+        float(table.cost[row]),
+        float(table.bound[row]),
+        tuple(steps),
+        reason,
+        str(stand_in["kind"]) if stand_in else "",
+        decided.word(row) if decided is not None and stand_in else "",
+    )
+
+
+def assumed_spans(limits: Iterable[AssumedLimit]) -> dict[str, str]:
+    """By feature how far it may be set, as far as nobody declared it.
+
+    >>> assumed_spans([AssumedLimit("age", "upper", 75.0), AssumedLimit("loan", "lower", 250.0)])
+    {'age': 'at most 75', 'loan': 'at least 250'}
+    """
+    ends: dict[str, dict[str, str]] = {}
+    for limit in limits:
+        ends.setdefault(limit.feature, {})[limit.key] = number(limit.value)
+    found = {}
+    for name, known in ends.items():
+        low, high = known.get("lower"), known.get("upper")
+        found[name] = f"{low} to {high}" if low and high else f"at least {low}" if low else f"at most {high}"
+    return found
+
+
+def assumed_text(limits: Iterable[AssumedLimit], zero_one: Iterable[str] = ()) -> str:
+    """The limits that nobody declared, and what is 0 or 1, for a terminal; empty if there are none."""
+    lines = [f"  {name}: {span}" for name, span in assumed_spans(limits).items()]
+    if lines:
+        lines.insert(
+            0,
+            "Assumed limits: nobody declared how far these may be set, so actions stay within the observed values. "
+            "Declare lower and upper, or an infinity for no limit.",
+        )
+    binary = ", ".join(zero_one)
+    return "\n".join(lines + ([f"Set to 0 or 1 only: {binary}"] if binary else []))
+
+
+def _steps(table: RecourseTable, one: Any) -> list[Step]:
+    detail = table.detail
+    facts, moved = detail.facts(one)[0], detail.moved(table, one)[0]
+    chosen, _ = detail.chosen(table, one)
+    costs = detail.costs(table, one)[0]
+    steps = []
+    for b, k in enumerate(table.acts):
+        if chosen[0, b]:
+            kind = "set" if facts[k] != moved[k] else "hold"
+            steps.append(_step(table, k, kind, facts[k], moved[k], float(costs[b])))
+    steps.sort(key=lambda step: step.kind, reverse=True)
+    picked = {k for b, k in enumerate(table.acts) if chosen[0, b]}
+    for k in range(len(facts)):
+        if k not in picked and facts[k] != moved[k]:
+            steps.append(_step(table, k, "follows", facts[k], moved[k], 0.0))
+    return steps
+
+
+def _step(table: RecourseTable, k: int, kind: str, before: float, after: float, cost: float) -> Step:
+    column = table.detail.encoding.columns[k]
+    values = [column.decode(np.array([value]))[0] for value in (before, after)]
+    plain = [as_plain(value) for value in values]
+    if column.is_category:
+        return Step(column.name, kind, plain[0], plain[1], cost)
+    fact = np.array([before])
+    ends: dict[int, list[float]] = {-1: [-np.inf], 1: [np.inf]}
+    for limit in limits(table.detail.schema.feature(column.name)):
+        ends[limit.side].append(float(limit.at(fact)[0]))
+    places = decimals(table.detail.facts(slice(LOOKED_AT))[:, k])
+    return Step(
+        column.name, kind, plain[0], plain[1], cost, None if places is None else places + 1, max(ends[-1]), min(ends[1])
+    )
+
+
+def decimals(values: Floats, most: int = 4) -> int | None:
+    """How many decimals the values are given with; None if it is more than the most.
+
+    >>> decimals(np.array([36.0, 12.5])), decimals(np.array([1.0, 2.0])), decimals(np.array([1 / 3]))
+    (1, 0, None)
+    """
+    known = values[np.isfinite(values)]
+    for places in range(most + 1):
+        if np.allclose(known, known.round(places), rtol=0, atol=1e-9):
+            return places
+    return None

@@ -1,0 +1,288 @@
+"""Chance beyond who was audited: people drawn again by brute force, equations or the model learned again.
+
+Each replicate gives every measure of every comparison once more; what is kept of them is how far they spread on the
+measure's own scale. An interval is the estimate, give or take Student's quantile times that spread.
+"""
+
+from __future__ import annotations
+
+import warnings
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from math import nan
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from equieffort.data.frames import Bools, join_sensitive, read_frame
+from equieffort.effort.measures import MEASURES, Chance, Measure, Pair, Sample, Spread
+from equieffort.errors import DataError, EquieffortError, ParameterError, Setting, Text, collecting, parts_of
+from equieffort.foundations.arguments import calling, check_number
+from equieffort.recourse.solvers import Status
+
+if TYPE_CHECKING:
+    from equieffort.results.audits import Audit
+
+Key = tuple[str, str, str, str]
+"""Subgroup's rule (empty: everybody), group, against, measure."""
+
+
+@dataclass(frozen=True)
+class Resampled:
+    """What replicates of an audit say."""
+
+    chance: Chance
+    replicates: int
+    spreads: Mapping[Key, Spread] = field(default_factory=dict)
+    budget: float | None = None
+    """What people without recourse were counted at."""
+
+    def of(self, rule: str, group: str, against: str) -> dict[str, Spread]:
+        """By measure, of one comparison."""
+        return {key[3]: spread for key, spread in self.spreads.items() if key[:3] == (rule, group, against)}
+
+    def to_dict(self) -> dict[str, Any]:
+        """A form that JSON can hold."""
+        rows = [[*key, s.sd, s.defined, s.undefined] for key, s in self.spreads.items()]
+        return {"chance": self.chance, "replicates": self.replicates, "spreads": rows, "budget": self.budget}
+
+    @classmethod
+    def from_dict(cls, saved: dict[str, Any]) -> Resampled:
+        """From the saved form."""
+        spreads = {(r[0], r[1], r[2], r[3]): Spread(float(r[4]), r[5], r[6]) for r in saved["spreads"]}
+        return cls(saved["chance"], saved["replicates"], spreads, saved["budget"])
+
+
+Replicate = Mapping[Key, float] | EquieffortError
+"""Measures on their scales, or why there are none."""
+
+
+class Resampling(ABC):
+    """A source of chance, as a value."""
+
+    chance: Chance
+    replicates: int
+    random_state: int
+
+    @abstractmethod
+    def replicate(self, audit: Audit) -> Iterator[Replicate]:
+        """One mapping a replicate, or why it failed."""
+
+
+def resample(audit: Audit, how: Resampling, progress: Callable[..., Any] | None = None) -> Resampled:
+    """Repeat the audit under a source of chance."""
+    values: dict[Key, list[float]] = {}
+    done = 0
+    failed: EquieffortError | None = None
+    for found in how.replicate(audit):
+        if isinstance(found, EquieffortError):
+            failed, found = failed or found, {}
+        for key, value in found.items():
+            # A comparison that an earlier replicate lacked was undefined there.
+            values.setdefault(key, [nan] * done).append(value)
+        done += 1
+        for kept in values.values():
+            kept += [nan] * (done - len(kept))
+        if progress is not None:
+            progress("resampling", done, how.replicates)
+    if not values:
+        why: Text = failed.what_parts if failed is not None else "There was nothing to compare."
+        raise ParameterError(
+            "PARAMETER",
+            parts_of(f"Not one of {done:,} replicates could be audited; the first said: ", why),
+            fix=failed.fix_parts if failed is not None and failed.fix else "Look at what is learned or trained again.",
+        )
+    spreads = {key: Spread.of(kept) for key, kept in values.items()}
+    return Resampled(how.chance, done, spreads, audit.budget)
+
+
+def _check(replicates: Any, random_state: Any) -> None:
+    check_number("replicates", replicates, "a whole number, 10 or more", lambda n: n >= 10, whole=True)
+    check_number("random_state", random_state, "a whole number, 0 or more", lambda seed: seed >= 0, whole=True)
+
+
+@dataclass(frozen=True)
+class Bootstrap(Resampling):
+    """People drawn again from the audited ones, nothing solved or learned again: the brute alternative to the closed
+    forms."""
+
+    replicates: int = 2000
+    random_state: int = 0
+    chance = "people"
+
+    def __post_init__(self) -> None:
+        _check(self.replicates, self.random_state)
+
+    def replicate(self, audit: Audit) -> Iterator[Replicate]:
+        """Only the refused are drawn one by one; of the approved their number is."""
+        rng = np.random.default_rng(self.random_state)
+        table, groups = audit.recourse, audit.recourse.groups
+        # Recorded decisions are not drawn: their closed form stays.
+        measures = tuple(m for m in audit.shown_measures if m.name != "impact_ratio_recorded")
+        parts: dict[str, Bools] = {"": np.ones(len(table), dtype=bool)}
+        parts |= {rule: audit.members(rule) for rule in audit.declared.values()}
+        for _ in range(self.replicates):
+            times = np.bincount(rng.integers(0, len(table), len(table)), minlength=len(table))
+            found: dict[Key, float] = {}
+            for rule, members in parts.items():
+                samples = {
+                    label: _drawn(table, np.where(members & (groups.codes == code), times, 0), audit.budget)
+                    for code, label in enumerate(groups.labels)
+                }
+                found |= _estimates(rule, audit, samples, measures)
+            yield found
+
+
+def _drawn(table: Any, times: Any, budget: float | None) -> Sample:
+    rows = np.repeat(np.arange(len(table)), times * table.is_unfavourable)
+    status = np.concatenate(
+        [table.status[rows], np.full(int(times.sum()) - len(rows), Status.NOT_NEEDED, dtype=np.int8)]
+    )
+    more = np.full(len(status) - len(rows), np.nan)
+    effort = np.concatenate([table.effort[rows], more])
+    return Sample.of(status, effort, np.where(np.isnan(effort), np.inf, effort), budget=budget, rounded=True)
+
+
+def _estimates(
+    rule: str, audit: Audit, samples: Mapping[str, Sample], measures: tuple[Measure, ...]
+) -> dict[Key, float]:
+    groups, found = audit.recourse.groups, {}
+    against = groups.labels[groups.reference]
+    for code in groups.compared:
+        label = groups.labels[code]
+        pair = Pair(samples[label], samples[against])
+        for measure in measures:
+            with calling(f"The measure {measure.name!r}", "Correct its estimate(), or leave it out of measures."):
+                found[rule, label, against, measure.name] = measure.scale.to(measure.estimate(pair))
+    return found
+
+
+@dataclass(frozen=True)
+class Equations(Resampling):
+    """People drawn again and the structural equations learned again from the people drawn; the model stays."""
+
+    replicates: int = 100
+    random_state: int = 0
+    chance = "equations"
+
+    def __post_init__(self) -> None:
+        _check(self.replicates, self.random_state)
+
+    def replicate(self, audit: Audit) -> Iterator[Replicate]:
+        """One audit a replicate."""
+        made = _made(audit, "ee.Equations()")
+        yield from _audits(audit, self, lambda rng, rows: made["classifier"])
+
+
+@dataclass(frozen=True, eq=False)
+class Procedure(Resampling):
+    """People drawn again, the equations learned again, and the model trained again on training data drawn again.
+
+    Parameters
+    ----------
+    X_train, y_train
+        What the model was trained on. Where these are the audited people themselves, the same people are drawn.
+    """
+
+    X_train: Any
+    y_train: Any
+    replicates: int = 100
+    random_state: int = 0
+    chance = "procedure"
+
+    def __post_init__(self) -> None:
+        _check(self.replicates, self.random_state)
+        rows = [len(given) if hasattr(given, "__len__") else -1 for given in (self.X_train, self.y_train)]
+        if rows[0] != rows[1] or rows[0] < 1:
+            raise DataError(
+                "DATA_LENGTH",
+                f"X_train has {rows[0]} rows and y_train {rows[1]}.",
+                fix="Give the table the model was trained on, and one label a row.",
+            )
+
+    def replicate(self, audit: Audit) -> Iterator[Replicate]:
+        """One training and one audit a replicate."""
+        from sklearn.base import clone
+
+        made = _made(audit, "ee.Procedure(X_train, y_train)")
+        frame, labels = read_frame(self.X_train), pd.Series(np.asarray(self.y_train))
+        try:
+            blank = clone(made["classifier"])
+        except TypeError as error:
+            raise ParameterError(
+                "PARAMETER",
+                f"{type(made['classifier']).__name__} cannot be trained again: it is no scikit-learn estimator.",
+                fix=("Audit a model of scikit-learn, or ", Setting("resample"), "."),
+            ) from error
+
+        people = read_frame(made["X"], names=made["model_features"])
+        same = len(frame) == len(people) and frame.index.equals(people.index)
+
+        def train(rng: np.random.Generator, rows: Any) -> Any:
+            drawn = rows if same else rng.integers(0, len(frame), len(frame))
+            with calling("Training the model again", ("Give more training data, or ", Setting("resample"), ".")):
+                return clone(blank).fit(frame.iloc[drawn].reset_index(drop=True), labels.iloc[drawn].to_numpy())
+
+        yield from _audits(audit, self, train)
+
+
+def _made(audit: Audit, how: str) -> dict[str, Any]:
+    if not audit.made_from:
+        raise ParameterError(
+            "AUDIT_FILE",
+            "This audit was read from a file, which holds neither the model nor what its equations were learned from.",
+            fix=f"Run ee.audit(...) with the model and the data, and call .resample({how}) on what it returns.",
+        )
+    return dict(audit.made_from)
+
+
+def _audits(
+    audit: Audit, how: Resampling, classifier: Callable[[np.random.Generator, Any], Any]
+) -> Iterator[Replicate]:
+    """The audit with people and equations drawn again; one that fails knows nothing."""
+    from equieffort.results.audits import audit as run
+    from equieffort.world.scm import StructuralCausalModel
+
+    made = _made(audit, type(how).__name__)
+    people, scm = read_frame(made.pop("X"), names=made["model_features"]), made.pop("scm")
+    given = made.pop("sensitive_features")
+    # Joined by label once, so that a person who is drawn brings their own group along.
+    columns = made["schema"].sensitive_columns
+    sensitive = None if given is None else join_sensitive(people, given, columns)[list(columns)]
+    reference = scm.reference_ if made["reference"] is None else made["reference"]
+    made |= {"reference": reference, "criteria": replace(audit.criteria, budget=audit.budget)}
+    made.pop("classifier")
+    same = len(scm.reference_) == len(people) and scm.reference_.index.equals(people.index)
+    for k in range(how.replicates):
+        rng = np.random.default_rng([how.random_state, k])
+        rows = rng.integers(0, len(people), len(people))
+        others = rows if same else rng.integers(0, len(scm.reference_), len(scm.reference_))
+        try:
+            with collecting(), warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                again = StructuralCausalModel(
+                    scm.graph, mechanisms=scm.mechanisms, default=scm.default, categorical=scm.categorical
+                ).fit(scm.reference_.iloc[others].reset_index(drop=True))
+                one = run(
+                    classifier(rng, rows), people.iloc[rows].reset_index(drop=True), scm=again,
+                    sensitive_features=None if sensitive is None else sensitive.iloc[rows].reset_index(drop=True),
+                    **made,
+                )  # fmt: skip
+                yield _readings(one)
+        except EquieffortError as error:
+            yield error
+
+
+def _readings(audit: Audit) -> dict[Key, float]:
+    """Every measure of an audit on its scale."""
+    known = {**MEASURES, **{measure.name: measure for measure in audit.own}}
+    found = {}
+    for rule in ("", *audit.declared.values()):
+        part = audit.system if not rule else audit.subgroup(rule)
+        for c in part.comparisons:
+            for reading in c.readings:
+                scale = known[reading.measure].scale
+                found[rule, c.group, c.against, reading.measure] = scale.to(reading.estimate)
+    return found

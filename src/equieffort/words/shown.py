@@ -1,0 +1,355 @@
+"""What a reader sees first, in words: the measures with their intervals, and the caveats that weigh most.
+
+>>> value_text(None, float("inf")), value_text(None, 12345.6), value_text(None, float("nan"))
+('unlimited', '12,346', '-')
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from math import inf, isinf, isnan, log, nan
+from typing import Any
+
+import pandas as pd
+
+from equieffort.data.frames import number
+from equieffort.effort.criteria import Criteria
+from equieffort.effort.judging import SHOWN_LEVEL
+from equieffort.effort.measures import MEASURES, NOTES, Measure
+from equieffort.effort.verdict import COLUMNS, Assessment, Verdict
+from equieffort.recourse.table import RecourseTable
+from equieffort.world.groups import group_name
+from equieffort.world.scm.diagnostics import POOR_R2
+
+BESIDE = ("restricted_effort", "needs_more")
+"""Shown beside the judged measures, since everybody refused counts in them."""
+LARGEST = 1_000_000
+SMALL = 52
+"""With fewer refused people a group, even equal efforts are hardly ever called equal."""
+
+
+def known_measures(own: Iterable[Measure] = ()) -> dict[str, Measure]:
+    """Name -> measure, the caller's own last."""
+    return MEASURES | {one.name: one for one in own}
+
+
+def front_measures(criteria: Criteria) -> tuple[str, ...]:
+    """What is shown first: the judged measures, then those beside them."""
+    return tuple(dict.fromkeys((*criteria.judged, *BESIDE)))
+
+
+def title_of(measure: Measure | None, name: str) -> str:
+    """What a measure is called; a measure known only by its saved rows by its name."""
+    return name if measure is None else getattr(measure, "title", name)
+
+
+def value_text(measure: Measure | None, value: float) -> str:
+    """A value in its own unit; what has no end says so."""
+    if isnan(value):
+        return "-"
+    if isinf(value):
+        return "unlimited" if value > 0 else "unlimited below"
+    if abs(value) >= LARGEST:
+        return f"above {LARGEST:,}" if value > 0 else f"below -{LARGEST:,}"
+    if abs(value) >= 1000:
+        return number(round(value))
+    return f"{value:.3g}" if measure is None else measure.show(value)
+
+
+def interval_text(measure: Measure | None, low: float, high: float) -> str:
+    """Both ends with the unit once.
+
+    >>> interval_text(MEASURES["rd"], -0.012, 0.198), interval_text(MEASURES["acr"], 0.5, float("inf"))
+    ('-1.2 to 19.8 points', '0.50 to unlimited')
+    >>> interval_text(None, float("-inf"), 2.0), interval_text(None, float("-inf"), float("inf"))
+    ('up to 2', 'without limit')
+    """
+    if isnan(low) or isnan(high):
+        return "-"
+    if low == -inf:
+        return "without limit" if high == inf else f"up to {value_text(measure, high)}"
+    first, last = value_text(measure, low), value_text(measure, high)
+    for unit in (" points", " %"):
+        if first.endswith(unit) and last.endswith(unit):
+            first = first.removesuffix(unit)
+    return f"{first} to {last}"
+
+
+def zone_ends(criteria: Criteria, measure: Measure) -> tuple[float, float] | None:
+    """The values that count as equal; None of what has no threshold."""
+    zone = criteria.zone(measure)
+    return None if zone is None else (measure.scale.back(zone.low), measure.scale.back(zone.high))
+
+
+LADDERS = (
+    (0.8, 0.9, 1.0, 1.1, 1.25),
+    (0.67, 0.8, 1.0, 1.25, 1.5),
+    (0.5, 0.67, 0.8, 1.0, 1.25, 1.5, 2.0, 3.0),
+    (0.25, 0.5, 1.0, 2.0, 4.0),
+    (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0),
+    tuple(10.0**k for k in range(-6, 7)),
+)
+"""Marks for ratios, from fine to coarse."""
+BARE = 0.35
+"""So much of either end of an axis may be without a mark."""
+
+
+def ratio_marks(low: float, high: float, apart: float = 0.1) -> list[float]:
+    """Round ratios on a log axis, no two nearer than a share of its length.
+
+    >>> ratio_marks(0.7, 2.2), ratio_marks(0.1, 30)
+    ([0.8, 1.0, 1.25, 1.5, 2.0], [0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0])
+    """
+    whole, found = log(high / low), [low, high]
+    for ladder in LADDERS:
+        inside = [mark for mark in ladder if low <= mark <= high]
+        if len(inside) < 2 or max(log(inside[0] / low), log(high / inside[-1])) > BARE * whole:
+            continue
+        if len(inside) > len(found) and all(log(b / a) >= apart * whole for a, b in pairwise(inside)):
+            found = inside
+    return found
+
+
+def p_text(p: float) -> str:
+    """A p-value.
+
+    >>> p_text(0.0321), p_text(1e-9), p_text(float("nan"))
+    ('0.032', '<0.001', '')
+    """
+    return "" if isnan(p) else "<0.001" if p < 0.001 else f"{p:.2g}"
+
+
+def notes_text(note: str) -> str:
+    """Codes of notes in words; of a code of somebody's own measure the code."""
+    return " ".join(NOTES.get(code, code) for code in note.split())
+
+
+def level_text(criteria: Criteria) -> str:
+    """The level of the intervals, in per cent."""
+    return f"{number(100 * (criteria.level or SHOWN_LEVEL))} %"
+
+
+def system_measures(system: Assessment, saved: Iterable[dict[str, Any]] = ()) -> pd.DataFrame:
+    """The measures of everybody, with the saved rows of somebody's own."""
+    return with_saved(system.measures, [row for row in saved if row["level"] == "system"])
+
+
+def with_saved(found: pd.DataFrame, saved: Sequence[dict[str, Any]]) -> pd.DataFrame:
+    """Measures with saved rows of somebody's own, each where it stood: last in its comparison and source of chance."""
+    if not saved:
+        return found
+    whole = pd.concat([found, pd.DataFrame(saved, columns=list(COLUMNS))], ignore_index=True)
+    compared = whole.groupby(["level", "about", "group", "against"], sort=False).ngroup()
+    chance = whole.groupby("chance", sort=False).ngroup()
+    order = pd.DataFrame({"compared": compared, "chance": chance}).sort_values(["compared", "chance"], kind="stable")
+    return whole.loc[order.index].reset_index(drop=True)
+
+
+CHANCE = {
+    "people": "who the people are",
+    "equations": "who the people are and what the equations learned from them",
+    "procedure": "who the people are, what the equations learned and how the model was trained",
+}
+"""Source of chance -> what could have come out otherwise."""
+
+
+def under_chance(frame: pd.DataFrame) -> pd.DataFrame:
+    """Of each measure the row under the source of chance that is judged: it comes last."""
+    return frame.drop_duplicates(["group", "against", "measure"], keep="last")
+
+
+# -- tables for a terminal and a notebook -----------------------------------------------------------------------------
+
+MOST_WHOLE = 2
+"""With more comparisons only the measures shown first are printed of each."""
+
+
+def measure_table(frame: pd.DataFrame, verdict: Verdict, own: Iterable[Measure] = ()) -> list[list[str]]:
+    """Cells of a compact table: a head, then a row a comparison and measure. Judged measures have a star.
+
+    Of several sources of chance only the judged one is shown.
+    """
+    known, criteria = known_measures(own), verdict.criteria
+    groups = {finding.comparison.group for finding in verdict.findings}
+    columns = next((finding.comparison.columns for finding in verdict.findings), ())
+    many = len(frame[["group", "against"]].drop_duplicates()) > MOST_WHOLE
+    rows = [["", "group", "against", "measure", "estimate", f"{level_text(criteria)} interval", "people", "p"]]
+    for row in under_chance(frame).to_dict("records"):
+        if many and row["measure"] not in front_measures(criteria):
+            continue
+        measure = known.get(row["measure"])
+        rows.append(
+            [
+                "*" if row["measure"] in criteria.judged and row["group"] in groups else "",
+                group_name(str(row["group"]), columns),
+                group_name(str(row["against"]), columns),
+                title_of(measure, row["measure"]),
+                value_text(measure, row["estimate"]),
+                interval_text(measure, row["low"], row["high"]),
+                f"{row['n']:,} / {row['n_against']:,}",
+                p_text(row["p_adjusted"]),
+            ]
+        )
+    return rows
+
+
+def measure_lines(frame: pd.DataFrame, verdict: Verdict, own: Iterable[Measure] = ()) -> str:
+    """The table for a terminal: a part a comparison."""
+    head, *rows = measure_table(frame, verdict, own)
+    if not rows:
+        return ""
+    shown = [[*row[:1], *row[3:]] for row in (head, *rows)]
+    widths = [max(len(row[k]) for row in shown) for k in range(len(head) - 2)]
+
+    def line(row: Sequence[str]) -> str:
+        cells = [row[0].ljust(widths[0]), row[1].ljust(widths[1])]
+        cells += [cell.rjust(width) for cell, width in zip(row[2:], widths[2:], strict=True)]
+        return "  ".join(cells).rstrip()
+
+    lines: list[str] = []
+    for pair in dict.fromkeys((row[1], row[2]) for row in rows):
+        lines += [f"{pair[0]} against {pair[1]}", line(shown[0])]
+        lines += [line([row[0], *row[3:]]) for row in rows if (row[1], row[2]) == pair]
+    return "\n".join([*lines, judged_text(verdict)])
+
+
+def judged_text(verdict: Verdict) -> str:
+    """What the interval, the star and the p-value mean."""
+    budget = next((finding.comparison.pair.budget for finding in verdict.findings), None)
+    capped = "" if budget is None else f"People without a route to approval count with the budget of {budget:g}. "
+    allowed = f"{capped}Intervals allow for chance in {CHANCE[verdict.chance]}. "
+    if verdict.criteria.level is None:
+        return f"{allowed}* judged, by the point estimate alone"
+    return (
+        f"{allowed}* judged; p: how easily chance alone brings such a value although the truth lies within the "
+        f"thresholds, adjusted for all that is judged ({verdict.criteria.adjust.name})"
+    )
+
+
+# -- caveats ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Caveat:
+    """A reason for care, with the part of the report that says more."""
+
+    code: str
+    text: str
+    place: str
+    kept: str = ""
+    """The same without counts of people; the text itself where it has none."""
+
+    @property
+    def guarded(self) -> str:
+        """For a page that keeps small counts back."""
+        return self.kept or self.text
+
+
+def caveats(verdict: Verdict, table: RecourseTable, about: dict[str, Any]) -> list[Caveat]:
+    """Why to read the verdict with care, the weightiest first; never empty."""
+    found: list[Caveat] = []
+    if verdict.criteria.level is None:
+        words = "The verdict rests on point estimates: chance is not considered."
+        found.append(Caveat("POINT_ESTIMATE", words, "measures"))
+    if verdict.surrogate is not None:
+        words = (
+            f"Not the deciding system but a surrogate model was audited; it agrees with "
+            f"{verdict.surrogate.agreement:.1%} of the decisions it has not seen."
+        )
+        found.append(Caveat("SURROGATE", words, "people"))
+    found += _unsettled(verdict, table)
+    found += _assumed(table)
+    found += _small(verdict)
+    found += _selected(verdict)
+    found += _equations(about)
+    if any("SKEWED" in one.reading.note.split() for finding in verdict.findings for one in finding.judged):
+        found.append(Caveat("SKEWED", NOTES["SKEWED"], "costs"))
+    if verdict.criteria.level is not None:
+        fixed = {"people": "model, the equations and the costs", "equations": "model and the costs"}
+        words = (
+            f"The intervals allow for chance in {CHANCE[verdict.chance]}. The {fixed.get(verdict.chance, 'costs')} are "
+            "taken as they are."
+        )
+        found.append(Caveat("CHANCE", words, "assumptions"))
+    return found
+
+
+def _unsettled(verdict: Verdict, table: RecourseTable) -> list[Caveat]:
+    n = int(table.is_unsettled.sum())
+    if not n:
+        return []
+    how = (
+        "The certain ranges beside the estimates allow for them."
+        if verdict.criteria.certified
+        else "They are taken as found, which is not certified."
+    )
+    many = "1 refused person is" if n == 1 else f"{n:,} refused people are"
+    return [
+        Caveat(
+            "UNCERTIFIED", f"{many} not solved to the end. {how}", "measures",
+            f"Some refused people are not solved to the end. {how}",
+        )
+    ]  # fmt: skip
+
+
+def _assumed(table: RecourseTable) -> list[Caveat]:
+    features = list(dict.fromkeys(limit.feature for limit in table.detail.schema.assumed))
+    if not features:
+        return []
+    some = ", ".join(map(repr, features[:3])) + (f" and {len(features) - 3} more" if len(features) > 3 else "")
+    words = (
+        f"Assumed limits: nobody declared how far {some} may be set, so actions stay within the observed values. Other "
+        "limits give other efforts."
+    )
+    return [Caveat("ASSUMED_LIMITS", words, "assumptions")]
+
+
+def _small(verdict: Verdict) -> list[Caveat]:
+    sides: dict[str, int] = {}
+    for finding in verdict.findings:
+        c = finding.comparison
+        sides |= dict(zip(c.people, (c.mine.n_unfavourable, c.theirs.n_unfavourable), strict=True))
+    few = {who: n for who, n in sides.items() if n < SMALL}
+    if not few or verdict.criteria.level is None:
+        return []
+    named = ", ".join(f"{n:,} refused {who}" for who, n in few.items())
+    ending = f"With fewer than about {SMALL} in a group even equal efforts are hardly ever called equal."
+    return [
+        Caveat("SMALL_GROUPS", f"Small groups: {named}. {ending}", "people", f"Few refused people. {ending}"),
+    ]
+
+
+def _selected(verdict: Verdict) -> list[Caveat]:
+    """Average efforts of those with a route say little where one group keeps only its cheapest."""
+    for finding in verdict.findings:
+        c = finding.comparison
+        if "acr" not in verdict.criteria.judged or not abs(c.rd) >= verdict.criteria.epsilon:
+            continue
+        found = {reading.measure: reading.estimate for reading in c.readings}
+        least, most = found.get("acr_always_min", nan), found.get("acr_always_max", nan)
+        if isnan(least) or isnan(most):
+            continue
+        measure = MEASURES["acr"]
+        fixed = (
+            "The ratio of average efforts compares only those who have a route to approval, and the groups differ in "
+            "how many do."
+        )
+        words = (
+            f"{fixed} Among those who would have one in either group it could be {value_text(measure, least)} to "
+            f"{value_text(measure, most)} ({c.title})."
+        )
+        return [Caveat("SELECTION", words, "measures", fixed)]
+    return []
+
+
+def _equations(about: dict[str, Any]) -> list[Caveat]:
+    poor = [
+        str(row["node"]) for row in about.get("fit") or [] if row.get("r2") is not None and float(row["r2"]) < POOR_R2
+    ]
+    if not poor:
+        return []
+    some = ", ".join(map(repr, poor[:3])) + (f" and {len(poor) - 3} more" if len(poor) > 3 else "")
+    words = f"Weak equations: those for {some} explain almost nothing, so what follows from an action is a guess there."
+    return [Caveat("POOR_EQUATIONS", words, "assumptions")]

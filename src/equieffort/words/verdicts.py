@@ -1,0 +1,241 @@
+"""A finding in words: whom the numbers are over, their intervals, what is decided, and what would decide it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import inf, isfinite, isnan
+from typing import Any
+
+from equieffort.data.frames import number
+from equieffort.effort.criteria import Criteria
+from equieffort.effort.inference.planning import about
+from equieffort.effort.judging import Judged, Outcome
+from equieffort.effort.measures import MEASURES, NOTES, Measure, Reading
+from equieffort.effort.metrics import Comparison
+from equieffort.effort.planning import people_to_decide
+from equieffort.effort.stats import EffortStats
+from equieffort.errors import capital, label
+
+
+def sentence(
+    comparison: Comparison, criteria: Criteria, outcome: Outcome, codes: tuple[str, ...], judged: Sequence[Judged],
+    min_people: int, compared: int,
+) -> str:  # fmt: skip
+    """Some sentences that a non-expert understands."""
+    (a, b), mine, theirs = comparison.people, comparison.mine, comparison.theirs
+    if codes == ("NOTHING",):
+        return f"No {a} and no {b} were refused: there is nothing to reverse."
+    no_refusals = not mine.n_unfavourable or not theirs.n_unfavourable
+    if no_refusals and all(isnan(one.reading.estimate) for one in judged):
+        none, some = (a, b) if not mine.n_unfavourable else (b, a)
+        return f"No {none} were refused, so nothing can be compared with the effort of refused {some}."
+    parts = [_words(comparison, one.reading, criteria) for one in judged]
+    parts.append(_ending(comparison, criteria, outcome, codes, judged, min_people, compared))
+    return " ".join(part for part in parts if part)
+
+
+SUBJECTS = {"impact_ratio": "approval", "rd": "possible recourse"}
+"""What a verdict about such measures alone is about."""
+
+
+def subject(criteria: Criteria) -> str:
+    """What the judged measures are about."""
+    found = {SUBJECTS.get(name, "effort") for name in criteria.judged}
+    return found.pop() if len(found) == 1 else "effort"
+
+
+def _words(comparison: Comparison, reading: Reading, criteria: Criteria) -> str:
+    if reading.measure == "acr":
+        return _effort_words(comparison, criteria)
+    if reading.measure == "rd":
+        return _recourse_words(comparison, criteria)
+    if isnan(reading.estimate):
+        a, b = comparison.people
+        why = " ".join(NOTES[code] for code in reading.note.split()[:1])
+        return f"Between {a} and {b} {_title(reading)} is not defined: {why[:1].lower()}{why[1:]}"
+    return measure_words(comparison, reading, criteria, counted=True)
+
+
+NO_TEST = ("TOO_FEW", "NO_SPREAD", "ZERO_EFFORT", "MEDIAN_INFINITE", "RESAMPLED", "NO_INTERVAL")
+"""Notes that say why there is no interval."""
+
+
+def interval_words(measure: Measure, reading: Reading, criteria: Criteria) -> str:
+    """The confidence interval in brackets, or why there is none."""
+    if isnan(reading.low) or isnan(reading.high):
+        if criteria.level is None:
+            return "point estimate"
+        why = next((NOTES[code] for code in NO_TEST if code in reading.note.split()), "")
+        return f"no interval: {why[0].lower()}{why[1:-1]}" if why else "no interval"
+    low, high = ends_words(measure, reading.low, reading.high)
+    return f"{number(100 * (criteria.level or 0.95))} % interval {low} to {high}"
+
+
+def ends_words(measure: Measure, low: float, high: float) -> tuple[str, str]:
+    """Both ends of an interval; the unit is said once."""
+    first, last = measure.show(low), "unlimited" if high == inf else measure.show(high)
+    for unit in (" points", " %"):
+        if first.endswith(unit) and last.endswith(unit):
+            first = first.removesuffix(unit)
+    return first, last
+
+
+def measure_words(comparison: Comparison, reading: Reading, criteria: Criteria, *, counted: bool = False) -> str:
+    """Any measure as a sentence with its interval and, if asked for, the numbers of people it rests on."""
+    measure = MEASURES[reading.measure]
+    if isnan(reading.estimate):
+        return ""
+    words = measure.words(*comparison.people, measure.show(reading.estimate))
+    whom = {"acting": "refused people with a route", "refused": "refused people", "people": "people"}[measure.basis]
+    n = f"; {reading.n:,} against {reading.n_against:,} {whom}" if counted else ""
+    return f"{words} ({interval_words(measure, reading, criteria)}{n})."
+
+
+def _effort_words(comparison: Comparison, criteria: Criteria) -> str:
+    (a, b), acr = comparison.people, comparison.acr
+    mine, theirs = comparison.mine, comparison.theirs
+    if not mine.n_unfavourable or not theirs.n_unfavourable:
+        return f"No {a if not mine.n_unfavourable else b} were refused, so average efforts cannot be compared."
+    if isnan(acr):
+        if not mine.n_acting or not theirs.n_acting:
+            who, stats = (a, mine) if not mine.n_acting else (b, theirs)
+            if stats.n_unknown:
+                return (
+                    f"For no refused {who} is a route to approval known ({stats.n_unknown:,} unknown), so "
+                    "average efforts cannot be compared."
+                )
+            return f"No refused {who} have a route to approval, so average efforts cannot be compared."
+        needed = f"{mine.phi:.4g} for refused {a} and {theirs.phi:.4g} for refused {b}"
+        return f"The average effort is {needed}, so no ratio is defined."
+    reading = comparison.reading("acr")
+    measure = MEASURES["acr"]
+    # On the wrong side of a threshold by a hair: two digits would not show it.
+    shown = number(round(acr, 3)) if criteria.level is None else measure.show(acr)
+    have, need = ("has", "needs") if mine.n_acting == 1 else ("have", "need")
+    return (
+        f"The {mine.n_acting:,} of {mine.n_unfavourable:,} refused {a} who {have} a route to approval {need} {shown} "
+        f"times the effort of the {theirs.n_acting:,} of {theirs.n_unfavourable:,} refused {b} who "
+        f"{'has' if theirs.n_acting == 1 else 'have'} one ({interval_words(measure, reading, criteria)}; on average "
+        f"{mine.phi:.4g} against {theirs.phi:.4g})."
+    )
+
+
+def _recourse_words(comparison: Comparison, criteria: Criteria) -> str:
+    reading, measure = comparison.reading("rd"), MEASURES["rd"]
+    (a, b), mine, theirs = comparison.people, comparison.mine, comparison.theirs
+    if isnan(reading.estimate):
+        return ""
+    verb = "is known" if mine.n_unknown or theirs.n_unknown else "exists"
+    gap = f"a gap of {measure.show(reading.estimate)} ({interval_words(measure, reading, criteria)})"
+    return f"A route {verb} for {_share_words(mine)} of refused {a} and {_share_words(theirs)} of refused {b}, {gap}."
+
+
+def _share_words(stats: EffortStats) -> str:
+    unknown = f" ({stats.n_unknown} unknown)" if stats.n_unknown else ""
+    return f"{stats.rho:.1%}{unknown}"
+
+
+def _ending(
+    comparison: Comparison, criteria: Criteria, outcome: Outcome, codes: tuple[str, ...], judged: Sequence[Judged],
+    min_people: int, compared: int,
+) -> str:  # fmt: skip
+    if outcome == "equal":
+        return f"{capital(subject(criteria))} is equal within the thresholds."
+    if outcome == "unequal":
+        why = [_beyond_words(one, criteria) for one in judged if one.state == "beyond"]
+        return f"{capital(subject(criteria))} is unequal: {' and '.join(why)}."
+    code = codes[0]
+    if code == "UNDEFINED":
+        return _undefined_words([one.reading for one in judged if one.state == "undefined"])
+    if code == "TOO_FEW":
+        whom = dict.fromkeys(_counted_words(MEASURES[one.measure]) for one in judged if one.state == "few")
+        return f"Too few to judge: each group needs at least {min_people:,} {', and as many '.join(whom)}."
+    if code == "UNCERTIFIED":
+        return "People who are not solved to the end could overturn the result."
+    return _noise_words(comparison, criteria, judged, compared)
+
+
+def _counted_words(measure: Measure) -> str:
+    """Whom `min_people` counts."""
+    if measure.name == "impact_ratio":
+        return "people"
+    return "people with a route to approval" if measure.basis == "acting" else "refused people"
+
+
+def _undefined_words(readings: Sequence[Reading]) -> str:
+    """What cannot be computed, and what can but has no spread to be judged by."""
+    missing = [_title(one) for one in readings if isnan(one.estimate)]
+    rigid = [_title(one) for one in readings if not isnan(one.estimate)]
+    parts = [f"{' and '.join(missing)} cannot be computed"] if missing else []
+    parts += [f"{' and '.join(rigid)} cannot be tested"] if rigid else []
+    return f"Not decided: {', and '.join(parts)}."
+
+
+def _title(reading: Reading) -> str:
+    title = MEASURES[reading.measure].title
+    return f"the {title[0].lower()}{title[1:]}"
+
+
+def _beyond_words(one: Judged, criteria: Criteria) -> str:
+    measure, reading = MEASURES[one.measure], one.reading
+    zone = criteria.zone(measure)
+    assert zone is not None
+    floor, ceiling = (measure.scale.back(end) for end in (zone.low, zone.high))
+    above = reading.estimate > measure.neutral
+    chance = "" if criteria.level is None else f" ({_p_words(reading.p_adjusted)})"
+    if measure.threshold == "epsilon":
+        points = f"{abs(reading.estimate) * 100:.3g} percentage points"
+        return f"the shares with a route differ by {points}, threshold {number(criteria.epsilon * 100)}{chance}"
+    side = f"above {number(ceiling)}" if above else f"below {number(round(floor, 4))}"
+    return f"{_title(reading)} lies {side}{chance}"
+
+
+def _p_words(p: float) -> str:
+    return "p < 0.001" if p < 0.001 else f"p = {p:.2g}"
+
+
+def _noise_words(comparison: Comparison, criteria: Criteria, judged: Sequence[Judged], compared: int) -> str:
+    """What is known although nothing is decided, and how many people would decide it."""
+    open_ones = [one for one in judged if one.state == "open"]
+    differing = [one for one in open_ones if one.differs]
+    known = ""
+    for one in differing:
+        if MEASURES[one.measure].threshold == "epsilon":
+            far = f"{number(criteria.epsilon * 100)} points"
+            known += f"The shares with a route to approval differ; whether by more than {far} is not decided. "
+        else:
+            what = "The efforts" if one.measure == "acr" else f"{MEASURES[one.measure].title}: the groups"
+            known += f"{what} differ; whether by more than {number(criteria.tau)} times is not decided. "
+    if not differing:
+        known = "Chance alone could explain the difference, and hide one that counts. "
+    return known + _people_words(comparison, criteria, judged, compared)
+
+
+def _people_words(comparison: Comparison, criteria: Criteria, judged: Sequence[Judged], compared: int) -> str:
+    as_estimated, if_equal = people_to_decide(comparison, criteria, [one.measure for one in judged], compared)
+    there = comparison.mine.n + comparison.theirs.n
+    if not isfinite(if_equal):
+        if not isfinite(as_estimated):
+            return "No number of people like these would decide it."
+        return f"About {about(as_estimated)} people would decide it if all is as estimated (there are {there:,})."
+    equal = f"about {about(if_equal)} if the groups are truly equal"
+    if not isfinite(as_estimated):
+        return f"More people would decide it: {equal} (there are {there:,})."
+    return (
+        f"Roughly how many people would decide it: about {about(as_estimated)} if all is as estimated, {equal} (there "
+        f"are {there:,})."
+    )
+
+
+def further_words(people: Sequence[Any], provable: bool, further: str) -> str:
+    """What to do about people who are not solved to the end."""
+    first = ", ".join(map(label, people[:5]))
+    some = f"first {first}" if len(people) > 5 else first
+    who = f"Person {first} is" if len(people) == 1 else f"{len(people):,} people are"
+    which = "" if len(people) == 1 else f" ({some})"
+    how = further or (
+        "solve further with audit.solve_further()."
+        if provable
+        else "a search proves nothing, however long it goes on; Criteria(certified=False) judges what was found."
+    )
+    return f"{who} not solved to the end{which}: {how}"

@@ -1,0 +1,202 @@
+"""How alike two people are: the paper's normalised Manhattan distance with overlap for categories, Euclidean, or yours.
+
+d(x, x') sums over features: |x_k - x'_k| / range_k for numbers, and for categories 0 if equal, 1 otherwise. Protected
+columns are left out unless asked for, since similar people should differ in nothing else.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from equieffort.data.frames import Bools, Encoding, Floats
+from equieffort.errors import ParameterError, Setting, closest, label, listed, warn
+from equieffort.foundations.arguments import as_numbers, calling, check_flag, check_function, check_instance, names_in
+from equieffort.world.scales import ALTERNATIVES, Range, Scale
+from equieffort.world.schema import Schema
+
+
+class Distance(ABC):
+    """A distance between people."""
+
+    @abstractmethod
+    def bind(self, data: pd.DataFrame, encoding: Encoding, schema: Schema) -> BoundDistance:
+        """Fix features and scales for the people in `data`."""
+
+
+class BoundDistance(ABC):
+    """A distance over a fixed table of people."""
+
+    @abstractmethod
+    def to_all(self, rows: slice) -> Floats:
+        """Distances from some people to everybody: a row a person."""
+
+
+@dataclass(frozen=True, eq=False)
+class MixedDistance(BoundDistance):
+    """Scaled differences of numbers and overlap of categories, summed (power 1) or as a Euclidean length (power 2)."""
+
+    values: Floats
+    """People as rows: the columns that are compared."""
+    scales: Floats
+    is_category: Bools
+    power: int
+    names: tuple[str, ...]
+
+    def to_all(self, rows: slice) -> Floats:
+        """Distances from some people to everybody."""
+        total = np.zeros((len(self.values[rows]), len(self.values)))
+        for k in range(self.values.shape[1]):
+            centre = self.values[rows, k][:, None]
+            if self.is_category[k]:
+                total += centre != self.values[None, :, k]
+            else:
+                part = np.abs(centre - self.values[None, :, k]) / self.scales[k]
+                total += part if self.power == 1 else part * part
+        return total if self.power == 1 else np.sqrt(total)
+
+
+@dataclass(frozen=True)
+class Normalised(Distance):
+    """What the built-in distances share.
+
+    `features` restricts the columns; by default all that the model, the graph or the schema uses, without the
+    protected ones.
+    """
+
+    features: Sequence[str] | None = None
+    scale: Scale = field(default_factory=Range)
+    include_protected: bool = False
+
+    def __post_init__(self) -> None:
+        if self.features is not None:
+            object.__setattr__(self, "features", names_in("features", self.features))
+        check_instance("scale", self.scale, Scale, ALTERNATIVES)
+        check_flag("include_protected", self.include_protected)
+
+    @property
+    @abstractmethod
+    def power(self) -> int:
+        """1 sums differences, 2 takes the Euclidean length."""
+
+    def bind(self, data: pd.DataFrame, encoding: Encoding, schema: Schema) -> MixedDistance:
+        """Fix features and scales."""
+        return _bind(self, data, encoding, schema)
+
+
+@dataclass(frozen=True)
+class Manhattan(Normalised):
+    """The paper's distance: normalised L1, overlap for categories."""
+
+    @property
+    def power(self) -> int:
+        """Differences are summed."""
+        return 1
+
+
+@dataclass(frozen=True)
+class Euclidean(Normalised):
+    """Normalised L2; a category that differs counts as a full range."""
+
+    @property
+    def power(self) -> int:
+        """The Euclidean length."""
+        return 2
+
+
+@dataclass(frozen=True)
+class OwnDistance(Distance):
+    """Your own: f(centres, everybody) -> a matrix, a row a centre; both are frames of all columns that matter."""
+
+    f: Callable[[pd.DataFrame, pd.DataFrame], Any]
+
+    def __post_init__(self) -> None:
+        check_function("f", self.f, "a function of centres and everybody")
+
+    def bind(self, data: pd.DataFrame, encoding: Encoding, schema: Schema) -> BoundDistance:
+        """Fix the people."""
+        return _OwnBound(self.f, data[[name for name in encoding.names if name not in schema.protected_columns]])
+
+
+@dataclass(frozen=True, eq=False)
+class _OwnBound(BoundDistance):
+    f: Callable[[pd.DataFrame, pd.DataFrame], Any]
+    data: pd.DataFrame
+
+    def to_all(self, rows: slice) -> Floats:
+        centres = self.data.iloc[rows]
+        who = label(centres.index[0]) if len(centres) else "nobody"
+        with calling(
+            f"The distance function, asked about the person {who},",
+            "Return a matrix of finite distances, a row a centre, a column a person.",
+            code="DISTANCE_INVALID",
+        ):
+            found = as_numbers(self.f(centres, self.data))
+        if found.shape != (len(centres), len(self.data)) or not (np.isfinite(found) & (found >= 0)).all():
+            raise ParameterError(
+                "DISTANCE_INVALID",
+                f"The distance returned shape {found.shape} for {len(centres)} centres and {len(self.data)} people, "
+                "or values that are negative, infinite or missing.",
+                fix="Return a matrix of finite distances, a row a centre, none negative; far apart is a large number.",
+            )
+        return found
+
+
+def check_distance(distance: Any, name: str = "distance") -> None:
+    """Refuse what is not a distance."""
+    check_instance(name, distance, Distance, "Manhattan(...), Euclidean(...) or OwnDistance(f)")
+
+
+def _bind(distance: Normalised, data: pd.DataFrame, encoding: Encoding, schema: Schema) -> MixedDistance:
+    names = list(distance.features) if distance.features is not None else list(encoding.names)
+    unknown = [name for name in names if name not in encoding.names]
+    if unknown:
+        raise ParameterError(
+            "DATA_MISSING_COLUMN",
+            f"The distance uses {unknown[0]!r}, which is not among the columns that matter. "
+            f"{closest(unknown[0], encoding.names)}".rstrip(),
+            fix=f"They are {listed(encoding.names, 20)}.",
+        )
+    if not distance.include_protected:
+        named = [name for name in distance.features or () if name in schema.protected_columns]
+        if named:
+            raise ParameterError(
+                "PARAMETER",
+                f"The distance names {listed(named)}, which is protected and would be left out.",
+                fix=Setting("protected in distance"),
+            )
+        names = [name for name in names if name not in schema.protected_columns]
+    kept, scales, constant = [], [], []
+    for name in names:
+        column = encoding[name]
+        values = column.encode(data[name])
+        if np.isnan(values).any():
+            raise ParameterError(
+                "DATA_MISSING_VALUES",
+                f"The distance uses {name!r}, which has missing values.",
+                fix=("Fill them in, or name other features: ", Setting("distance"), "."),
+            )
+        if np.ptp(values) == 0:
+            constant.append(name)
+            continue
+        kept.append((name, values, column.is_category))
+        scales.append(1.0 if column.is_category else distance.scale.of(name, values))
+    if constant:
+        warn(
+            "COST_ZERO_RANGE",
+            f"{listed(constant)} has a single value and is left out of the distance.",
+            fix="Drop it, or name the features that the distance should use.",
+        )
+    matrix = np.column_stack([values for _, values, _ in kept]) if kept else np.zeros((len(data), 0))
+    return MixedDistance(
+        matrix,
+        np.array(scales, dtype=np.float64),
+        np.array([flag for _, _, flag in kept], dtype=bool),
+        distance.power,
+        tuple(name for name, _, _ in kept),
+    )

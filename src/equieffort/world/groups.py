@@ -1,0 +1,208 @@
+"""Who is compared with whom: the protected groups, their reference, and intersections."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from equieffort.errors import DataError, SchemaError, Setting, closest, label, listed, many
+from equieffort.foundations.arguments import as_plain
+from equieffort.world.schema import Schema
+
+MOST_VALUES = 20
+"""Numbers of more values than this are taken for amounts, which need bins."""
+MOST_GROUPS = 200
+
+
+@dataclass(frozen=True, eq=False)
+class Groups:
+    """A group code for each person, the groups' labels, and which are protected and which is the reference."""
+
+    labels: tuple[str, ...]
+    codes: npt.NDArray[np.int16]
+    protected: tuple[int, ...]
+    reference: int
+    columns: tuple[str, ...] = ()
+    """The sensitive columns whose values the labels are."""
+
+    def __post_init__(self) -> None:
+        named = len(self.labels)
+        codes = np.asarray([*self.protected, self.reference])
+        if not (((self.codes >= 0) & (self.codes < named)).all() and ((codes >= 0) & (codes < named)).all()):
+            raise SchemaError(
+                "SCHEMA_GROUPS",
+                f"A code stands for none of the {many(named, 'group', 'groups')} {listed(self.labels)}.",
+                fix="Form groups with Groups.of(frame, schema).",
+            )
+
+    @classmethod
+    def of(cls, frame: pd.DataFrame, schema: Schema) -> Groups:
+        """Form the groups that the schema names from the sensitive columns."""
+        columns = schema.sensitive_columns
+        for name in columns:
+            if name not in frame.columns:
+                raise DataError(
+                    "SCHEMA_SENSITIVE_MISSING",
+                    f"The sensitive column {name!r} is not in the data. {closest(name, frame.columns)}".rstrip(),
+                    fix=Setting("sensitive_features"),
+                )
+            _check_sensitive(frame[name])
+        single = len(columns) == 1
+        codes, keys = _codes(frame, columns)
+        labels = tuple(str(key) if single else BETWEEN.join(map(str, key)) for key in keys)
+        if len(keys) > MOST_GROUPS:
+            raise SchemaError(
+                "SCHEMA_SENSITIVE_CONTINUOUS",
+                f"{listed(columns)} together form {len(keys):,} groups.",
+                fix="Use fewer columns, or merge values.",
+            )
+        if twice := [text for k, text in enumerate(labels) if text in labels[:k]]:
+            raise SchemaError(
+                "SCHEMA_GROUPS",
+                f"Different groups in {listed(columns)} would both be called {listed(dict.fromkeys(twice))}.",
+                fix="Rename the values so that each group has a name of its own.",
+            )
+        if len(keys) < 2:
+            raise SchemaError(
+                "SCHEMA_ONE_GROUP",
+                f"Only one group is present in {listed(columns)}: {listed(labels)}.",
+                fix="Audit data that holds the groups to be compared.",
+            )
+        # A group that is named twice is still one group.
+        protected = list(dict.fromkeys(_find(value, keys, columns) for value in _values(schema.protected, single)))
+        if isinstance(schema.protected, set | frozenset):
+            # A set has another order in each process; the groups' own order is always the same.
+            protected.sort()
+        others = [k for k in range(len(keys)) if k not in protected]
+        if not others:
+            raise SchemaError(
+                "SCHEMA_GROUPS",
+                f"Every value of {listed(columns)} is declared protected: {listed(labels)}.",
+                fix="Leave at least one value as the reference.",
+            )
+        if schema.reference is not None:
+            reference = _find(schema.reference, keys, columns)
+            if reference in protected:
+                raise SchemaError(
+                    "SCHEMA_GROUPS",
+                    f"{labels[reference]!r} is declared both protected and the reference.",
+                    fix="Compare each group with another one.",
+                )
+        elif len(others) > 1:
+            raise SchemaError(
+                "SCHEMA_GROUPS",
+                f"With whom is {listed(labels[k] for k in protected)} compared? {len(others)} other values "
+                f"remain: {listed(labels[k] for k in others)}.",
+                fix=("Name one of them: ", Setting("reference"), "."),
+            )
+        else:
+            reference = others[0]
+        return cls(labels, codes, tuple(protected), reference, columns)
+
+    def name(self, text: str) -> str:
+        """A group's label for a reader; see `group_name`."""
+        return group_name(text, self.columns)
+
+    def people(self, text: str) -> str:
+        """Its people for a reader; see `people_of`."""
+        return people_of(text, self.columns)
+
+    def role(self, code: int) -> str:
+        """Protected, reference or other."""
+        return "reference" if code == self.reference else "protected" if code in self.protected else "other"
+
+    @property
+    def compared(self) -> tuple[int, ...]:
+        """All groups that are compared with the reference: the protected ones first."""
+        rest = [k for k in range(len(self.labels)) if k not in self.protected and k != self.reference]
+        return (*self.protected, *rest)
+
+
+BETWEEN = " & "
+"""Between the values of several columns in a label."""
+
+
+def group_name(text: str, columns: Sequence[str] = ()) -> str:
+    """A group as a reader sees it in a table or a picture: without its column "1" says nothing, so it is named.
+
+    >>> group_name("female", ["sex"]), group_name("female & 1", ["sex", "young"]), group_name("female")
+    ('sex = female', 'sex = female and young = 1', 'female')
+    """
+    parts = text.split(BETWEEN) if len(columns) > 1 else [text]
+    if not columns:
+        return _printed(text)
+    if len(parts) != len(columns):
+        # A value holds the sign itself: which part belongs to which column cannot be said.
+        return f"{BETWEEN.join(map(_printed, columns))} = {_printed(text)}"
+    return " and ".join(f"{_printed(c)} = {_printed(part)}" for c, part in zip(columns, parts, strict=True))
+
+
+def people_of(text: str, columns: Sequence[str] = ()) -> str:
+    """The people of a group in a sentence; "refused" may stand before it.
+
+    >>> people_of("female", ["sex"]), people_of("a")
+    ('people with sex = female', 'people in group a')
+    """
+    return f"people {'with' if columns else 'in group'} {group_name(text, columns)}"
+
+
+def _printed(text: str) -> str:
+    """As it is; only what cannot be seen is shown as Python writes it."""
+    seen = "".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in str(text))
+    return seen if seen.strip() else repr(seen)
+
+
+def _check_sensitive(column: pd.Series) -> None:
+    if column.isna().any():
+        row = label(column.index[int(column.isna().to_numpy().argmax())])
+        raise DataError(
+            "DATA_MISSING_VALUES",
+            f"The sensitive column {column.name!r} has "
+            f"{many(int(column.isna().sum()), 'missing value', 'missing values')}, the first in row {row}.",
+            fix=("Fill them in, give them a group of their own, or ", Setting("missing"), "."),
+        )
+    is_number = pd.api.types.is_numeric_dtype(column.dtype)
+    has_fractions = pd.api.types.is_float_dtype(column.dtype) and bool((column % 1 != 0).any())
+    if (count := column.nunique()) > (2 if has_fractions else MOST_VALUES if is_number else MOST_GROUPS):
+        raise SchemaError(
+            "SCHEMA_SENSITIVE_CONTINUOUS",
+            f"The sensitive column {column.name!r} has {count:,} different {'numbers' if is_number else 'values'}.",
+            fix=Setting("bins", of=str(column.name))
+            if is_number
+            else "Name the column that holds the groups, not one that names people, or merge values.",
+        )
+
+
+def _codes(frame: pd.DataFrame, columns: tuple[str, ...]) -> tuple[npt.NDArray[np.int16], list[Any]]:
+    if len(columns) == 1:
+        codes, found = pd.factorize(frame[columns[0]], sort=True)
+        return codes.astype(np.int16), [as_plain(value) for value in found]
+    values = pd.MultiIndex.from_frame(frame[list(columns)])
+    codes, found = values.factorize(sort=True)
+    return codes.astype(np.int16), [tuple(as_plain(part) for part in key) for key in found]
+
+
+def _values(declared: Any, single: bool) -> list[Any]:
+    if isinstance(declared, np.ndarray | pd.Index | pd.Series):
+        return np.atleast_1d(declared).tolist()
+    if isinstance(declared, list | set | frozenset):
+        return list(declared)
+    if single and isinstance(declared, tuple):
+        return list(declared)
+    return [declared]
+
+
+def _find(value: Any, keys: list[Any], columns: tuple[str, ...]) -> int:
+    for k, key in enumerate(keys):
+        if key == (tuple(value) if isinstance(value, list) else value):
+            return k
+    raise SchemaError(
+        "SCHEMA_GROUPS",
+        f"{label(value)} is not a value of {listed(columns)}. {closest(value, keys)}".rstrip(),
+        fix=f"The values are {', '.join(map(repr, keys[:20]))}{' and more' if len(keys) > 20 else ''}.",
+    )

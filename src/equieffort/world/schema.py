@@ -1,0 +1,460 @@
+"""Feature and Schema: what each column is, who may change it, how far, and who is protected.
+
+>>> schema = Schema(
+...     sensitive="sex", protected="female", favourable="good",
+...     features={"age": Feature("actionable", direction="up", upper=75), "duration": "mutable"})
+>>> schema.role("sex"), schema.role("age"), schema.role("duration")
+('sensitive', 'actionable', 'mutable')
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal, get_args
+
+import numpy as np
+import pandas as pd
+
+from equieffort.data.frames import KINDS, Encoding, Kind, number, require_columns
+from equieffort.errors import DataError, SchemaError, Setting, closest, label, listed, warn
+from equieffort.foundations.arguments import check_mapping, is_number, items_in, names_in, shown
+from equieffort.world.graph import CausalGraph
+from equieffort.world.rules import Link, read_link
+
+Role = Literal["actionable", "mutable", "immutable"]
+Direction = Literal["both", "up", "down"]
+Range = tuple[float | None, float | None]
+
+
+@dataclass(frozen=True)
+class Feature:
+    """What may happen to one feature.
+
+    Parameters
+    ----------
+    role
+        "actionable": a person may set it. "mutable": it only follows its causes. "immutable": it must not move.
+    kind
+        "continuous", "integer", "binary" or "categorical"; None infers it from the column: float is continuous, int
+        integer, bool binary, text categorical, and a column of the numbers 0 and 1 is binary, whatever its type.
+    direction
+        "both", "up" or "down": where an intervention may move the value.
+    lower, upper
+        The range of values an intervention may set. A side that nothing declares stays within the values observed in
+        the reference data; an infinity (`float("inf")`) says that there is no limit.
+    max_increase, max_decrease
+        The same relative to the person's own value. They declare their side, as `direction` does.
+    plausible
+        (low, high): the range of values in the counterfactual, however they came about; None leaves an end open. An
+        end that is given declares its side of what may be set too.
+    weight
+        How much a unit of scaled change costs; a pair (up, down) when they differ.
+    observed
+        (least, largest) observed value where that is the limit, because nothing was declared; of a binary number
+        (0, 1). `RecourseProblem.of` fills it in from the reference data, whatever stood there.
+    """
+
+    role: Role
+    kind: Kind | None = field(default=None, kw_only=True)
+    direction: Direction = field(default="both", kw_only=True)
+    lower: float | None = field(default=None, kw_only=True)
+    upper: float | None = field(default=None, kw_only=True)
+    max_increase: float | None = field(default=None, kw_only=True)
+    max_decrease: float | None = field(default=None, kw_only=True)
+    plausible: Range | None = field(default=None, kw_only=True)
+    weight: float | tuple[float, float] = field(default=1.0, kw_only=True)
+    observed: Range | None = field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.role, str) or self.role not in get_args(Role):
+            raise SchemaError(
+                "SCHEMA_ROLE",
+                f"{shown(self.role)} is not a role. {closest(self.role, get_args(Role))}".rstrip(),
+                fix=('A role is "actionable", "mutable" or "immutable"; ', Setting("protected"), "."),
+            )
+        if self.kind is not None and not (isinstance(self.kind, str) and self.kind in KINDS):
+            raise SchemaError(
+                "SCHEMA_KIND",
+                f"{shown(self.kind)} is not a kind. {closest(self.kind, KINDS)}".rstrip(),
+                fix=f"A kind is one of {listed(KINDS)}.",
+            )
+        if not isinstance(self.direction, str) or self.direction not in get_args(Direction):
+            raise SchemaError(
+                "SCHEMA_ROLE", f"{shown(self.direction)} is not a direction.", fix='Use "both", "up" or "down".'
+            )
+        self._check_limits()
+        self._check_weight()
+
+    def _check_limits(self) -> None:
+        for name in ("lower", "upper", "max_increase", "max_decrease"):
+            value = getattr(self, name)
+            _check_number(name, value)
+            if value is not None and name.startswith("max_") and value < 0:
+                raise SchemaError(
+                    "SCHEMA_LIMITS",
+                    f"{name} is {value}, below zero.",
+                    fix="Give the largest change as a size.",
+                )
+        if self.lower == math.inf or self.upper == -math.inf:
+            key, free = ("lower", "minus infinity") if self.lower == math.inf else ("upper", "infinity")
+            raise SchemaError(
+                "SCHEMA_LIMITS",
+                f"{key} is {number(getattr(self, key))}, which no value reaches.",
+                fix=("Give a number, or ", Setting("no limit", free), " for no limit on that side."),
+            )
+        _check_range("The lower limit", self.lower, "the upper limit", self.upper)
+        if self.plausible is not None:
+            if not isinstance(self.plausible, tuple | list) or len(self.plausible) != 2:
+                raise SchemaError(
+                    "SCHEMA_LIMITS", f"plausible is {self.plausible!r}, not a pair.", fix="Give (low, high)."
+                )
+            for end in self.plausible:
+                _check_number("an end of plausible", end)
+            _check_range("The plausible minimum", self.plausible[0], "the plausible maximum", self.plausible[1])
+        if self.observed is not None:
+            if not isinstance(self.observed, tuple | list) or len(self.observed) != 2:
+                raise SchemaError("SCHEMA_LIMITS", f"observed is {self.observed!r}, not a pair.", fix="Leave it out.")
+            for end in self.observed:
+                _check_number("an end of observed", end)
+            _check_range("The least observed value", self.observed[0], "the largest", self.observed[1])
+        if self.role != "actionable" and self.has_limits:
+            raise SchemaError(
+                "SCHEMA_LIMITS",
+                f"A feature that is {self.role} has limits for interventions, which it never gets.",
+                fix=("Use ", Setting("plausible"), " to limit where its value may go, or make it actionable."),
+            )
+
+    def _check_weight(self) -> None:
+        for weight in self.weights:
+            if not (is_number(weight) and math.isfinite(weight) and weight > 0):
+                raise SchemaError(
+                    "SCHEMA_WEIGHT",
+                    f"The weight {label(self.weight)[:80]} is not a positive number.",
+                    fix='Give a positive weight, or make the feature "mutable" if it must not be acted on.',
+                )
+
+    @property
+    def has_limits(self) -> bool:
+        """Whether anything limits the values an intervention may set; an infinity does not."""
+        limits = (self.lower, self.upper, self.max_increase, self.max_decrease)
+        return self.direction != "both" or any(limit is not None and math.isfinite(limit) for limit in limits)
+
+    @property
+    def declares_lower(self) -> bool:
+        """Whether anything says how low an intervention may go, if only that there is no limit."""
+        low = None if self.plausible is None else self.plausible[0]
+        return self.direction == "up" or any(end is not None for end in (self.lower, self.max_decrease, low))
+
+    @property
+    def declares_upper(self) -> bool:
+        """Whether anything says how high an intervention may go, if only that there is no limit."""
+        high = None if self.plausible is None else self.plausible[1]
+        return self.direction == "down" or any(end is not None for end in (self.upper, self.max_increase, high))
+
+    @property
+    def weights(self) -> tuple[float, float]:
+        """The weights (up, down)."""
+        if isinstance(self.weight, tuple | list):
+            if len(self.weight) != 2:
+                raise SchemaError("SCHEMA_WEIGHT", f"{self.weight!r} is not a pair.", fix="Give (up, down).")
+            return self.weight[0], self.weight[1]
+        return self.weight, self.weight
+
+
+def _check_number(name: str, value: Any) -> None:
+    if value is not None and not is_number(value):
+        raise SchemaError(
+            "SCHEMA_LIMITS", f"{name} is {shown(value)}, not a number.", fix="Give a number, or leave it out."
+        )
+
+
+def _check_range(low_name: str, low: float | None, high_name: str, high: float | None) -> None:
+    if low is not None and high is not None and not low <= high:
+        raise SchemaError(
+            "SCHEMA_LIMITS",
+            f"{low_name} {low} is above {high_name} {high}.",
+            fix="Swap or correct them.",
+        )
+
+
+@dataclass(frozen=True)
+class AssumedLimit:
+    """An end of what may be set that nobody declared: the least or largest value observed in the reference data."""
+
+    feature: str
+    key: Literal["lower", "upper"]
+    """What to declare instead."""
+    value: float
+
+
+MUTABLE = Feature("mutable")
+IMMUTABLE = Feature("immutable")
+UNLIMITED = Feature("actionable", lower=-math.inf, upper=math.inf)
+"""A number that may be set to anything, as in the paper."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Schema:
+    """Roles of all columns, the protected groups and the favourable outcome. Nothing sensitive has a default.
+
+    Parameters
+    ----------
+    sensitive
+        The sensitive column, or several whose values together form the groups.
+    protected
+        The protected value (a tuple of values when `sensitive` is several columns), or a list of them.
+    reference
+        Whom they are compared with; needed once more than one other value remains.
+    favourable
+        The label people want, or a list of labels when the model chooses between more than two.
+    threshold
+        If declared, the decision is favourable when the model's probability of the favourable labels is at least
+        this, whatever `predict` says; by default the model's own label decides.
+    also_protected
+        Further columns that no action may change.
+    features
+        Column -> `Feature`, or just its role. A feature that is not listed only follows its causes.
+    rules
+        What must hold between features in every counterfactual: `Implies`, `Monotone`, `Sum`, `Forbidden`, `Always`,
+        or text such as "if employed = 0 then tenure = 0".
+    """
+
+    sensitive: str | Sequence[str]
+    protected: Any
+    reference: Any = None
+    favourable: Any
+    threshold: float | None = None
+    also_protected: Sequence[str] = ()
+    features: Mapping[str, Feature | Role] = field(default_factory=dict)
+    rules: Sequence[Link | str] = ()
+
+    def __post_init__(self) -> None:
+        for name in ("sensitive", "also_protected"):
+            found = names_in(name, getattr(self, name), "a column name or a list of them", error=SchemaError)
+            if name == "also_protected":
+                object.__setattr__(self, name, found)
+            elif not found:
+                raise SchemaError("PARAMETER", "sensitive names no column.", fix="Name the column with the groups.")
+        check_mapping("features", self.features, 'a mapping such as {"age": "actionable"}', error=SchemaError)
+        features = {
+            name: feature if isinstance(feature, Feature) else Feature(feature)
+            for name, feature in self.features.items()
+        }
+        object.__setattr__(self, "features", features)
+        self._check_outcome()
+        given = (
+            [self.rules]
+            if isinstance(self.rules, str | Link)
+            else items_in("rules", self.rules, "a list of rules between features", error=SchemaError)
+        )
+        object.__setattr__(self, "rules", tuple(rule if isinstance(rule, Link) else read_link(rule) for rule in given))
+        for name in (*self.sensitive_columns, *self.also_protected):
+            if name in features and features[name].role != "immutable":
+                raise SchemaError(
+                    "SCHEMA_SENSITIVE_ACTIONABLE",
+                    f"The protected column {name!r} is declared {features[name].role}.",
+                    fix="Leave it out of `features`: protected columns never change.",
+                )
+
+    def _check_outcome(self) -> None:
+        if isinstance(self.favourable, list | tuple | set | frozenset) and not self.favourable:
+            raise SchemaError(
+                "MODEL_LABELS", "The list of favourable labels is empty.", fix="Name at least one label people want."
+            )
+        if self.threshold is None:
+            return
+        _check_number("threshold", self.threshold)
+        if not 0 < self.threshold < 1:
+            raise SchemaError(
+                "SCHEMA_THRESHOLD",
+                f"The threshold {self.threshold:g} is not a probability between 0 and 1.",
+                fix=(
+                    "Give the least probability of the favourable label that is approved, as in ",
+                    Setting("threshold", 0.62),
+                    ".",
+                ),
+            )
+
+    @property
+    def sensitive_columns(self) -> tuple[str, ...]:
+        """The sensitive columns as a tuple."""
+        return names_in("sensitive", self.sensitive)
+
+    @property
+    def protected_columns(self) -> tuple[str, ...]:
+        """All columns that no action may change because they are protected."""
+        return tuple(dict.fromkeys((*self.sensitive_columns, *self.also_protected)))
+
+    def feature(self, name: str) -> Feature:
+        """What may happen to a column; protected columns are immutable, unlisted ones mutable."""
+        if name in self.protected_columns:
+            return IMMUTABLE
+        feature = self.features.get(name, MUTABLE)
+        return feature if isinstance(feature, Feature) else Feature(feature)
+
+    def role(self, name: str) -> str:
+        """The role of a column in words."""
+        return "sensitive" if name in self.protected_columns else self.feature(name).role
+
+    @property
+    def links(self) -> tuple[Link, ...]:
+        """The rules between features."""
+        return tuple(rule for rule in self.rules if isinstance(rule, Link))
+
+    @property
+    def rule_columns(self) -> tuple[str, ...]:
+        """The columns that rules between features speak of."""
+        return tuple(dict.fromkeys(name for link in self.links for name in link.names))
+
+    @property
+    def actionable(self) -> tuple[str, ...]:
+        """The actionable features, in the order they were declared."""
+        return tuple(name for name in self.features if self.feature(name).role == "actionable")
+
+    @property
+    def kinds(self) -> dict[str, Kind]:
+        """The kinds that were declared."""
+        return {name: kind for name in self.features if (kind := self.feature(name).kind) is not None}
+
+    @property
+    def assumed(self) -> tuple[AssumedLimit, ...]:
+        """The limits that nobody declared; known once a problem was made with the schema."""
+        found = []
+        for name in self.actionable:
+            feature = self.feature(name)
+            low, high = (feature.kind != "binary" and feature.observed) or (None, None)
+            if low is not None and not feature.declares_lower:
+                found.append(AssumedLimit(name, "lower", low))
+            if high is not None and not feature.declares_upper:
+                found.append(AssumedLimit(name, "upper", high))
+        return tuple(found)
+
+    @property
+    def zero_one(self) -> tuple[str, ...]:
+        """The actionable features that are set to 0 or 1; known once a problem was made with the schema."""
+        return tuple(n for n in self.actionable if self.feature(n).kind == "binary" and self.feature(n).observed)
+
+    def check(self, frame: pd.DataFrame, graph: CausalGraph, model_features: Iterable[str]) -> None:
+        """Compare the schema with the data, the graph and the model; raise or warn where they disagree."""
+        model_features = list(model_features)
+        for name in self.protected_columns:
+            if name not in frame.columns:
+                raise DataError(
+                    "SCHEMA_SENSITIVE_MISSING",
+                    f"The protected column {name!r} is not in the data. {closest(name, frame.columns)}".rstrip(),
+                    fix=Setting("sensitive_features"),
+                )
+        require_columns(frame, self.features, why=("A feature is declared, but ", Setting("the table")))
+        require_columns(frame, model_features, why=("The model uses a feature, but ", Setting("the table")))
+        require_columns(
+            frame, self.rule_columns, why=("A rule between features names a column, but ", Setting("the table"))
+        )
+        self._check_graph(frame, graph, model_features)
+        used = {*self.features, *self.protected_columns, *graph.nodes, *model_features, *self.rule_columns}
+        extra = [name for name in frame.columns if name not in used]
+        if extra:
+            warn(
+                "DATA_EXTRA_COLUMNS",
+                (Setting("unused columns"), f": {listed(extra)}."),
+                fix=Setting("without unused columns"),
+            )
+        if not self.actionable:
+            raise SchemaError(
+                "PROBLEM_NOTHING_ACTIONABLE",
+                "No feature is declared actionable.",
+                fix='Give at least one feature the role "actionable".',
+            )
+        self._check_one_hot(frame)
+
+    def _check_graph(self, frame: pd.DataFrame, graph: CausalGraph, model_features: list[str]) -> None:
+        graph.require(frame.columns)
+        lonely = [name for name in model_features if name not in graph.nodes]
+        if lonely and graph.edges:
+            warn(
+                "GRAPH_ROOTS_ASSUMED",
+                f"No edge of the graph mentions {listed(lonely)}: taken to have no cause and no effect.",
+                fix=("Name them in ", Setting("nodes"), " to say that this is meant."),
+            )
+        for name in self.protected_columns:
+            if name in graph.nodes and graph.parents(name):
+                warn(
+                    "GRAPH_INTO_SENSITIVE",
+                    f"The graph has an edge into the protected column {name!r}, from {listed(graph.parents(name))}.",
+                    fix="Turn the edge round if it is a slip; actions that would move it are not feasible.",
+                )
+        followers = graph.descendants(*(name for name in self.actionable if name in graph.nodes))
+        assumed = [n for n in followers if n not in self.features and n not in self.protected_columns]
+        if assumed:
+            warn(
+                "SCHEMA_ROLE_ASSUMED",
+                f"No role is declared for {listed(assumed)}, which would follow an action: taken as mutable.",
+                fix=('Declare them "mutable" or "immutable" in ', Setting("the schema"), "."),
+            )
+
+    def _check_one_hot(self, frame: pd.DataFrame) -> None:
+        """Refuse actions on columns of one category that were encoded apart."""
+        families: dict[str, list[str]] = {}
+        for name in frame.columns:
+            for mark in ("=", "__", "_", ".", "-"):
+                if mark in name and _is_zero_one(frame[name]):
+                    families.setdefault(name.rsplit(mark, 1)[0], []).append(name)
+                    break
+        for stem, members in families.items():
+            acting = [name for name in members if name in self.actionable]
+            if len(members) < 2 or not acting:
+                continue
+            together = frame[members].to_numpy(dtype=float).sum(axis=1)
+            if together.max() == 1.0 and together.mean() > 0.5:
+                raise SchemaError(
+                    "SCHEMA_ONE_HOT",
+                    f"{listed(members)} look like one category {stem!r} spread over columns, and "
+                    f"{listed(acting)} would be changed apart.",
+                    fix=(f"Keep {stem!r} as one text column, ", Setting("one text column"), "."),
+                )
+
+    def to_dict(self) -> dict[str, Any]:
+        """A form that JSON can hold."""
+        return {
+            "sensitive": list(self.sensitive_columns),
+            "protected": _plain(self.protected),
+            "reference": _plain(self.reference),
+            "favourable": _plain(self.favourable),
+            "threshold": self.threshold,
+            "also_protected": list(self.also_protected),
+            "features": {name: _plain(asdict(self.feature(name))) for name in self.features},
+            "rules": [_plain(link.to_dict()) for link in self.links],
+        }
+
+
+def _plain(value: Any) -> Any:
+    """A value as JSON can hold it: nothing of numpy's, and sets in a fixed order."""
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, set | frozenset):
+        return sorted((_plain(item) for item in value), key=str)
+    if isinstance(value, list | tuple):
+        return type(value)(_plain(item) for item in value)
+    if isinstance(value, np.generic | np.ndarray | pd.Index | pd.Series):
+        return _plain(value.tolist())
+    return value
+
+
+def _is_zero_one(column: pd.Series) -> bool:
+    if pd.api.types.is_bool_dtype(column.dtype):
+        return True
+    return bool(pd.api.types.is_numeric_dtype(column.dtype) and column.isin([0, 1]).all())
+
+
+def check_kinds(schema: Schema, encoding: Encoding) -> None:
+    """Refuse limits that a category cannot have."""
+    for name in schema.actionable:
+        feature, column = schema.feature(name), encoding[name]
+        if column.is_category and (feature.has_limits or feature.plausible or len(set(feature.weights)) > 1):
+            raise SchemaError(
+                "SCHEMA_KIND",
+                f"The {column.kind} feature {name!r} has limits, a direction or two weights, "
+                "which only numbers can have.",
+                fix="Remove them, or declare the feature as integer or continuous.",
+            )

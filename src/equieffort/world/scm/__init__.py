@@ -1,0 +1,35 @@
+"""Structural causal models: how a change of one feature moves the others."""
+
+from equieffort.world.scm.base import DiscreteLearner, DiscreteMechanism, Learner, Mechanism
+from equieffort.world.scm.curves import Curve
+from equieffort.world.scm.discrete import CumulativeLogit, Ordinal, Probabilities
+from equieffort.world.scm.equations import Additive, Affine, Discrete, Equation
+from equieffort.world.scm.functions import Function
+from equieffort.world.scm.mechanisms import LeastSquares, Linear, Regressor
+from equieffort.world.scm.model import StructuralCausalModel
+from equieffort.world.scm.smooth import Polynomial, Spline
+from equieffort.world.scm.terms import Curves, Terms
+
+__all__ = [
+    "Additive",
+    "Affine",
+    "CumulativeLogit",
+    "Curve",
+    "Curves",
+    "Discrete",
+    "DiscreteLearner",
+    "DiscreteMechanism",
+    "Equation",
+    "Function",
+    "Learner",
+    "LeastSquares",
+    "Linear",
+    "Mechanism",
+    "Ordinal",
+    "Polynomial",
+    "Probabilities",
+    "Regressor",
+    "Spline",
+    "StructuralCausalModel",
+    "Terms",
+]
