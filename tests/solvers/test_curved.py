@@ -25,7 +25,6 @@ from equieffort.solvers.curved_bounds import Boxes, Planes, contract, enclose, f
 from equieffort.solvers.curved_open import Look
 from equieffort.solvers.curved_world import People
 from equieffort.status import Blocking, Ending, Infeasibility, LimitKind, Obstacle
-from equieffort.testing import check_solver
 
 pytestmark = pytest.mark.filterwarnings("ignore::equieffort.errors.EquieffortWarning")
 GRADES = ["low", "middle", "high"]
@@ -379,13 +378,6 @@ def test_the_oracle_notices_a_wrong_certificate(monkeypatch):
 
     monkeypatch.setattr(curved_open, "contract", forgetful)
     assert run("whole", range(6)).disagreements
-
-
-@pytest.mark.parametrize("family", ["linear", "tree"])
-def test_keeps_the_promises_of_a_solver(family):
-    report = check_solver(ee.Curved(), families=[family], cases=4)
-    assert report.passed, str(report)
-    assert not report.refused
 
 
 # Enclosures
