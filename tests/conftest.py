@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import platform
 import sys
 import warnings
@@ -10,13 +11,18 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
-import numba
-import numpy
-import pytest
-import scipy
-from hypothesis import settings
+# Workers share the cores: threads of scikit-learn, boosters and linear algebra would mostly wait for each other, and
+# burn what they wait. Said before any of these is imported; numba's threads, which the package decides on, stay.
+for threads in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(threads, "1")
 
-from equieffort.errors import EquieffortWarning
+import numba  # noqa: E402
+import numpy  # noqa: E402
+import pytest  # noqa: E402
+import scipy  # noqa: E402
+from hypothesis import settings  # noqa: E402
+
+from equieffort.errors import EquieffortWarning  # noqa: E402
 
 # However pytest is started, `tests.oracles` is found.
 sys.path.insert(0, str(Path(__file__).parents[1]))

@@ -6,11 +6,15 @@ import warnings
 
 import numpy as np
 import pytest
+from sklearn.compose import make_column_transformer
 from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder
 
 import equieffort as ee
 from equieffort.effort.measures import MEASURES, Spread
 from equieffort.errors import DataError, ParameterError
+from equieffort.recourse.problem import RecourseProblem
 
 
 @pytest.fixture(scope="module")
@@ -189,3 +193,36 @@ def test_another_budget_is_another_spread(world):
     again = world[2].resample(ee.Bootstrap(20))
     assert again.resampled is not None
     assert replace(again, criteria=ee.Criteria(budget=0.1)).resampled is None
+
+
+@pytest.mark.parametrize("chance", ["equations", "procedure"])
+@pytest.mark.parametrize("levels", [False, True])
+def test_what_stays_of_a_problem_is_not_made_again(world, monkeypatch, chance, levels):
+    """The short way to a replicate gives what making the whole problem again gives, to the bit."""
+    people, outcome, made = world
+    columns, features = ["X2", "X3"], {"X2": ee.Feature("actionable", upper=np.inf), "X3": "mutable"}
+    if levels:
+        people = people.assign(job=np.where(people["X3"] > 0, "yes", np.where(people["X2"] > 3, "no", "seldom")))
+        columns, features = [*columns, "job"], {**features, "job": "actionable"}
+    encoder = make_column_transformer((OneHotEncoder(), ["job"]), remainder="passthrough")
+    model = make_pipeline(encoder, LogisticRegression()) if levels else LogisticRegression()
+    model.fit(people[columns], outcome)
+    made = ee.audit(
+        model, people, subgroups={"low": "X3 < 0"},
+        schema=ee.Schema(sensitive="S", protected=0, favourable=1, features=features),
+        scm=ee.StructuralCausalModel([("S", "X2"), ("X2", "X3")], nodes=columns).fit(people),
+    )  # fmt: skip
+    how = ee.Equations(10) if chance == "equations" else ee.Procedure(people[columns], outcome, 10)
+    kept = RecourseProblem.relearned
+    used = []
+
+    def watched(self, *given):
+        used.append(kept(self, *given) is not None)
+        return kept(self, *given)
+
+    monkeypatch.setattr(RecourseProblem, "relearned", watched)
+    short = made.resample(how).resampled
+    # A model that may have met other levels is read anew.
+    assert used == [chance == "equations" or not levels] * 10
+    monkeypatch.setattr(RecourseProblem, "relearned", lambda *given: None)
+    assert made.resample(how).resampled.spreads == short.spreads

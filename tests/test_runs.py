@@ -12,7 +12,7 @@ import pytest
 import equieffort as ee
 from equieffort.errors import EquieffortError, ParameterError
 from equieffort.models.surrogate import train_surrogate
-from equieffort.recourse import solving
+from equieffort.recourse.solving import solving
 from equieffort.spec import SpecError, parse_spec
 from equieffort.spec.runs import Estimate, check_filled, estimate, file_hash, prepare, run_spec, unfilled
 
@@ -97,13 +97,13 @@ def test_the_estimate_counts_what_the_audit_solves(spec):
     refused = table[table["status"] != "not_needed"].groupby("group").size().to_dict()
     assert work.unfavourable == refused
     assert work.rows == 120
-    assert f"{sum(refused.values())} decided unfavourably" in str(work)
+    assert f"{sum(refused.values())} refused" in str(work)
 
 
 def test_the_estimate_counts_in_words():
     one = Estimate(1, {"a": 1}, 1, "LinearExact", "Linear.")
     assert str(one).splitlines()[:2] == [
-        "1 row, 1 decided unfavourably (a: 1).", "1 set of interventions each, 1 small problem in all.",
+        "1 row, 1 refused (a: 1).", "1 set of interventions each, 1 small problem in all.",
     ]  # fmt: skip
     searched = Estimate(200, {"a": 3, "b": 4}, 0, "BranchAndBound", "Trees.")
     assert "interventions" not in str(searched)

@@ -258,9 +258,9 @@ def test_diff_of_an_audit_with_itself(made, call):
     ("before", "after", "code", "says"),
     [
         (0.6, 0.9, 0, "closer to equality"),
-        (0.7, 0.5, 1, "farther from equality, to the disadvantage of 'b'"),
-        (1.4, 2.0, 1, "farther from equality, to the disadvantage of 'a'"),
-        (0.5, 1.2, 0, "it lay with 'b', now it lies with 'a'"),
+        (0.7, 0.5, 1, "farther from equality, to the disadvantage of s = b"),
+        (1.4, 2.0, 1, "farther from equality, to the disadvantage of s = a"),
+        (0.5, 1.2, 0, "it lay with s = b, now it lies with s = a"),
     ],
 )
 @pytest.mark.filterwarnings("ignore:People are matched by the number")

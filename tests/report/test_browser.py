@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import io
 import shutil
+import unicodedata
 from pathlib import Path
 
 import pypdf
 import pytest
 from playwright import sync_api as api
 from tests.report.test_report import SECTIONS
-from tests.report.worlds import GROUPS, HOSTILE, hostile
+from tests.report.worlds import GROUPS, HOSTILE, hostile, world
 
 from equieffort.report import render
 
@@ -129,11 +130,39 @@ def test_a_narrow_screen_says_where_to_scroll(browser, address):
 
 
 def test_a_wide_screen_is_used(browser, address):
-    page = browser.new_page(viewport={"width": 1280, "height": 800})
+    page = browser.new_page(viewport={"width": 1400, "height": 800})
     page.goto(address)
-    right = page.evaluate("document.querySelector('#chart-acr').getBoundingClientRect().right")
-    assert right > 0.65 * 1280
+    boxes = {
+        name: page.locator(name).bounding_box() for name in ("nav ol", "main", "#chart-acr", "#chart-individual-acr")
+    }
     page.close()
+    contents, main, left, right = boxes.values()
+    # The contents stand at the side, the page is centred and at most 1,080 px wide, pictures beside each other.
+    assert contents["x"] + contents["width"] <= main["x"]
+    assert 1000 <= main["width"] <= 1080
+    around = contents["x"], 1400 - main["x"] - main["width"]
+    assert abs(around[0] - around[1]) < 30
+    assert left["x"] + left["width"] <= right["x"]
+    assert right["x"] + right["width"] > main["x"] + 0.9 * main["width"]
+
+
+@pytest.mark.parametrize("width", [360, 1300, 3840])
+def test_a_picture_has_letters_of_the_size_of_the_text(browser, address, width):
+    page = browser.new_page(viewport={"width": width, "height": 800})
+    page.goto(address)
+    sizes = page.evaluate(
+        """() => {
+            const body = parseFloat(getComputedStyle(document.querySelector('main p')).fontSize);
+            return [...document.querySelectorAll('svg text[font-size="13"]')].map(
+                text => 13 * text.closest('svg').getBoundingClientRect().width
+                    / text.closest('svg').viewBox.baseVal.width / body);
+        }"""
+    )
+    page.close()
+    assert len(sizes) > 10
+    assert all(0.6 <= size <= 1.1 for size in sizes)
+    if width > 1000:
+        assert all(size >= 0.8 for size in sizes)
 
 
 def test_labels_of_a_picture_do_not_overlap(opened):
@@ -150,10 +179,10 @@ def test_labels_of_a_picture_do_not_overlap(opened):
 
 
 @pytest.mark.skipif(not AXE.is_file(), reason="axe-core is not there; tools/fetch_axe.sh fetches it")
-@pytest.mark.parametrize("width", [1300, 390])
-def test_axe_finds_nothing_serious(browser, address, width):
+@pytest.mark.parametrize(("width", "scheme"), [(1300, "light"), (390, "light"), (1300, "dark")])
+def test_axe_finds_nothing_serious(browser, address, width, scheme):
     # The page forbids all scripts, so the inspector needs a door of its own.
-    context = browser.new_context(bypass_csp=True, viewport={"width": width, "height": 800})
+    context = browser.new_context(bypass_csp=True, viewport={"width": width, "height": 800}, color_scheme=scheme)
     page = context.new_page()
     page.goto(address)
     page.evaluate("document.querySelectorAll('details').forEach(d => { d.open = true })")
@@ -163,19 +192,68 @@ def test_axe_finds_nothing_serious(browser, address, width):
     assert [violation for violation in found if violation[0] in ("serious", "critical")] == []
 
 
-def test_prints_with_everything_open(browser, address):
+def test_the_dark_is_dark(browser, address):
+    shades = {}
+    for scheme in ("light", "dark"):
+        page = browser.new_page(color_scheme=scheme)
+        page.goto(address)
+        shades[scheme] = page.evaluate(
+            """() => ['body', 'section', 'svg text', 'svg .zone', 'svg .grid'].map(name => {
+                const style = getComputedStyle(document.querySelector(name));
+                const colour = name.startsWith('svg .grid') ? style.stroke
+                    : name.startsWith('svg') ? style.fill : style.backgroundColor;
+                return colour.match(/[0-9]+/g).slice(0, 3).reduce((a, b) => a + +b, 0) / 3;
+            })"""
+        )
+        page.close()
+    back, card, ink, zone, grid = shades["dark"]
+    assert max(back, card) < 50 < 200 < ink
+    assert card < grid < 128
+    assert card < zone < 128
+    assert shades["light"][2] < 50 < 200 < min(shades["light"][:2])
+
+
+# -- print ------------------------------------------------------------------------------------------------------------
+
+
+def printed(browser, address, before="") -> list[str]:
+    """The text of each printed page."""
     page = browser.new_page()
     page.goto(address)
-    printed = page.pdf(format="A4")
+    if before:
+        page.evaluate(before)
+    reader = pypdf.PdfReader(io.BytesIO(page.pdf(format="A4")))
     page.close()
-    reader = pypdf.PdfReader(io.BytesIO(printed))
-    text = " ".join(" ".join(part.extract_text() for part in reader.pages).split())
-    assert len(reader.pages) >= 4
-    for words in (
-        "Verdict",
-        "Structural equations",
-        "Cheapest actions by feature",
-        "How to reproduce this",
-        "title: <script>",
-    ):
+    # Letters that a font joins come apart, so that words can be found.
+    texts = [unicodedata.normalize("NFKC", part.extract_text()) for part in reader.pages]
+    return [" ".join(text.split()) for text in texts]
+
+
+def test_the_first_page_can_be_printed_alone(browser, address):
+    first, second, *_ = printed(browser, address)
+    for words in ("inconclusive", "Ratio of average efforts (ACR)", "not judged", "Refused", "Read with care", "next"):
+        assert words.lower() in first.lower()
+    assert second.startswith("Who was audited")
+    assert "Who was audited" not in first
+
+
+def test_a_plain_audit_prints_on_six_pages(browser, tmp_path):
+    path = tmp_path / "plain.html"
+    path.write_text(render(world(), title="Loans"), encoding="utf-8")
+    pages = printed(browser, path.as_uri())
+    assert len(pages) <= 6
+    text = " ".join(pages)
+    for words in ("Register of assumptions", "Cheapest actions by feature", "Evidence", "SHA-256", "Solver"):
         assert words in text
+
+
+def test_the_appendix_is_printed_only_where_it_is_open(browser, address):
+    closed = " ".join(printed(browser, address))
+    assert "Structural equations" not in closed
+    assert "Appendix" not in closed
+    pages = printed(browser, address, "document.querySelectorAll('#appendix details').forEach(d => { d.open = true })")
+    start = next(k for k, text in enumerate(pages) if text.startswith("Appendix"))
+    text = " ".join(pages[start:])
+    for words in ("Structural equations", "title: <script>"):
+        assert words in text
+    assert "Evidence" in " ".join(pages[:start])

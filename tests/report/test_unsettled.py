@@ -58,7 +58,7 @@ def test_no_number_that_is_none_is_written(audits, name, k):
         warnings.simplefilter("error")
         made, card = render(audits[name], suppress_below=k), model_card(audits[name], suppress_below=k)
     page = Page(made)
-    assert [i for i in page.ids if i in SECTIONS] == SECTIONS
+    assert [i for i in page.ids if i in SECTIONS] == [s for s in SECTIONS if s != "levels" or name != "gaps"]
     for text in (page.text, card, " ".join(value for _, _, value in page.attributes)):
         assert not re.search(r"\b(nan|NaN|NaT|None|inf|Infinity)\b|\de\+\d", text)
 

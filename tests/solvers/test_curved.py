@@ -23,7 +23,6 @@ from equieffort.recourse.solvers.spatial.boxes import Look
 from equieffort.recourse.solvers.spatial.compiled_problem import People
 from equieffort.recourse.solvers.spatial.enclosures import Boxes, Planes, contract, enclose, fill, impossible
 from equieffort.recourse.status import Blocking, Ending, Infeasibility, LimitKind, Obstacle
-from equieffort.testing import check_solver
 from equieffort.world.scm.mechanisms import Fitted
 from equieffort.world.scm.trees import _last_left
 
@@ -379,13 +378,6 @@ def test_the_oracle_notices_a_wrong_certificate(monkeypatch):
 
     monkeypatch.setattr(boxes, "contract", forgetful)
     assert run("whole", range(6)).disagreements
-
-
-@pytest.mark.parametrize("family", ["linear", "tree"])
-def test_keeps_the_promises_of_a_solver(family):
-    report = check_solver(ee.Curved(), families=[family], cases=4)
-    assert report.passed, str(report)
-    assert not report.refused
 
 
 # Enclosures

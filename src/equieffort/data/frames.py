@@ -241,15 +241,15 @@ def screen(
     Refuses infinite and absurd values, and missing ones unless `missing` allows them.
     """
     check_choice("missing", missing, get_args(Missing))
-    complete = pd.Series(True, index=frame.index)
+    complete = np.ones(len(frame), dtype=bool)
     for name in names:
         column = frame[name]
-        gone = column.isna()
+        gone = column.isna().to_numpy()
         if missing == "error" and gone.any():
             raise DataError(
                 "DATA_MISSING_VALUES",
                 f"Column {name!r} has {many(int(gone.sum()), 'missing value', 'missing values')}, the first in row "
-                f"{label(frame.index[int(gone.to_numpy().argmax())])}.",
+                f"{label(frame.index[int(gone.argmax())])}.",
                 fix=hint,
             )
         complete &= ~gone
@@ -265,7 +265,7 @@ def screen(
                 )
     if not complete.any():
         raise DataError("DATA_EMPTY", "Every row has a missing value.", fix="Fill them in.")
-    return complete
+    return pd.Series(complete, index=frame.index)
 
 
 def infer_kind(column: pd.Series) -> Kind:

@@ -104,7 +104,8 @@ def _with_gaps_closed(
     compared: Sequence[Comparison], states: list[list[Judged]], criteria: Criteria, min_people: int
 ) -> list[list[Judged]]:
     """What would be decided if what was found were the end of it is not certified, rather than open by chance."""
-    found = [with_readings(c, replace(criteria, certified=False)) for c in compared]
+    judged = [MEASURES[name] for name in criteria.judged]
+    found = [with_readings(c, replace(criteria, certified=False), judged) for c in compared]
     closed = _by_tests([[c.reading(name) for name in criteria.judged] for c in found], criteria, min_people)
     return [
         [

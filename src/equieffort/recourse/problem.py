@@ -149,6 +149,27 @@ class RecourseProblem:
         _check_prices(problem)
         return problem
 
+    def relearned(
+        self, scm: StructuralCausalModel, classifier: Any = None, people: pd.DataFrame | None = None
+    ) -> RecourseProblem | None:
+        """The same problem with equations learned again and, for these people, perhaps a model trained again.
+
+        Limits, prices and what columns hold stay, and are not looked at again. None where they may not stay: equations
+        that met other levels, or a model that may know others.
+        """
+        if scm.encoding_ != self.scm.encoding_ or scm.graph != self.scm.graph:
+            return None
+        if classifier is None or people is None:
+            return replace(self, scm=scm)
+        own = (*self.decision.features, *self.schema.actionable)
+        features = known_features(classifier, self.decision.features if self.decision.bare else None)
+        if features != self.decision.features or any(self.encoding[name].is_category for name in own):
+            return None
+        decision = self.decision.trained_again(classifier)
+        return replace(
+            self, scm=scm, decision=decision, view=recognise(decision, self.encoding, people, strangers=False)
+        )
+
     @cached_property
     def scaled(self) -> RecourseProblem:
         """The same problem in units in which the spread of every amount, and the least price of such a change, is

@@ -20,7 +20,7 @@ MARKERS = {"group": ("circle", "triangle", "diamond", "cross"), "reference": ("s
 WIDTH, LETTER, SMALL = 400.0, 13.0, 12.0
 BOLD = 14.5
 """Bold letters of 13 take the room of these."""
-LEFT, RIGHT, TOP, PLOT = 58.0, 12.0, 12.0, 196.0
+LEFT, RIGHT, TOP, PLOT = 58.0, 18.0, 12.0, 196.0
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cache, cached_property
 from html import escape
 from importlib.metadata import version
 from math import isnan
@@ -511,8 +511,9 @@ def budget(table: RecourseTable) -> float | None:
     return None if isnan(found) else found
 
 
+@cache
 def _versions() -> dict[str, str]:
-    """What computed the audit: part of how to reproduce it."""
+    """What computed the audit: part of how to reproduce it. Read from files, once a process."""
     parts = {name: version(name) for name in ("numpy", "scipy", "scikit-learn", "pandas", "numba")}
     return {"equieffort": __version__, "python": platform.python_version(), **parts}
 
@@ -651,7 +652,7 @@ def audit(
     fitted = problem.scm
     about = {
         "version": __version__,
-        "versions": _versions(),
+        "versions": dict(_versions()),
         "classifier": _kind(classifier),
         "solver": repr(engine),
         "solver_random_state": getattr(engine, "random_state", None),

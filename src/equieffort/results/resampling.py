@@ -9,18 +9,24 @@ from __future__ import annotations
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from math import nan
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 
 from equieffort.data.frames import Bools, join_sensitive, read_frame
-from equieffort.effort.measures import MEASURES, Chance, Measure, Pair, Sample, Spread
+from equieffort.effort.measures import Chance, Measure, Pair, Sample, Spread
+from equieffort.effort.metrics import group_samples
 from equieffort.errors import DataError, EquieffortError, ParameterError, Setting, Text, collecting, parts_of
 from equieffort.foundations.arguments import calling, check_number
+from equieffort.recourse.problem import RecourseProblem
 from equieffort.recourse.solvers import Status
+from equieffort.recourse.solving import solve
+from equieffort.recourse.table import RecourseTable
+from equieffort.world.groups import Groups
+from equieffort.world.rules import parse_rule
+from equieffort.world.scm import StructuralCausalModel
 
 if TYPE_CHECKING:
     from equieffort.results.audits import Audit
@@ -131,7 +137,7 @@ class Bootstrap(Resampling):
                     label: _drawn(table, np.where(members & (groups.codes == code), times, 0), audit.budget)
                     for code, label in enumerate(groups.labels)
                 }
-                found |= _estimates(rule, audit, samples, measures)
+                found |= _estimates(rule, groups, samples, measures)
             yield found
 
 
@@ -146,9 +152,9 @@ def _drawn(table: Any, times: Any, budget: float | None) -> Sample:
 
 
 def _estimates(
-    rule: str, audit: Audit, samples: Mapping[str, Sample], measures: tuple[Measure, ...]
+    rule: str, groups: Groups, samples: Mapping[str, Sample], measures: tuple[Measure, ...]
 ) -> dict[Key, float]:
-    groups, found = audit.recourse.groups, {}
+    found = {}
     against = groups.labels[groups.reference]
     for code in groups.compared:
         label = groups.labels[code]
@@ -207,7 +213,7 @@ class Procedure(Resampling):
         from sklearn.base import clone
 
         made = _made(audit, "ee.Procedure(X_train, y_train)")
-        frame, labels = read_frame(self.X_train), pd.Series(np.asarray(self.y_train))
+        frame, labels = read_frame(self.X_train), np.asarray(self.y_train)
         try:
             blank = clone(made["classifier"])
         except TypeError as error:
@@ -223,7 +229,7 @@ class Procedure(Resampling):
         def train(rng: np.random.Generator, rows: Any) -> Any:
             drawn = rows if same else rng.integers(0, len(frame), len(frame))
             with calling("Training the model again", ("Give more training data, or ", Setting("resample"), ".")):
-                return clone(blank).fit(frame.iloc[drawn].reset_index(drop=True), labels.iloc[drawn].to_numpy())
+                return clone(blank).fit(frame.iloc[drawn].reset_index(drop=True), labels[drawn])
 
         yield from _audits(audit, self, train)
 
@@ -241,20 +247,20 @@ def _made(audit: Audit, how: str) -> dict[str, Any]:
 def _audits(
     audit: Audit, how: Resampling, classifier: Callable[[np.random.Generator, Any], Any]
 ) -> Iterator[Replicate]:
-    """The audit with people and equations drawn again; one that fails knows nothing."""
-    from equieffort.results.audits import audit as run
-    from equieffort.world.scm import StructuralCausalModel
+    """People and equations drawn again and solved; one that fails knows nothing.
 
+    Only what measures are read from is made: no verdict, no intervals, and no remarks on data that the audit itself
+    has remarked on.
+    """
     made = _made(audit, type(how).__name__)
-    people, scm = read_frame(made.pop("X"), names=made["model_features"]), made.pop("scm")
-    given = made.pop("sensitive_features")
-    # Joined by label once, so that a person who is drawn brings their own group along.
+    people, scm = read_frame(made["X"], names=made["model_features"]), made["scm"]
     columns = made["schema"].sensitive_columns
-    sensitive = None if given is None else join_sensitive(people, given, columns)[list(columns)]
+    given = made["sensitive_features"]
+    # Joined by label once, so that a person who is drawn brings their own group along.
+    people = people if given is None else join_sensitive(people, given, columns)
     reference = scm.reference_ if made["reference"] is None else made["reference"]
-    made |= {"reference": reference, "criteria": replace(audit.criteria, budget=audit.budget)}
-    made.pop("classifier")
     same = len(scm.reference_) == len(people) and scm.reference_.index.equals(people.index)
+    kept = audit.recourse.detail.problem if made["missing"] == "error" else None
     for k in range(how.replicates):
         rng = np.random.default_rng([how.random_state, k])
         rows = rng.integers(0, len(people), len(people))
@@ -262,27 +268,31 @@ def _audits(
         try:
             with collecting(), warnings.catch_warnings():
                 warnings.simplefilter("ignore")
+                drawn = people.iloc[rows].reset_index(drop=True)
+                learned = drawn if scm.reference_ is people else scm.reference_.iloc[others].reset_index(drop=True)
                 again = StructuralCausalModel(
                     scm.graph, mechanisms=scm.mechanisms, default=scm.default, categorical=scm.categorical
-                ).fit(scm.reference_.iloc[others].reset_index(drop=True))
-                one = run(
-                    classifier(rng, rows), people.iloc[rows].reset_index(drop=True), scm=again,
-                    sensitive_features=None if sensitive is None else sensitive.iloc[rows].reset_index(drop=True),
-                    **made,
+                ).fit(learned)
+                model = classifier(rng, rows)
+                # Most of a problem stays as it is, and making it takes longer than solving some hundred people.
+                problem = kept and kept.relearned(again, None if model is made["classifier"] else model, drawn)
+                problem = problem or RecourseProblem.of(
+                    model, drawn, scm=again, reference=reference,
+                    **{name: made[name] for name in ("schema", "model_features", "cost", "margin", "missing")},
                 )  # fmt: skip
-                yield _readings(one)
+                yield _readings(audit, solve(problem, drawn, solver=made["solver"], missing=made["missing"]))
         except EquieffortError as error:
             yield error
 
 
-def _readings(audit: Audit) -> dict[Key, float]:
-    """Every measure of an audit on its scale."""
-    known = {**MEASURES, **{measure.name: measure for measure in audit.own}}
-    found = {}
+def _readings(audit: Audit, table: RecourseTable) -> dict[Key, float]:
+    """Every measure of a replicate on its scale, under the audit's budget."""
+    measures = tuple(m for m in audit.shown_measures if m.name != "impact_ratio_recorded")
+    columns = {str(name): table.data[name].to_numpy() for name in table.data.columns}
+    found: dict[Key, float] = {}
     for rule in ("", *audit.declared.values()):
-        part = audit.system if not rule else audit.subgroup(rule)
-        for c in part.comparisons:
-            for reading in c.readings:
-                scale = known[reading.measure].scale
-                found[rule, c.group, c.against, reading.measure] = scale.to(reading.estimate)
+        samples = group_samples(table, parse_rule(rule).evaluate(columns) if rule else None, audit.budget)
+        if not audit.criteria.certified:
+            samples = {label: sample.as_found for label, sample in samples.items()}
+        found |= _estimates(rule, table.groups, samples, measures)
     return found

@@ -103,7 +103,7 @@ SETTINGS: dict[str, Written] = {
         "write features: {$of: {kind: categorical}} in the spec",
     ),
     "ordinal": Written(
-        "mechanisms={$of: Ordinal(order=[lowest, ..., highest])}",
+        "mechanisms={$of: Ordinal(order=[...])}",
         "graph: {equations: {$of: {kind: ordinal, order: [lowest, ..., highest]}}}",
     ),
     "linear": Written("mechanisms={$of: Linear({...})}", "graph: {equations: {$of: {kind: linear, coef: {...}}}}"),

@@ -346,7 +346,11 @@ class Schema:
                     f"The protected column {name!r} is not in the data. {closest(name, frame.columns)}".rstrip(),
                     fix=Setting("sensitive_features"),
                 )
-        require_columns(frame, self.features, why=("A feature is declared, but ", Setting("the table")))
+        require_columns(
+            frame,
+            self.features,
+            why=("A feature is declared in ", Setting("the schema"), ", but ", Setting("the table")),
+        )
         require_columns(frame, model_features, why=("The model uses a feature, but ", Setting("the table")))
         require_columns(
             frame, self.rule_columns, why=("A rule between features names a column, but ", Setting("the table"))

@@ -7,7 +7,7 @@ declared rule is the decision.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -58,6 +58,13 @@ class Decision:
         sample = frame.iloc[:2000]
         decision._check_answers(sample)
         return decision
+
+    def trained_again(self, classifier: Any) -> Decision:
+        """The same question to a model of the same kind and columns; whether it answers alike twice is known."""
+        again = replace(self, classifier=classifier, bare=not hasattr(classifier, "feature_names_in_"))
+        again._check_classes()
+        again._check_threshold()
+        return again
 
     @property
     def wanted(self) -> tuple[Any, ...]:

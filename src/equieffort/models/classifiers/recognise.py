@@ -20,23 +20,26 @@ READERS: tuple[Callable[[Decision, Encoding], View], ...] = (linear_view, tree_v
 STRANGERS, PAIRS, HALVINGS = 200, 25, 20
 
 
-def recognise(decision: Decision, encoding: Encoding, frame: pd.DataFrame) -> View | BlackBox:
+def recognise(
+    decision: Decision, encoding: Encoding, frame: pd.DataFrame, *, strangers: bool = True
+) -> View | BlackBox:
     """The first view that fits, believed only if it agrees with the classifier's own labels.
 
     Whatever it is asked about has the types that the table has: some models know categories by their type alone.
+    Without `strangers` only about the people at hand, as is enough where one like it was read and asked about them.
     """
     encoding = encoding.typed(frame)
     reasons: list[str] = []
     for read in READERS:
         try:
-            return _checked(read(decision, encoding), decision, encoding, frame)
+            return _checked(read(decision, encoding), decision, encoding, frame, strangers)
         except NoView as reason:
             if reason.reason not in reasons:
                 reasons.append(reason.reason)
     return BlackBox("; ".join(reasons))
 
 
-def _checked(view: View, decision: Decision, encoding: Encoding, frame: pd.DataFrame) -> View:
+def _checked(view: View, decision: Decision, encoding: Encoding, frame: pd.DataFrame, beyond: bool) -> View:
     if not view.is_finite():
         raise NoView("text reaches its score without an encoder")
     sample = frame.iloc[:1000]
@@ -45,6 +48,7 @@ def _checked(view: View, decision: Decision, encoding: Encoding, frame: pd.DataF
     sample, matrix = sample[complete], matrix[complete]
     if len(sample):
         _compare(view, decision, matrix, sample)
+    if len(sample) and beyond:
         strangers = encoding.decode(_strangers(view, encoding, matrix))
         try:
             _compare(view, decision, encoding.encode(strangers), strangers)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from copy import copy
 from typing import Any
 
 import numpy as np
@@ -348,7 +347,9 @@ class StructuralCausalModel:
 
     def in_units(self, units: Floats) -> StructuralCausalModel:
         """The same fitted model of people whose nodes are multiples of units, which are powers of two."""
-        twin = copy(self)
+        # A plain copy would leave out, and make again, what is not saved.
+        twin = object.__new__(type(self))
+        twin.__dict__.update(self.__dict__)
         twin.encoding_, twin._units = self.encoding_.in_units(units), self.units / units
         own = dict(zip(self.graph.nodes, units.tolist(), strict=True))
         twin._bound, twin.mechanisms_ = {}, dict(self.mechanisms_)

@@ -1,0 +1,1 @@
+"""How often intervals hold and verdicts are wrong, by simulation: the parts of `benchmarks/error_rates.py`."""
