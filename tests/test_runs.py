@@ -12,7 +12,7 @@ import pytest
 import equieffort as ee
 from equieffort.errors import EquieffortError, ParameterError
 from equieffort.models.surrogate import train_surrogate
-from equieffort.recourse.solving import solving
+from equieffort.recourse import solving
 from equieffort.spec import SpecError, parse_spec
 from equieffort.spec.runs import Estimate, check_filled, estimate, file_hash, prepare, run_spec, unfilled
 
