@@ -68,8 +68,8 @@ def test_small_groups_of_a_stand_in_are_kept_back(audit):
     for k in (10, n + 1):
         for text in (Page(render(made, suppress_below=k)).text, plain(model_card(made, suppress_below=k))):
             assert f"{1 - 2 / n:.1%}" not in text
-            assert "'ash' 93.0%" not in text
-            assert "'cedar'" in text
+            assert "ash 93.0%" not in text.replace("'", "")
+            assert "cedar" in text
 
 
 def _protecting(audit, label):

@@ -50,7 +50,7 @@ def _stand_in_kept_back(material: Material, found: Surrogate) -> Words:
     groups: Words = ()
     if all(told.values()):
         for label, value in found.by_group.items():
-            groups += (", " if groups else " (", Name(repr(label)), f" {share(value)}")
+            groups += (", " if groups else " (", Name(material.name(label)), f" {share(value)}")
         groups += (")",)
     words = say(
         "This audits a {} model trained on the decisions, not the system that made them; it repeats {} of decisions it "
@@ -66,7 +66,7 @@ def _stand_in_kept_back(material: Material, found: Surrogate) -> Words:
     ):
         short = [label for label, value in shares.items() if value < least]
         if short:
-            named = name_list([repr(label) for label in short if label])
+            named = name_list([material.name(label) for label in short if label])
             where: Words = (" overall",) if "" in short else ()
             where += (" and" if where else "", " for ", *named) if named else ()
             words += say(" It {} than the {} asked for{}, so nothing is concluded.", what, share(least), where)
@@ -133,7 +133,7 @@ def finding_words(material: Material, finding: Finding) -> Words:
         if told and not isnan(one.reading.estimate):
             words += (*material.told(measure_words(c, one.reading, material.audit.criteria)), " ")
     if len(words) == first:
-        words += say("People in {} against people in {}: ", Name(repr(c.group)), Name(repr(c.against)))
+        words += say("{} against {}: ", Name(material.name(c.group)), Name(material.name(c.against)))
         if not (mine.rate and theirs.rate):
             words += ("the counts are too small to be shown. ",)
     return (*words, " ".join(_reason(material, finding, code) for code in finding.codes if code != "SURROGATE"))
