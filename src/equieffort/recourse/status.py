@@ -289,7 +289,7 @@ def _wrong(fact: Any, key: str, takes: str) -> ParameterError:
     return ParameterError(
         "PARAMETER",
         f"{key!r} of {name} takes {takes}{given}.",
-        fix=f"See the docstring of equieffort.recourse.status.{name}.",
+        fix=f"See the docstring of ee.solvers.{name}.",
     )
 
 

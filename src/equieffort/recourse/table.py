@@ -329,7 +329,7 @@ def _check_reason(problem: RecourseProblem, solver: Solver, reason: Any) -> None
     """Refuse what is no fact, or a fact about another problem: neither could be counted, saved or told."""
     name, fix = (
         type(solver).__name__,
-        "Return facts from equieffort.recourse.status: Infeasibility((Obstacle(...),), ...).",
+        "Return facts: ee.solvers.Infeasibility((Obstacle(...),), ...).",
     )
     check_instance(f"what {name} says of an infeasible person", reason, Infeasibility, "an Infeasibility", fix=fix)
     rules = {str(link) for link in problem.schema.links}

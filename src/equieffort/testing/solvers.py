@@ -87,7 +87,7 @@ def check_solver(
     - it turns the decision, by the model's own label; on the boundary a further attempt may do that;
     - the answer is the same when asked again, for some of the people only, and after pickling;
     - a problem that is not supported is refused with a reason, and an infeasible person gets one too: facts
-      (`equieffort.recourse.status.Infeasibility`) that name no column which is not there.
+      (`ee.solvers.Infeasibility`) that name no column which is not there.
 
     `solve` itself believes no action that does not hold and calls such a person unknown; here it is a fault. So is
     whatever the solver raises, and a proposal that cannot be read; the suite then goes on with the next problem.

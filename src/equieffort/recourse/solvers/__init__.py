@@ -1,4 +1,4 @@
-"""One algorithm a file: what is proven of a person's recourse."""
+"""One algorithm a package: what is proven of a person's recourse, and the facts in which a solver says it."""
 
 from equieffort.recourse.solvers.auto import Auto, Choice
 from equieffort.recourse.solvers.base import Proposal, Solver
@@ -7,17 +7,23 @@ from equieffort.recourse.solvers.heuristic.solver import Search
 from equieffort.recourse.solvers.linear.solver import LinearExact
 from equieffort.recourse.solvers.milp.solver import Milp
 from equieffort.recourse.solvers.spatial.solver import Curved
-from equieffort.recourse.status import Status
+from equieffort.recourse.status import Blocking, Ending, Infeasibility, LimitKind, Obstacle, Status, Termination
 
 __all__ = [
     "Auto",
+    "Blocking",
     "BranchAndBound",
     "Choice",
     "Curved",
+    "Ending",
+    "Infeasibility",
+    "LimitKind",
     "LinearExact",
     "Milp",
+    "Obstacle",
     "Proposal",
     "Search",
     "Solver",
     "Status",
+    "Termination",
 ]
