@@ -108,7 +108,7 @@ def test_limits_that_are_missing_are_asked_for_instead(folder, call):
     ("old", "new", "says"),
     [
         ("solver: {kind: curved, gap: 0.001, node_limit: 3000}", "solver: linear_exact",
-         "loans.yaml, line 10, column 9: solver: LinearExact cannot solve this. It is not linear: "),
+         "loans.yaml, line 10, column 9: solver: The solver linear_exact cannot solve this. It is not linear: "),
         ("kind: polynomial, degree: 2", "kind: ordinal",
          "loans.yaml, line 9, column 14: graph.equations.savings: 'savings' has"),
         ("degree: 2", "degree: 20", "loans.yaml, line 9, column 41: graph.equations.savings.degree is the number 20"),

@@ -229,9 +229,17 @@ def test_wrong_solvers_have_a_place(made, line, code, at, says):
 @pytest.mark.parametrize(
     ("solver", "model", "says"),
     [
-        ("linear_exact", None, "LinearExact cannot solve this. The classifier's decision is no single linear score."),
-        ("milp", KNeighborsClassifier(3), "Milp cannot solve this. The classifier cannot be written as a program"),
-        ("curved", KNeighborsClassifier(3), "Curved cannot solve this. The classifier cannot be read"),
+        (
+            "linear_exact",
+            None,
+            "The solver linear_exact cannot solve this. The classifier's decision is no single linear score.",
+        ),
+        (
+            "milp",
+            KNeighborsClassifier(3),
+            "The solver milp cannot solve this. The classifier cannot be written as a program",
+        ),
+        ("curved", KNeighborsClassifier(3), "The solver curved cannot solve this. The classifier cannot be read"),
     ],
 )
 def test_a_solver_that_does_not_fit_is_refused_where_it_is_named(made, how, solver, model, says):

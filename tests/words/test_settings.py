@@ -103,6 +103,13 @@ def test_errors_and_warnings_keep_what_they_are():
     assert (told.code, told.what, told.fix) == ("DATA_EXTRA_COLUMNS", "X", "Nothing need be done if that is meant.")
 
 
+def test_who_was_told_once_is_not_told_otherwise():
+    """Options and Python write this alike: the words are those of the options all the same, whoever tells them on."""
+    error = DataError("DATA_FILE", "No.", fix=Setting("the data path"))
+    assert error.fix == reworded(error, "options").fix == reworded(reworded(error, "options")).fix == "Check the path."
+    assert reworded(error).fix != error.fix
+
+
 def test_what_an_error_knows_beside_its_words_stays():
     error = ee.errors.CausalModelError("SCM_MECHANISM", "No.", fix=Setting("mechanism"))
     error.node = "job"

@@ -24,9 +24,9 @@ def reworded(problem: Problem, audience: Audience = "spec") -> Problem:
     >>> reworded(SchemaError("SCHEMA_GROUPS", "With whom?", fix=("Write ", Setting("reference"), "."))).fix
     'Write sensitive: {reference: ...}.'
     """
-    what, fix = (in_words(parts, audience) for parts in (problem.what_parts, problem.fix_parts))
-    if (what, fix) == (problem.what, problem.fix):
+    if all(isinstance(part, str) for part in (*problem.what_parts, *problem.fix_parts)):
         return problem
+    what, fix = (in_words(parts, audience) for parts in (problem.what_parts, problem.fix_parts))
     new = type(problem)(problem.code, what, fix=fix)
     # What the problem knows beside its words, such as the node of an equation.
     vars(new).update({name: value for name, value in vars(problem).items() if name not in vars(new)})
