@@ -22,7 +22,7 @@ NOTES = {
     "NOBODY_APPROVED": "Nobody is approved in either group.",
     "TOO_FEW": "A group has too few people for an interval.",
     "SKEWED": "A few large efforts carry a group's mean: its interval may be too short.",
-    "BOUND": "A bound, of which no difference at all is no hypothesis: it has an interval and no p-value.",
+    "BOUND": "A bound, not an estimate: it has an interval and no p-value.",
     "UNCERTIFIED": "People who are not solved to the end are counted as found.",
     "RESAMPLED": "In more than one of twenty replicates the measure was undefined, so there is no interval.",
 }
