@@ -361,7 +361,7 @@ def test_structured_arrays(saved, tmp_path):
 
 def test_names_twice_in_the_json(saved, tmp_path):
     parts = members(saved)
-    parts["audit.json"] = parts["audit.json"].replace(b'"version": 2,', b'"version": 2, "version": 2,', 1)
+    parts["audit.json"] = parts["audit.json"].replace(b'"version": 3,', b'"version": 3, "version": 3,', 1)
     assert "twice" in attempt(zipped(parts), tmp_path).what
 
 

@@ -613,7 +613,9 @@ def test_pictures_of_many_groups_show_those_that_are_judged():
     ("about", "words"),
     [
         ({"solver": "LinearExact()"}, "the solver draws nothing at random"),
-        ({"solver": "Search(budget=20000, random_state=7)"}, "that of the solver, see there"),
+        ({"solver": "Mine()", "solver_random_state": 7}, "7, that of the solver"),
+        # A name that happens to hold the word is no seed.
+        ({"solver": "Mine(random_state_of=None)"}, "the solver draws nothing at random"),
         ({"solver": "LinearExact()", "random_state": 3}, "3"),
     ],
 )
