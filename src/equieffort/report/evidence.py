@@ -70,8 +70,8 @@ def reproduction(material: Material, command: str) -> list[tuple[str, Cell]]:
         shown = HIDDEN if key == "rows" and few else count(value) if isinstance(value, int) else value
         pairs.append((f"Data, {DATA.get(key, key)}", (Name(shown),)))
     seed = about.get("random_state", about.get("seed"))
-    drawn = about.get("solver_random_state") is not None
-    none = "that of the solver, see there" if drawn else "none recorded; the solver draws nothing at random"
+    drawn = about.get("solver_random_state")
+    none = "none recorded; the solver draws nothing at random" if drawn is None else f"{drawn}, that of the solver"
     pairs.append(("Seed", none if seed is None else str(seed)))
     pairs.append(("Classifier", (Name(about.get("classifier", "not recorded")),)))
     pairs.append(
