@@ -11,7 +11,7 @@ RUNS = {
     "programs": (ee.Milp(), ["linear", "tree"], 5, 100),
     "bent, linear": (ee.Curved(), ["linear"], 4, 0),
     "bent, forest": (ee.Curved(), ["forest"], 4, 100),
-    "search": (ee.Search(budget=300), ["black box", "forest"], 5, 100),
+    "search": (ee.Search(budget=300), ["forest"], 5, 100),
 }
 
 
