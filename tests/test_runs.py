@@ -107,7 +107,7 @@ def test_the_estimate_counts_in_words():
     ]  # fmt: skip
     searched = Estimate(200, {"a": 3, "b": 4}, 0, "BranchAndBound", "Trees.")
     assert "interventions" not in str(searched)
-    assert "200 rows, 7 decided" in str(searched)
+    assert "200 rows, 7 refused" in str(searched)
 
 
 def test_the_estimate_says_whether_the_stand_in_will_do(spec):

@@ -12,7 +12,7 @@ PLAIN = {
     Ending.GAVE_UP: "The solver gave up before it found or excluded an action",
     Ending.LABEL_STAYS: "The model's label does not follow its score near the boundary",
     Ending.TIE: "The best score is the threshold itself, and no answer there holds",
-    Ending.MISSING: "A value is missing, so no counterfactual can be computed",
+    Ending.MISSING: "A missing value: no counterfactual can be computed",
 }
 FAULTS = {
     Fault.LABEL: "the model's label stays, and no surer action was found",
