@@ -21,8 +21,8 @@ from sklearn.preprocessing import StandardScaler
 
 import equieffort as ee
 from equieffort.effort.metrics import neighbourhood_sweep
-from equieffort.recourse.solvers.linear.fill_kernels import fill_batch
 from equieffort.recourse import verification
+from equieffort.recourse.solvers.linear.fill_kernels import fill_batch
 from equieffort.world.schema import UNLIMITED
 
 PEOPLE = 1_000_000

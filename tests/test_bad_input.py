@@ -516,7 +516,7 @@ def test_case_09_the_model_decides() -> None:
     assert np.isnan(result.recourse.cost[[1, 7]]).all()
     assert (row(result, "f").rho_least, row(result, "f").rho_most) == approx((2 / 3, 1))
     assert (row(result, "m").rho_least, row(result, "m").rho_most) == approx((3 / 4, 1))
-    assert "A value is missing" in result.explain("c").reason
+    assert "A missing value" in result.explain("c").reason
     assert (result.verdict.outcome, result.verdict.codes) == ("inconclusive", ("NOISE",))
     estimate = replace(result, criteria=ee.Criteria(min_people=1, level=None)).verdict
     assert (estimate.outcome, estimate.codes) == ("inconclusive", ("UNCERTIFIED",))

@@ -180,7 +180,7 @@ def constant(node: ast.Call) -> object:
 
 def test_the_source_is_read() -> None:
     assert len(PLACES) > 50
-    assert {place.split("/")[0] for place in PLACES} >= {"scm", "classifiers", "rules"}
+    assert {place.split("/")[0] for place in PLACES} >= {"data", "world", "models", "recourse"}
 
 
 def test_every_code_in_the_source_is_known() -> None:
@@ -223,9 +223,9 @@ def tail(node: ast.expr) -> str | None:
 
 
 SHOWS = {
-    "rules/parser.py": "a picture of the rule, with a mark under the fault",
-    "recourse.py": "a note, which is a sentence",
-    "solvers/auto.py": "a solver's reason, which is a sentence",
+    "world/rules/parser.py": "a picture of the rule, with a mark under the fault",
+    "recourse/solving.py": "a note, which is a sentence",
+    "recourse/solvers/auto.py": "a solver's reason, which is a sentence",
 }
 """Files with a text that rightly ends with something else."""
 

@@ -17,6 +17,7 @@ import pytest
 
 import equieffort as ee
 from equieffort.data.cells import parse_cells
+from equieffort.data.frames import Encoding
 from equieffort.data.inputs import read_table, warn_similar_labels
 from equieffort.errors import DataError, EquieffortError, EquieffortWarning
 from equieffort.spec import DataSource
@@ -180,7 +181,7 @@ def test_other_files_under_the_name_of_csv(refused, start, kind):
 def test_not_utf_8(refused):
     error = refused(b"ort,n\nBerlin,1\nM\xfcnchen,2\n", "DATA_ENCODING")
     assert error.what == "'people.csv' is not utf-8: line 3 has the byte 0xfc at offset 16."
-    assert "data.encoding" in error.fix
+    assert "encoding" in error.fix
     assert "cp1252" in error.fix
     assert "utf-16" in refused("ort,n\nBerlin,1\n".encode("utf-16"), "DATA_ENCODING").fix
     assert "zero byte in line 1" in refused("ort,n\nBerlin,1\n".encode("utf-16-le"), "DATA_ENCODING").what
@@ -293,7 +294,7 @@ def test_numbers_as_text_are_shown_where_a_number_is_needed(table):
         sensitive="sex", protected="f", favourable=1, features={"income": ee.Feature("actionable", kind="continuous")}
     )
     with pytest.raises(DataError, match="'1,000'") as caught:
-        ee.frames.Encoding.of(frame, ["income"], schema.kinds).encode(frame)
+        Encoding.of(frame, ["income"], schema.kinds).encode(frame)
     assert caught.value.code == "DATA_NOT_NUMERIC"
 
 

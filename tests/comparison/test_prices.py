@@ -18,7 +18,7 @@ def test_other_prices_are_refused():
     with pytest.raises(ParameterError, match=r"A unit of 'income' costs 0\.1 up and 0\.1 down") as caught:
         compare_audits(made(), made(reference=DEARER))
     assert caught.value.code == "AUDIT_SCALES"
-    assert "--rescale" in caught.value.fix
+    assert "rescale=True" in caught.value.fix
 
 
 @pytest.mark.parametrize("scale", [ee.Std(), ee.Own()])

@@ -298,7 +298,7 @@ def test_threads_and_parts_do_not_show(monkeypatch):
     before = curve(table, mixed(values), QUANTILES, None, bands).frame()
     had = numba.get_num_threads()
     numba.set_num_threads(1)
-    for name in ("neighbours.coded", "metrics.curve"):
+    for name in ("effort.neighbours.coded", "effort.metrics.curve"):
         # Centres then come 64 at a time.
         monkeypatch.setattr(importlib.import_module(f"equieffort.{name}"), "PAIRS", 1)
     try:

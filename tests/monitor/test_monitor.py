@@ -203,7 +203,9 @@ def test_a_batch_is_refused_the_second_time_in_any_order(tmp_path):
 def test_people_without_names_are_told_apart_by_their_values():
     watching, batch = monitor(budget=0.3), people(30, 1).reset_index(drop=True)
     update(watching, batch)
-    refusal(MonitorError, "MONITOR_BATCH", "data.id", lambda: update(watching, batch.set_axis(range(7, 37))))
+    refusal(
+        MonitorError, "MONITOR_BATCH", "the index of the table", lambda: update(watching, batch.set_axis(range(7, 37)))
+    )
     update(watching, batch.assign(income=batch["income"] + 0.001))
 
 

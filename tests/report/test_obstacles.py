@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import warnings
+from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
@@ -16,7 +17,8 @@ from equieffort.exports import summary
 from equieffort.recourse.solvers import Proposal, Solver
 from equieffort.recourse.solvers.base import LIMIT
 from equieffort.recourse.status import Blocking, Ending, Infeasibility, LimitKind, Obstacle, Termination
-from equieffort.report.burdens import no_recourse
+from equieffort.report.blocked import no_recourse
+from equieffort.report.blocks import Block, Split
 from equieffort.report.material import Material
 from equieffort.report.words import plain
 
@@ -42,16 +44,29 @@ def stopped(solver: ee.Milp | ee.Search | ee.LinearExact | ee.Curved | None, **l
 
 def counted(audit: ee.Audit) -> list[list[str]]:
     """The table of people without an action by the limit that stops them."""
-    tables = [getattr(block, "table", block) for block in no_recourse(Material.of(audit)).blocks]
-    (table,) = [one for one in tables if getattr(one, "caption", "").startswith("Refused people without")]
+    return told(audit, "Refused people without")
+
+
+def told(audit: ee.Audit, caption: str) -> list[list[str]]:
+    """The rows of the table with such a caption."""
+    section = no_recourse(Material.of(audit))
+    tables = [getattr(block, "table", block) for block in flat(section.blocks)]
+    (table,) = [one for one in tables if getattr(one, "caption", "").startswith(caption)]
     return [[plain(cell) for cell in row] for row in table.rows]
+
+
+def flat(blocks: Sequence[Block]) -> list[Block]:
+    """The blocks of a section, also those that stand beside each other."""
+    return [
+        one for block in blocks for one in (flat([*block.left, *block.right]) if isinstance(block, Split) else [block])
+    ]
 
 
 @pytest.mark.parametrize("solver", [ee.LinearExact(), ee.Milp(), ee.Curved(), ee.Search()], ids=repr)
 def test_who_may_not_earn_more_is_stopped_by_that(solver):
     """Only people whose pay cannot grow are refused for good: 15 of either sex, whatever proved it."""
     found = stopped(solver, max_increase=0, max_decrease=0)
-    assert found == [["all without an action", "15", "15"], ["pay: largest increase 0", "15", "15"]]
+    assert found == [["all without a route", "15", "15"], ["pay: largest increase 0", "15", "15"]]
 
 
 class Foreign(Solver):
@@ -98,11 +113,10 @@ def test_a_solver_of_ones_own_is_told_like_ours(tmp_path):
     audit.save(tmp_path / "own.audit")
     for one in (audit, ee.load(tmp_path / "own.audit")):
         # Pay below 10 was not looked at: 5 of either sex. The other 10 of either are stopped by their limit.
-        assert counted(one) == [["all without an action", "10", "10"], ["pay: largest increase 0", "10", "10"]]
-        unknown = [block for block in no_recourse(Material.of(one)).blocks if hasattr(block, "rows")][-1]
-        told = [[plain(cell) for cell in row] for row in unknown.rows]
-        assert told[0][1:] == told[1][1:] == ["5", "5"]
-        assert "3 boxes were looked at" in told[1][0]
+        assert counted(one) == [["all without a route", "10", "10"], ["pay: largest increase 0", "10", "10"]]
+        unknown = told(one, "Refused people of whom nothing is known")
+        assert unknown[0][1:] == unknown[1][1:] == ["5", "5"]
+        assert "3 boxes were looked at" in unknown[1][0]
         reasons = one.recourse.frame()["reason"]
         assert reasons[20] == (
             "Without this limit there would be a route to approval: pay (largest increase 0; now 20)."

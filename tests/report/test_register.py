@@ -13,7 +13,7 @@ from tests.report.worlds import unsettled, world
 import equieffort as ee
 from equieffort.report.material import Material
 from equieffort.report.page import outline
-from equieffort.report.register import folded
+from equieffort.report.register import one_line
 from equieffort.report.tables import Table
 from equieffort.report.units import in_units
 from equieffort.report.words import plain
@@ -59,15 +59,19 @@ def test_limits_that_nobody_declared_are_told_apart():
     )
 
 
-def test_the_levels_of_a_category_are_one_term(audit):
-    material = Material.of(audit)
-    column = next(c for c in material.table.detail.encoding.columns if c.name == "group")
-    assert column.levels == ("ash", "birch", "cedar")
-    long = "fox = 1.234567 - 0.25*[group=ash] + 0.5*[group=birch] + 1,234.5*[group=cedar] + 2*hebrew"
-    assert folded(material, long) == "fox = 1.235 + group (3 levels, -0.25 to 1,234.5) + 2*hebrew"
-    few = "fox = 1 + 0.5*[group=birch] + 0.25*[group=cedar]"
-    assert folded(material, few) == few
-    assert len(folded(material, "fox = 1" + " + 0.5*hebrew" * 60)) < 230
+def equation(coef: dict[str, object], kind: str = "Linear", text: str = "") -> dict[str, object]:
+    return {"node": "fox", "kind": kind, "parts": {"intercept": 1.234567, "coef": coef}, "text": text}
+
+
+def test_the_levels_of_a_category_are_one_term():
+    levels = {"ash": -0.25, "birch": 0.5, "cedar": 1234.5}
+    assert one_line(equation({"group": levels, "hebrew": 2.0})) == (
+        "fox = 1.235 + group (3 levels, -0.25 to 1,234) + 2*hebrew"
+    )
+    few = one_line(equation({"group": {"birch": 0.5, "cedar": -0.25}}))
+    assert few == "fox = 1.235 + 0.5*[group=birch] - 0.25*[group=cedar]"
+    assert len(one_line(equation({f"hebrew {k}": 0.5 for k in range(60)}))) < 230
+    assert len(one_line(equation({}, "Spline", "fox = " + "x" * 500))) < 230
 
 
 def test_what_is_the_same_in_every_row_is_said_once():

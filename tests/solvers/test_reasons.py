@@ -10,7 +10,7 @@ from tests.limits import unlimited
 
 from equieffort import Feature, Linear, LinearScore, RecourseProblem, Schema, StructuralCausalModel, solve
 from equieffort.recourse.status import Blocking, Infeasibility, LimitKind
-from equieffort.words import obstacle_text
+from equieffort.words.limits import obstacle_text
 
 pytestmark = pytest.mark.filterwarnings("ignore::equieffort.errors.EquieffortWarning")
 

