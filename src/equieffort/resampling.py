@@ -26,7 +26,7 @@ from equieffort.recourse import solve
 from equieffort.rules import parse_rule
 from equieffort.scm import StructuralCausalModel
 from equieffort.solvers import Status
-from equieffort.table import RecourseTable
+from equieffort.table import Live, RecourseTable
 
 if TYPE_CHECKING:
     from equieffort._audit import Audit
@@ -260,7 +260,8 @@ def _audits(
     people = people if given is None else join_sensitive(people, given, columns)
     reference = scm.reference_ if made["reference"] is None else made["reference"]
     same = len(scm.reference_) == len(people) and scm.reference_.index.equals(people.index)
-    kept = audit.recourse.detail.problem if made["missing"] == "error" else None
+    detail = audit.recourse.detail
+    kept = detail.problem if isinstance(detail, Live) and made["missing"] == "error" else None
     for k in range(how.replicates):
         rng = np.random.default_rng([how.random_state, k])
         rows = rng.integers(0, len(people), len(people))
@@ -275,11 +276,13 @@ def _audits(
                 ).fit(learned)
                 model = classifier(rng, rows)
                 # Most of a problem stays as it is, and making it takes longer than solving some hundred people.
-                problem = kept and kept.relearned(again, None if model is made["classifier"] else model, drawn)
-                problem = problem or RecourseProblem.of(
-                    model, drawn, scm=again, reference=reference,
-                    **{name: made[name] for name in ("schema", "model_features", "cost", "margin", "missing")},
-                )  # fmt: skip
+                trained = None if model is made["classifier"] else model
+                problem = None if kept is None else kept.relearned(again, trained, drawn)
+                if problem is None:
+                    problem = RecourseProblem.of(
+                        model, drawn, scm=again, reference=reference,
+                        **{name: made[name] for name in ("schema", "model_features", "cost", "margin", "missing")},
+                    )  # fmt: skip
                 yield _readings(audit, solve(problem, drawn, solver=made["solver"], missing=made["missing"]))
         except EquieffortError as error:
             yield error
