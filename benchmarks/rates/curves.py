@@ -77,7 +77,7 @@ def count_curve(curve: pd.DataFrame, truth: pd.DataFrame, found: Counter[str]) -
     """Whether each band of a curve holds the truth."""
     found["centres"] += int(curve["n_centres"].iloc[0])
     found["undefined"] += int(curve["n_undefined"].iloc[0])
-    for line in LINES:
+    for line in (name for name in LINES if f"{name}_low" in curve):
         low, high, goal = (frame.to_numpy() for frame in (curve[f"{line}_low"], curve[f"{line}_high"], truth[line]))
         for k in np.flatnonzero(~np.isnan(low)).tolist():
             add(found, f"{line} {QUANTILES[k]}", low[k] <= goal[k] <= high[k])

@@ -276,11 +276,13 @@ def _audits(
                 ).fit(learned)
                 model = classifier(rng, rows)
                 # Most of a problem stays as it is, and making it takes longer than solving some hundred people.
-                problem = kept and kept.relearned(again, None if model is made["classifier"] else model, drawn)
-                problem = problem or RecourseProblem.of(
-                    model, drawn, scm=again, reference=reference,
-                    **{name: made[name] for name in ("schema", "model_features", "cost", "margin", "missing")},
-                )  # fmt: skip
+                trained = None if model is made["classifier"] else model
+                problem = None if kept is None else kept.relearned(again, trained, drawn)
+                if problem is None:
+                    problem = RecourseProblem.of(
+                        model, drawn, scm=again, reference=reference,
+                        **{name: made[name] for name in ("schema", "model_features", "cost", "margin", "missing")},
+                    )  # fmt: skip
                 yield _readings(audit, solve(problem, drawn, solver=made["solver"], missing=made["missing"]))
         except EquieffortError as error:
             yield error
