@@ -43,7 +43,7 @@ class Fixed(Scale):
 def curve_of(people: pd.DataFrame, alpha: float, limit: float, bands: Jackknife | None) -> pd.DataFrame:
     """The protected group's curve."""
     distance = ee.Manhattan(scale=Fixed(alpha), features=["X2", "X3"])
-    made = audited(people, alpha, limit).curve(QUANTILES, distance=distance, centres=ee.metrics.Centres(), bands=bands)
+    made = audited(people, alpha, limit).curve(QUANTILES, distance=distance, centres=ee.Centres(), bands=bands)
     return made[made["group"] == made["group"].iloc[0]].reset_index(drop=True)
 
 
