@@ -82,6 +82,11 @@ class Verdict:
     @property
     def headline(self) -> str:
         """The outcome as a sentence."""
+        return self.told()
+
+    def told(self, *, counts: bool = True) -> str:
+        """The outcome as a sentence; without counts for readers from whom numbers of people are kept back."""
+        people = self._people() if counts else ""
         if self.outcome == "unequal":
             return " ".join(_burden_words(finding) for finding in self.findings if finding.outcome == "unequal")
         if self.surrogate is not None and not self.surrogate.suffices:
@@ -99,8 +104,8 @@ class Verdict:
             return "Nobody was refused, so there is nothing to compare."
         if any(one.differs and one.state == "open" for finding in self.findings for one in finding.judged):
             what = {"effort": "Efforts differ"}.get(about, f"{capital(about)} differs")
-            return f"{what}, but whether by more than the thresholds allow is not decided{self._people()}."
-        return f"The data do not decide whether {about} is equal{self._people()}."
+            return f"{what}, but whether by more than the thresholds allow is not decided{people}."
+        return f"The data do not decide whether {about} is equal{people}."
 
     def _people(self) -> str:
         """For how many the answer is open: the reader's first question."""

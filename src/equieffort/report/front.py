@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from math import isfinite
 
 import numpy as np
@@ -72,15 +71,10 @@ def sentences(material: Material) -> list[Cell]:
     return [*found, ("Each of them in numbers is under ", Link("Group by group", "levels"), ".")]
 
 
-_COUNTS = re.compile(r" \([\d,]+ against [\d,]+ refused people\)")
-
-
 def headline(material: Material) -> Words:
     """The verdict's sentence, without counts that are kept back."""
-    text = material.audit.verdict.headline
-    if not all(_rate(material, label) for label in material.labels):
-        text = _COUNTS.sub("", text)
-    return material.told(text)
+    shown = all(_rate(material, label) for label in material.labels)
+    return material.told(material.audit.verdict.told(counts=shown))
 
 
 def _rate(material: Material, label: str) -> bool:
