@@ -553,7 +553,7 @@ def test_auto_takes_it_for_rules_in_linear_worlds():
     assert "rules between features" in choice.reason
 
 
-def test_why_nothing_helps_names_limits_and_rules():
+def test_why_nothing_helps_names_the_rule_and_no_limit_that_is_in_nobodys_way():
     frame = pd.DataFrame({"sex": ["f", "m"], "a": [1.0, 9.0], "b": [0.0, 4.0]})
     clf = ee.LinearScore({"a": 1.0}, threshold=8.0)
     one = problem(clf, frame, {"a": ee.Feature("actionable", upper=10)}, rules=["a <= 5 or b > 3"])
