@@ -327,6 +327,14 @@ def test_what_cannot_be_bounded_says_so(mechanism, reason):
     np.testing.assert_allclose(moved["y"], frame["y"] + f(after) - f(points))
 
 
+def test_trees_are_asked_beyond_single_precision_as_far_as_it_reaches():
+    frame = people(1)
+    scm = StructuralCausalModel(EDGES, mechanisms={"y": RandomForestRegressor(3, random_state=0)}).fit(frame)
+    far = scm.counterfactual(frame, {"a": np.full(len(frame), 1e39)})
+    near = scm.counterfactual(frame, {"a": np.full(len(frame), 1e38)})
+    np.testing.assert_array_equal(far["y"], near["y"])
+
+
 def test_trees_that_are_not_what_they_seem(monkeypatch):
     class Doubled(RandomForestRegressor):
         def predict(self, X):

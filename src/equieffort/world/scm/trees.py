@@ -20,6 +20,8 @@ from equieffort.world.scm.equations import EPS, Additive
 Indices = npt.NDArray[np.intp]
 CELLS = 4_000_000
 """Boxes times nodes looked at together, to keep memory small."""
+LARGEST = float(np.finfo(np.float32).max)
+"""What a float of single precision holds."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,7 +101,7 @@ class EstimatorEquation(Additive):
             error=CausalModelError,
             code="SCM_MECHANISM",
         ):
-            found = as_numbers(self.estimator.predict(indicators(self.causes, parents)[0]))
+            found = as_numbers(self.estimator.predict(self._askable(indicators(self.causes, parents)[0])))
         if found.shape != (len(parents),) or not np.isfinite(found).all():
             raise CausalModelError(
                 "SCM_MECHANISM",
@@ -108,6 +110,12 @@ class EstimatorEquation(Additive):
                 fix="Use a regressor that answers with one finite number a row.",
             )
         return found
+
+    def _askable(self, rows: Floats) -> Floats:
+        """Rows that scikit-learn's trees accept: beyond single precision they refuse, though nothing splits there."""
+        if np.all(np.abs(rows) <= LARGEST) or not (isinstance(self.trees, Trees) and self.trees.single):
+            return rows
+        return np.clip(rows, -LARGEST, LARGEST)
 
     @cached_property
     def trees(self) -> Trees | str:

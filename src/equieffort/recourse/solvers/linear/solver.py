@@ -91,8 +91,8 @@ class LinearExact(Solver):
         for pattern in everyone if only is None else [everyone[only]]:
             _try_pattern(problem, people, pattern, proposal)
         if np.any(people.noise) and not problem.is_integer.any() and isinstance(problem.cost, LinearCost):
-            # All is solved exactly: only rounding lies between the two, and as much again beyond the boundary.
-            proposal.rounding = np.where(proposal.code == FOUND, 2.0 * (proposal.cost - proposal.bound), 0.0)
+            # All is solved exactly: only rounding, on either side of the boundary, lies between the two.
+            proposal.rounding = np.where(proposal.code == FOUND, proposal.cost - proposal.bound, 0.0)
         proposal.state_vanishing(problem, matrix)
         return proposal
 
@@ -156,14 +156,18 @@ class People:
         return cls(matrix, facts, low, high, need, tied, step, attempt, closed, noise)
 
     def slack(self, any_whole: bool) -> Floats:
-        """How far past the need to go. Whole numbers are first tried at the need itself, rounding forgiven."""
+        """How far past the need to go. Whole numbers are first tried at the need itself, rounding forgiven.
+
+        Twice the noise: the need lies as far below the boundary as the action must lie beyond it. A label within it may
+        depend on who else is asked about.
+        """
         if any_whole and self.attempt == 0:
             return -self.tolerance
         if self.closed and self.attempt == 0:
-            return self.noise + np.zeros_like(self.step)
+            return 2.0 * self.noise + np.zeros_like(self.step)
         # A fine first step grows faster, so that the last attempt goes as far.
         turn = self.attempt - (any_whole or self.closed)
-        return self.noise + self.step * (self.tolerance / self.step) ** (turn / ATTEMPTS) * 2.0**turn
+        return 2.0 * self.noise + self.step * (self.tolerance / self.step) ** (turn / ATTEMPTS) * 2.0**turn
 
 
 def level_shift(problem: RecourseProblem, pattern: Pattern, matrix: Floats, values: Any) -> Floats:
