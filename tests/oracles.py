@@ -337,8 +337,8 @@ def vertex_oracle(case: Case, person: dict[str, Any]) -> float:
         units, matrix, low, high = _scaled(case, way)
         change = _corners(case, way, units, matrix, low, high)
         value = change @ matrix.T
-        give = 1e-9 * (1 + np.abs(value))
-        change = change[((value >= low - give) & (value <= high + give)).all(axis=1)] * units
+        tolerance = 1e-9 * (1 + np.abs(value))
+        change = change[((value >= low - tolerance) & (value <= high + tolerance)).all(axis=1)] * units
         costs = np.sum([curve(change[:, j]) for j, curve in enumerate(way.curves)], axis=0)
         best = min(best, way.price + costs.min(initial=INF))
     return float(best)
@@ -800,8 +800,8 @@ def replay_fault(case: Case, scm: StructuralCausalModel, person: dict[str, Any],
     for name in case.causes:
         if name not in case.levels:
             low, high = believable(case, name, person[name])
-            give = 2e-9 * (1 + abs(person[name]))
-            if not low - give <= after[name] <= high + give:
+            tolerance = 2e-9 * (1 + abs(person[name]))
+            if not low - tolerance <= after[name] <= high + tolerance:
                 return f"{name} becomes {after[name]!r}, outside {low!r} to {high!r}"
         elif name not in case.actionable and after[name] != person[name]:
             return f"{name} changes"

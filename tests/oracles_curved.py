@@ -28,7 +28,7 @@ from tests.limits import unlimited
 from tests.oracles import Tally
 
 import equieffort as ee
-from equieffort.recourse.solvers.spatial.solver import Curved
+from equieffort.recourse.solvers.spatial.solver import SpatialBranchAndBound
 from equieffort.world.scm import Curves
 from equieffort.world.scm.curves import Curve
 from equieffort.world.scm.mechanisms import Fitted
@@ -435,5 +435,5 @@ def run(family: str, seeds: Any, solver: Any = None) -> Tally:
     """Many cases of a family."""
     tally = Tally()
     for seed in seeds:
-        tally += compare(make(family, seed), solver or Curved(), f"{family} {seed}")
+        tally += compare(make(family, seed), solver or SpatialBranchAndBound(), f"{family} {seed}")
     return tally

@@ -41,7 +41,7 @@ from equieffort.errors import EquieffortWarning
 from equieffort.models.classifiers import ReLUNetwork
 from equieffort.recourse.problem import RecourseProblem
 from equieffort.recourse.solving import solve
-from equieffort.world.rules import Forbidden, Implies, Link, Monotone, Sum
+from equieffort.world.rules import Constraint, Forbidden, Implies, Monotone, Sum
 
 FAMILIES = ("continuous", "integer", "categorical", "mixed", "piecewise", "classes", "linear classes", "rules")
 WORLDS = {"classes": ("continuous",), "linear classes": ("mixed",), "rules": ("continuous", "integer", "mixed")}
@@ -319,9 +319,9 @@ def _ways_to_keep(
                 own, shift = found.get(name, (np.zeros(count), 0.0))
                 slope, value = slope + w * own, value + w * (person[name] + shift)
                 size += np.abs(w * own).sum()
-            give = 1e-9 * (1 + abs(value))
+            tolerance = 1e-9 * (1 + abs(value))
             if np.abs(slope).sum() <= 1e-12 * size or size == 0:
-                possible &= low - give <= value <= high + give
+                possible &= low - tolerance <= value <= high + tolerance
             else:
                 rows.append((slope, low - value, high - value))
         if possible:
@@ -349,8 +349,8 @@ def rule_fault(made: NetCase, person: dict[str, Any], told: pd.Series) -> str:
                 holds |= after[part[0]] in part[1]
             else:
                 value = sum(w * after[name] for name, w in part[0].items())
-                give = 2e-9 * (1 + abs(value))
-                holds |= part[1] - give <= value <= part[2] + give
+                tolerance = 2e-9 * (1 + abs(value))
+                holds |= part[1] - tolerance <= value <= part[2] + tolerance
         if not holds:
             return f"none of {clause} holds"
     return ""
@@ -428,8 +428,8 @@ def _program(rows: list[Any], low: Any, high: Any, heights: Any, slope: Any) -> 
     least, most, matrix = least - done, most - done, matrix[:, ~fixed]
     scale = np.abs(matrix).max(axis=1, initial=0.0)
     still = scale == 0
-    give = 1e-9 * (1 + np.abs(done))
-    if (least[still] > give[still]).any() or (most[still] < -give[still]).any():
+    tolerance = 1e-9 * (1 + np.abs(done))
+    if (least[still] > tolerance[still]).any() or (most[still] < -tolerance[still]).any():
         return INF
     if fixed.all():
         return float(heights.sum())
@@ -483,7 +483,7 @@ def problem_of(made: NetCase) -> RecourseProblem:
     )  # fmt: skip
 
 
-def _link(made: NetCase, rule: tuple[Any, ...]) -> Link:
+def _link(made: NetCase, rule: tuple[Any, ...]) -> Constraint:
     kind, *parts = rule
     if kind == "sum":
         return Sum(parts[0], lower=parts[1] if parts[1] > -INF else None, upper=parts[2] if parts[2] < INF else None)

@@ -29,7 +29,7 @@ from equieffort.recourse.problem import RecourseProblem
 from equieffort.recourse.solvers import Solver
 from equieffort.recourse.solving import solve
 from equieffort.world.cost import Cost, Percentile, Separable
-from equieffort.world.rules import Forbidden, Implies, Link, Monotone, Sum
+from equieffort.world.rules import Constraint, Forbidden, Implies, Monotone, Sum
 from equieffort.world.schema import Feature, Schema
 from equieffort.world.scm import Linear, StructuralCausalModel
 
@@ -194,10 +194,10 @@ def intervals(case: Case, column: str, low: float, high: float) -> list[tuple[fl
     return found
 
 
-def least_cost(case: Case, person: dict[str, Any], give: float = 0.0) -> float:
+def least_cost(case: Case, person: dict[str, Any], tolerance: float = 0.0) -> float:
     """The least cost of any action that leads to the favourable outcome; infinite if there is none.
 
-    `give` is how far, relative to their size, the ends of rules between features may be passed.
+    `tolerance` is how far, relative to their size, the ends of rules between features may be passed.
     """
     best = INF
     for switch in itertools.product(*(case.levels[c] for c in case.categories)):
@@ -219,7 +219,7 @@ def least_cost(case: Case, person: dict[str, Any], give: float = 0.0) -> float:
                 fixed = dict(zip(whole, values, strict=True))
                 cost = price + sum(_cost(case, c, person[c], v) for c, v in fixed.items())
                 if cost < best:
-                    best = min(best, cost + _continuous(case, person, chosen, fixed, rest, best - cost, give))
+                    best = min(best, cost + _continuous(case, person, chosen, fixed, rest, best - cost, tolerance))
     return best
 
 
@@ -283,7 +283,9 @@ def clauses(case: Case, person: dict[str, Any]) -> list[list[tuple[dict[str, flo
     return found
 
 
-def _continuous(case: Case, person: Any, chosen: Any, fixed: Any, rest: list[str], cutoff: float, give: float) -> float:
+def _continuous(
+    case: Case, person: Any, chosen: Any, fixed: Any, rest: list[str], cutoff: float, tolerance: float
+) -> float:
     """The least over all ways to keep the rules."""
     linear = _follow(case, person, chosen, fixed, rest)
     best = INF
@@ -293,7 +295,7 @@ def _continuous(case: Case, person: Any, chosen: Any, fixed: Any, rest: list[str
             constant = sum(w * linear[c][0] for c, w in weights.items())
             slope = sum((w * linear[c][1] for c, w in weights.items()), np.zeros(len(rest)))
             if np.abs(slope).max(initial=0.0) > 1e-12:
-                room = [give * (1 + abs(end)) if abs(end) < INF else 0.0 for end in (low, high)]
+                room = [tolerance * (1 + abs(end)) if abs(end) < INF else 0.0 for end in (low, high)]
                 extra.append((slope, low - room[0] - constant, high + room[1] - constant))
             elif not low - 1e-9 <= constant <= high + 1e-9:
                 possible = False
@@ -313,9 +315,9 @@ def _cells(
                 raise AssertionError
             continue
         low, high = believable(case, column, person[column])
-        give = 1e-9 * (1 + abs(person[column]))
+        tolerance = 1e-9 * (1 + abs(person[column]))
         if not weights.any():
-            if not low - give <= constant <= high + give:
+            if not low - tolerance <= constant <= high + tolerance:
                 return INF
             continue
         if low > -INF or high < INF:
@@ -510,9 +512,9 @@ def problem_of(case: Case) -> RecourseProblem:
     edges = [(cause, column) for column, causes in case.causes.items() for cause in causes]
     mechanisms = {column: Linear(causes) for column, causes in case.causes.items() if causes}
     scm = StructuralCausalModel(edges, nodes=list(case.people), mechanisms=mechanisms).fit(case.people)
-    links = [_link(rule) for rule in case.rules]
+    constraints = [_link(rule) for rule in case.rules]
     schema = Schema(
-        sensitive="sex", protected="f", favourable=True, features=unlimited(features, case.people), rules=links
+        sensitive="sex", protected="f", favourable=True, features=unlimited(features, case.people), rules=constraints
     )
     cost: Cost | None = None
     if "separable" in case.scales.values():
@@ -523,7 +525,7 @@ def problem_of(case: Case) -> RecourseProblem:
     return replace(problem, view=view_of(case, problem.encoding))
 
 
-def _link(rule: tuple[Any, ...]) -> Link:
+def _link(rule: tuple[Any, ...]) -> Constraint:
     kind, *parts = rule
     if kind == "sum":
         return Sum(parts[0], lower=parts[1] if parts[1] > -INF else None, upper=parts[2] if parts[2] < INF else None)
@@ -551,7 +553,7 @@ def compare(case: Case, solver: Solver, label: str = "", people: int = 4) -> Tal
         fault = judge(told, truth)
         if fault and case.rules:
             # Rounding is forgiven: a step of one double over a threshold may leave a sum as it was.
-            fault = judge(told, least_cost(case, person, give=GIVE))
+            fault = judge(told, least_cost(case, person, tolerance=GIVE))
         if told.status in ("optimal", "feasible", "infeasible"):
             setattr(tally, told.status, getattr(tally, told.status) + 1)
         if fault:

@@ -149,7 +149,7 @@ CALLS: list[tuple[Callable[[ee.Audit], Any], str]] = [
     (lambda a: ee.BranchAndBound(gap="small"), "gap is the text 'small'"),
     (lambda a: ee.BranchAndBound(time_limit="10 s"), "time_limit is the text '10 s'"),
     (lambda a: ee.Milp(time_limit=None), "time_limit is None"),
-    (lambda a: ee.Curved(node_limit=1.5), "node_limit is 1.5"),
+    (lambda a: ee.SpatialBranchAndBound(node_limit=1.5), "node_limit is 1.5"),
     (lambda a: ee.Search(budget="1"), "budget is the text '1'"),
     (lambda a: ee.Auto(gap="1"), "gap is the text '1'"),
     (lambda a: a.individual("q", neighbourhood=ee.Nearest), "neighbourhood is the class Nearest"),
@@ -260,7 +260,7 @@ TAKEN: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
     ),
     "BranchAndBound": (ee.BranchAndBound, {"gap": 1e-6, "time_limit": None, "node_limit": None}),
     "Milp": (ee.Milp, {"gap": 1e-6, "time_limit": 1.0}),
-    "Curved": (ee.Curved, {"gap": 1e-4, "node_limit": 10}),
+    "SpatialBranchAndBound": (ee.SpatialBranchAndBound, {"gap": 1e-4, "node_limit": 10}),
     "Search": (ee.Search, {"budget": 10, "random_state": 0}),
     "RecourseProblem.of": (
         problem,

@@ -193,8 +193,8 @@ def test_order_of_people_changes_nothing(audit):
     X, _ = people()
     order = np.random.default_rng(0).permutation(len(X))
     table = audit.recourse
-    classifier, scm = table.detail.problem.decision.classifier, table.detail.problem.scm
-    shuffled = ee.audit(classifier, X.iloc[order], schema=table.detail.schema, scm=scm, neighbourhood=ee.Nearest(NEAR))
+    classifier, scm = table.source.problem.decision.classifier, table.source.problem.scm
+    shuffled = ee.audit(classifier, X.iloc[order], schema=table.source.schema, scm=scm, neighbourhood=ee.Nearest(NEAR))
     pd.testing.assert_frame_equal(shuffled.recourse.frame(), table.frame().iloc[order])
     pd.testing.assert_frame_equal(shuffled.by_group, audit.by_group)
     pd.testing.assert_frame_equal(shuffled.individual(1).by_group, audit.individual(1).by_group)
@@ -258,7 +258,7 @@ def labelled(audit) -> ee.Audit:
     table = audit.recourse
     X = people()[0].head(200)
     X.index = [f"p{k}" for k in reversed(range(len(X)))]
-    problem = table.detail.problem
+    problem = table.source.problem
     return ee.audit(problem.decision.classifier, X, schema=problem.schema, scm=problem.scm)
 
 
@@ -287,7 +287,7 @@ def test_nobody_there_is_an_error(labelled, arguments):
 
 
 def test_a_person_is_named_as_the_index_shows_them(labelled):
-    problem = labelled.recourse.detail.problem
+    problem = labelled.recourse.source.problem
     X = people()[0].head(200)
     X.index = np.arange(200) * 7
     found = ee.audit(problem.decision.classifier, X, schema=problem.schema, scm=problem.scm).individual(7)

@@ -1298,14 +1298,14 @@ def test_case_68_numbers_0_and_1_are_binary(debt: list[float]) -> None:
         )
     done = result.recourse.frame()["do_debt"].dropna()
     assert set(done) <= {0, 1}
-    assert result.recourse.detail.encoding["debt"].kind == "binary"
+    assert result.recourse.source.encoding["debt"].kind == "binary"
 
 
 def test_case_69_a_number_without_limits_stays_within_what_was_observed() -> None:
     with pytest.warns(EquieffortWarning, match="All 8 people"):
         result = audit(people(), rule(100, income=1, debt=0.001), schema=schema(features={"income": "actionable"}))
     assert result.recourse.frame()["status"].eq("infeasible").all()
-    assert [(a.key, a.value) for a in result.recourse.detail.schema.assumed] == [
+    assert [(a.key, a.value) for a in result.recourse.source.schema.assumed] == [
         ("lower", min(INCOME)),
         ("upper", max(INCOME)),
     ]

@@ -28,7 +28,7 @@ ELSEWHERE = {
     74: "classifiers/test_genuine.py::test_what_is_not_plain_is_a_black_box_and_says_why",
     75: "test_own_types.py::test_actions_turn_the_label_in_the_callers_own_floats",
     76: "test_levels.py::test_a_level_that_the_model_knows_and_the_table_lacks_is_proposed",
-    77: "test_links.py::test_who_breaks_an_implication_may_stay_or_come_nearer_but_not_go_deeper",
+    77: "test_constraints.py::test_who_breaks_an_implication_may_stay_or_come_nearer_but_not_go_deeper",
     78: "cli/test_pipes.py::test_readers_that_go_away_change_neither_code_nor_files",
 }
 """Row -> a test that is named for what it shows."""

@@ -265,7 +265,7 @@ def test_what_was_assumed_is_told_and_kept(tmp_path):
     assert "income: 2 to 12" in audit._repr_html_()
     audit.save(tmp_path / "a.audit")
     loaded = ee.load(tmp_path / "a.audit")
-    assert loaded.recourse.detail.schema.assumed == audit.recourse.detail.schema.assumed
+    assert loaded.recourse.source.schema.assumed == audit.recourse.source.schema.assumed
     assert str(loaded) == text
     found = json.loads(json.dumps(summary(loaded), allow_nan=False))["assumed"]
     assert found["limits"] == [
@@ -277,7 +277,7 @@ def test_what_was_assumed_is_told_and_kept(tmp_path):
     declared = audited(income=ee.Feature("actionable", lower=0, upper=inf), debt="mutable")
     assert "Assumed" not in str(declared)
     declared.save(tmp_path / "b.audit")
-    assert ee.load(tmp_path / "b.audit").recourse.detail.schema.feature("income").upper == inf
+    assert ee.load(tmp_path / "b.audit").recourse.source.schema.feature("income").upper == inf
 
 
 def test_the_report_and_the_card_list_what_was_assumed():
@@ -307,7 +307,7 @@ def test_comparing_audits_that_end_elsewhere_because_of_other_people_warns():
 def test_categories_have_no_limits_to_assume():
     people = PEOPLE.assign(job=list("abcabc"))
     audit = audited(people, income=ee.Feature("actionable", lower=0, upper=20), job="actionable")
-    assert audit.recourse.detail.schema.assumed == ()
+    assert audit.recourse.source.schema.assumed == ()
 
 
 # -- in a spec ---------------------------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.fuzz.worlds import Opened, members, npy, read_all, small_audit, zipped
+from tests.fuzz.worlds import Unwrapped, members, npy, read_all, small_audit, zipped
 
 import equieffort as ee
 from equieffort.errors import AuditFileError, EquieffortError, EquieffortWarning
@@ -32,7 +32,7 @@ def saved(tmp_path_factory) -> bytes:
 def put(name: str, value, *who: Status, column: int | str | None = None):
     """A forger who writes one number into an array, for the first person of a status."""
 
-    def forge(opened: Opened) -> None:
+    def forge(opened: Unwrapped) -> None:
         row = opened.rows(*(who or Status))[0]
         array = opened.arrays[name]
         at = [c["name"] for c in opened.manifest["columns"]].index(column) if isinstance(column, str) else column
@@ -44,14 +44,14 @@ def put(name: str, value, *who: Status, column: int | str | None = None):
 
 
 def recast(name: str, kind: str):
-    def forge(opened: Opened) -> None:
+    def forge(opened: Unwrapped) -> None:
         opened.arrays[name] = opened.arrays[name].astype(kind)
 
     return forge
 
 
 def array(name: str, change):
-    def forge(opened: Opened) -> None:
+    def forge(opened: Unwrapped) -> None:
         opened.arrays[name] = change(opened.arrays[name])
 
     return forge
@@ -61,23 +61,23 @@ def field(change):
     return lambda opened: change(opened.manifest)
 
 
-def swap_groups(opened: Opened) -> None:
+def swap_groups(opened: Unwrapped) -> None:
     opened.arrays["codes"] = 1 - opened.arrays["codes"]
 
 
-def rename_groups(opened: Opened) -> None:
+def rename_groups(opened: Unwrapped) -> None:
     opened.manifest["groups"]["labels"].reverse()
 
 
-def swap_roles(opened: Opened) -> None:
+def swap_roles(opened: Unwrapped) -> None:
     opened.manifest["groups"] |= {"protected": [1], "reference": 0}
 
 
-def move_one(opened: Opened) -> None:
+def move_one(opened: Unwrapped) -> None:
     opened.arrays["codes"][5] = 1 - opened.arrays["codes"][5]
 
 
-def other_facts(opened: Opened) -> None:
+def other_facts(opened: Unwrapped) -> None:
     opened.arrays["facts"][3, 1] += 1
 
 
@@ -88,7 +88,7 @@ def about(**fields):
 def retold(who: Status, change):
     """A forger of what is said of the first person of a status."""
 
-    def forge(opened: Opened) -> None:
+    def forge(opened: Unwrapped) -> None:
         row = str(opened.rows(who)[0])
         opened.manifest["reasons"][row] = change(opened.manifest["reasons"][row])
 
@@ -128,9 +128,9 @@ FORGED = {
     "a bound for somebody who needs nothing": put("bound", 1.0, Status.NOT_NEEDED),
     "infeasible made optimal": put("status", Status.OPTIMAL, Status.INFEASIBLE),
     "optimal made infeasible": put("status", Status.INFEASIBLE, Status.OPTIMAL),
-    "chosen beyond the actions": put("chosen", 64, *ACTING),
-    "negative chosen": put("chosen", -1, *ACTING),
-    "chosen without an action": put("chosen", 1, Status.NOT_NEEDED),
+    "chosen beyond the actions": put("intervention_mask", 64, *ACTING),
+    "negative chosen": put("intervention_mask", -1, *ACTING),
+    "chosen without an action": put("intervention_mask", 1, Status.NOT_NEEDED),
     "level beyond the levels": put("level", 3, column=0),
     "level below none": put("level", -2, column=0),
     "level beyond the levels in the facts": put("facts", 9.0, column="job"),
@@ -232,14 +232,14 @@ def attempt(content: bytes, tmp_path) -> AuditFileError:
 
 @pytest.mark.parametrize("name", FORGED)
 def test_a_forged_audit_is_refused(saved, tmp_path, name):
-    opened = Opened.of(saved)
+    opened = Unwrapped.of(saved)
     FORGED[name](opened)
     attempt(opened.bytes(), tmp_path)
 
 
 def test_what_is_only_taken_apart_and_put_together_is_read(saved, tmp_path):
     path = tmp_path / "same.audit"
-    path.write_bytes(Opened.of(saved).bytes())
+    path.write_bytes(Unwrapped.of(saved).bytes())
     found = set(read_all(path).recourse.status.tolist())
     assert found == set(Status)
 
@@ -257,7 +257,7 @@ def test_each_refusal_says_what_is_wrong(saved, tmp_path):
         "a margin that is text": "about.margin",
     }
     for name, word in words.items():
-        opened = Opened.of(saved)
+        opened = Unwrapped.of(saved)
         FORGED[name](opened)
         assert word in attempt(opened.bytes(), tmp_path).what, name
 
@@ -349,7 +349,7 @@ def test_a_header_that_announces_another_shape(saved, tmp_path, shape):
 
 
 def test_the_row_that_is_forged_above_is_one(saved, tmp_path):
-    opened = Opened.of(saved)
+    opened = Unwrapped.of(saved)
     opened.manifest["own_measures"] = [OWN]
     (tmp_path / "own.audit").write_bytes(opened.bytes())
     assert ee.load(tmp_path / "own.audit").own_rows == (OWN,)
@@ -361,7 +361,7 @@ def test_structured_arrays(saved, tmp_path):
 
 def test_names_twice_in_the_json(saved, tmp_path):
     parts = members(saved)
-    parts["audit.json"] = parts["audit.json"].replace(b'"version": 3,', b'"version": 3, "version": 3,', 1)
+    parts["audit.json"] = parts["audit.json"].replace(b'"version": 4,', b'"version": 4, "version": 4,', 1)
     assert "twice" in attempt(zipped(parts), tmp_path).what
 
 
@@ -374,9 +374,9 @@ def test_another_file_beside(saved, tmp_path):
     attempt(zipped(members(saved) | {"run.py": b"print()"}), tmp_path)
 
 
-@pytest.mark.parametrize("version", [0, 1, 2, 4, 3.0, True, "3"])
+@pytest.mark.parametrize("version", [0, 1, 2, 3, 4.0, True, "4"])
 def test_another_version_is_named(saved, tmp_path, version):
-    opened = Opened.of(saved)
+    opened = Unwrapped.of(saved)
     opened.manifest["version"] = version
     assert f"file version {version}" in attempt(opened.bytes(), tmp_path).what
 

@@ -155,7 +155,7 @@ def test_a_polars_table_of_single_floats():
 def test_a_table_in_other_types_than_the_problem_was_made_of():
     X, y = world("float64")
     model = HistGradientBoostingClassifier(max_iter=6, max_leaf_nodes=5)
-    problem = solved(model, X, y).detail.problem
+    problem = solved(model, X, y).source.problem
     narrow = X.astype(dict.fromkeys(NUMBERS, "float32"))
     table = ee.solve(problem, narrow)
     assert dict(holds(table, model, narrow).dtypes) == dict(narrow.dtypes)
@@ -207,7 +207,7 @@ NATIVE = {
         make_column_transformer((OneHotEncoder(), ["job"]), remainder=StandardScaler()), LogisticRegression()
     ),
 }
-SOLVERS = {"auto": ee.Auto(), "search": ee.Search(budget=200), "milp": ee.Milp(), "curved": ee.Curved()}
+SOLVERS = {"auto": ee.Auto(), "search": ee.Search(budget=200), "milp": ee.Milp(), "curved": ee.SpatialBranchAndBound()}
 
 
 @pytest.mark.parametrize("solver", SOLVERS)

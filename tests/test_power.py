@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 import equieffort as ee
 from equieffort.cli import app
-from equieffort.effort.criteria import Criteria, Literal
+from equieffort.effort.criteria import Criteria, OneSided
 from equieffort.effort.inference import Unadjusted, Zone
 from equieffort.effort.inference.planning import (
     Shares,
@@ -71,7 +71,7 @@ def test_what_is_just_detectable_needs_just_those_people():
 
 
 def test_the_one_sided_rule_is_planned_as_it_is_judged():
-    one_sided = Criteria(judged=("acr",), rule=Literal())
+    one_sided = Criteria(judged=("acr",), rule=OneSided())
     cv = sqrt(np.pi / 2 - 1)
     assumed = ee.Assumed(0.5, 0.6, 0.6, 1.0, 1.0, cv, cv)
     worth, edge = 2 * cv**2 / 0.3, log(1.25)
@@ -89,7 +89,7 @@ def test_the_one_sided_rule_is_planned_as_it_is_judged():
 
 def test_the_command_line_plans_for_the_rule_too():
     asked = ["power", "--acr", "0.5", "--json"]
-    plain, one_sided = (CliRunner().invoke(app, [*asked, *more]) for more in ((), ("--rule", "literal")))
+    plain, one_sided = (CliRunner().invoke(app, [*asked, *more]) for more in ((), ("--rule", "one-sided")))
     assert json.loads(plain.stdout)["needed"][0]["decides"] == "unequal"
     assert json.loads(one_sided.stdout)["needed"][0]["decides"] == "equal"
 
@@ -98,7 +98,7 @@ def test_a_verdict_under_the_one_sided_rule_asks_for_fewer_people():
     rng = np.random.default_rng(1)
     sides = [Sample.solved(np.abs(rng.standard_normal(40)), 60, 3.0) for _ in range(2)]
     needed = []
-    for criteria in (Criteria(judged=("acr",)), Criteria(judged=("acr",), rule=Literal())):
+    for criteria in (Criteria(judged=("acr",)), Criteria(judged=("acr",), rule=OneSided())):
         c = with_readings(Comparison("a", "b", "protected", Pair(*sides)), criteria)
         needed.append(people_to_decide(c, criteria, ("acr",))[1])
     # At a true ratio of 1: (z(.95) + z(.8))² against (z(.95) + z(.9))².

@@ -345,7 +345,7 @@ def test_a_linear_view_is_believed_only_if_the_labels_follow_it(monkeypatch):
     one = problem(frame, clf=clf)
     assert isinstance(one.view, BlackBox)
     assert "class of its own" in one.view.reason
-    for room in ("opened", "linear"):
+    for room in ("unwrap", "linear"):
         monkeypatch.setattr(f"equieffort.models.classifiers.{room}.require_plain", lambda *things, library="": None)
     one = problem(frame, clf=clf)
     assert isinstance(one.view, BlackBox)

@@ -114,7 +114,7 @@ def test_the_estimate_says_whether_the_stand_in_will_do(spec):
     ready = prepare(spec("min_agreement: 0.8", "min_agreement: 1"))
     assert 0.5 < ready.surrogate.agreement < 1
     work = estimate(ready)
-    assert work.stand_in.by_group == {label: ready.surrogate.by_group[label] for label in ("left", "right")}
+    assert work.surrogate.by_group == {label: ready.surrogate.by_group[label] for label in ("left", "right")}
     assert f"only {ready.surrogate.agreement:.1%} overall" in str(work)
     assert "nothing is concluded" in str(work)
     assert "nothing is concluded" not in str(estimate(prepare(spec("min_agreement: 0.8", "min_agreement: 0.5"))))
@@ -131,7 +131,7 @@ def test_the_record_is_kept_beside_the_stand_in(spec):
         mine = table["group"] == side
         assert about["by_group"][side] == {
             "refused_in_record": (refused & mine).sum(),
-            "refused_by_stand_in": (predicted & mine).sum(),
+            "refused_by_surrogate": (predicted & mine).sum(),
             "differ": ((refused != predicted) & mine).sum(),
         }
     assert (refused != predicted).any(), "otherwise nothing was shown"

@@ -95,8 +95,8 @@ def assert_same(plain, other, units, *, gap=1e-6):
 @pytest.mark.parametrize(
     ("kind", "solver"),
     [
-        ("linear", ee.LinearExact()), ("linear", ee.Milp()), ("linear", ee.Curved()), ("forest", SEARCH),
-        ("forest", ee.Curved()), ("network", SEARCH), ("network", ee.Milp()),
+        ("linear", ee.LinearExact()), ("linear", ee.Milp()), ("linear", ee.SpatialBranchAndBound()), ("forest", SEARCH),
+        ("forest", ee.SpatialBranchAndBound()), ("network", SEARCH), ("network", ee.Milp()),
     ],
 )  # fmt: skip
 def test_answers_are_the_same_in_every_unit(kind, solver, units, one_thread):
@@ -114,14 +114,14 @@ def test_what_must_stay_stays_in_every_unit_also_where_equations_bend(kind, unit
     tables = []
     for u in (PLAIN, units):
         problem, X = problem_in(kind, u, bent=True, d=ee.Feature("mutable", plausible=(-1.0 * u["d"], 1.0 * u["d"])))
-        tables.append(solve(problem, X.iloc[:10], solver=ee.Curved(gap=1e-3)))
+        tables.append(solve(problem, X.iloc[:10], solver=ee.SpatialBranchAndBound(gap=1e-3)))
     plain, other = tables
     assert_same(plain, other, units, gap=1e-3)
     after, facts = other.counterfactuals()["d"] / units["d"], other.data["d"] / units["d"]
     assert (after <= np.maximum(1.0, facts) + 1e-8).all()
     assert (after >= np.minimum(-1.0, facts) - 1e-8).all()
     problem, X = problem_in(kind, units, bent=True, d="immutable")
-    table = solve(problem, X.iloc[:10], solver=ee.Curved(gap=1e-3))
+    table = solve(problem, X.iloc[:10], solver=ee.SpatialBranchAndBound(gap=1e-3))
     np.testing.assert_allclose(table.counterfactuals()["d"] / units["d"], X["d"].iloc[:10] / units["d"], atol=1e-8)
 
 
@@ -138,7 +138,7 @@ def rules_in(units):
 @pytest.mark.parametrize("units", UNITS[1:3], ids=str)
 @pytest.mark.parametrize(
     ("kind", "solver"),
-    [("linear", ee.Milp()), ("forest", SEARCH), ("network", SEARCH), ("linear", ee.Curved())],
+    [("linear", ee.Milp()), ("forest", SEARCH), ("network", SEARCH), ("linear", ee.SpatialBranchAndBound())],
 )
 @pytest.mark.parametrize("which", range(4))
 def test_rules_mean_the_same_in_every_unit(kind, solver, units, which, one_thread):
@@ -165,7 +165,7 @@ def test_rules_mean_the_same_in_every_unit(kind, solver, units, which, one_threa
 @pytest.mark.parametrize(
     ("kind", "bent", "solver"),
     [
-        ("network", False, SEARCH), ("forest", False, SEARCH), ("linear", True, ee.Curved()),
+        ("network", False, SEARCH), ("forest", False, SEARCH), ("linear", True, ee.SpatialBranchAndBound()),
         ("forest", False, ee.Milp()), ("network", False, ee.Milp()),
     ],
 )  # fmt: skip

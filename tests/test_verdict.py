@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.samples import against, people
 
-from equieffort.effort.criteria import Criteria, Literal, TwoSided
+from equieffort.effort.criteria import Criteria, OneSided, TwoSided
 from equieffort.effort.judging import with_readings
 from equieffort.effort.measures import JUDGED, Pair, Sample
 from equieffort.effort.metrics import Comparison
@@ -28,7 +28,7 @@ def at(phi: float, n: int = 20, able: int | None = None, **more) -> Sample:
 
 POINT = {"level": None, "min_people": 10}
 """The paper's way: the estimate itself is judged."""
-PLAIN, ONE_SIDED = Criteria(**POINT), Criteria(rule=Literal(), **POINT)
+PLAIN, ONE_SIDED = Criteria(**POINT), Criteria(rule=OneSided(), **POINT)
 ESTIMATE = Criteria(certified=False, **POINT)
 BOTH = ("ACR_WITHIN", "RD_WITHIN")
 UNSURE = ("UNDEFINED",)
@@ -291,7 +291,7 @@ def certain(mine, theirs, criteria):
 
 
 @settings(deadline=None, max_examples=300)
-@given(SIDE, SIDE, st.sampled_from([TwoSided(), Literal()]))
+@given(SIDE, SIDE, st.sampled_from([TwoSided(), OneSided()]))
 def test_no_completion_overturns_a_certified_verdict(mine, theirs, rule):
     found, outcomes = certain(mine, theirs, Criteria(rule=rule, min_people=1, level=None))
     if found != "inconclusive":
@@ -299,7 +299,7 @@ def test_no_completion_overturns_a_certified_verdict(mine, theirs, rule):
 
 
 @settings(deadline=None)
-@given(SIDE, SIDE, st.sampled_from([TwoSided(), Literal()]))
+@given(SIDE, SIDE, st.sampled_from([TwoSided(), OneSided()]))
 def test_what_is_fully_known_is_judged_as_the_algorithm_says(mine, theirs, rule):
     mine, theirs = (mine[0], [], mine[2], []), (theirs[0], [], theirs[2], [])
     found, outcomes = certain(mine, theirs, Criteria(rule=rule, min_people=1, level=None))
@@ -312,7 +312,7 @@ def test_what_is_fully_known_is_judged_as_the_algorithm_says(mine, theirs, rule)
         # One unknown among a hundred: if it has no action, no ratio exists and the shares differ by 1/100 only.
         (([1], [], 99, []), ([], [], 99, [10]), TwoSided()),
         (([], [], 99, [10]), ([1], [], 99, []), TwoSided()),
-        (([1], [], 99, []), ([], [], 99, [10]), Literal()),
+        (([1], [], 99, []), ([], [], 99, [10]), OneSided()),
     ],
     ids=["unequal, reference unknown", "unequal, group unknown", "equal, reference unknown"],
 )
@@ -322,7 +322,7 @@ def test_a_ratio_that_may_not_exist_certifies_nothing(mine, theirs, rule):
     assert found == "inconclusive"
 
 
-@pytest.mark.parametrize("rule", [TwoSided(), Literal()])
+@pytest.mark.parametrize("rule", [TwoSided(), OneSided()])
 def test_a_reference_whose_effort_may_vanish_certifies_nothing(rule):
     # Every action of the reference may turn out to be free, and nothing can be divided by zero.
     mine, theirs = at(1), people(gapped=[(0.0, 0.1)] * 20)
@@ -358,7 +358,7 @@ def test_numbers_of_numpy_are_numbers():
         Criteria(min_people=np.bool_(True))
 
 
-@pytest.mark.parametrize("criteria", [PLAIN, ONE_SIDED, ESTIMATE, Criteria(2.0, 0.125, Literal(), 3, False)])
+@pytest.mark.parametrize("criteria", [PLAIN, ONE_SIDED, ESTIMATE, Criteria(2.0, 0.125, OneSided(), 3, False)])
 def test_criteria_survive_as_plain_data(criteria):
     assert Criteria.from_dict(criteria.to_dict()) == criteria
 
@@ -379,7 +379,7 @@ def test_a_burden_that_a_single_refused_person_carries_is_not_judged():
 
 def test_a_headline_says_that_efforts_differ_only_where_that_is_open():
     rng = np.random.default_rng(0)
-    criteria = Criteria(rule=Literal())
+    criteria = Criteria(rule=OneSided())
     cheap = people(rng.uniform(0.5, 0.6, 40), infeasible=3)
     c = against(cheap, people(rng.uniform(1.0, 1.1, 40), infeasible=4), criteria=criteria)
     verdict = decide((c,), criteria)

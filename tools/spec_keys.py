@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from equieffort.spec import json_schema
-from equieffort.spec.rows import rows
+from equieffort.spec.docs_table import rows
 
 DOCS = Path(__file__).parents[1] / "docs"
 PAGE, SCHEMA = DOCS / "spec.md", DOCS / "spec.schema.json"

@@ -96,7 +96,7 @@ CODES: dict[str, str] = {
     "COST_SIZE": "Means and their spread are computed from squares, which must be numbers too.",
     "COST_INVALID": "Effort must be a number that grows with the change.",
     "PROBLEM_NOTHING_ACTIONABLE": "Without anything a person may change nobody has recourse.",
-    "PROBLEM_TOO_MANY_PATTERNS": "Every set of interventions is tried, and their number doubles with each feature.",
+    "PROBLEM_TOO_MANY_INTERVENTIONS": "Every set of them is tried, and the number of sets doubles with each feature.",
     "SOLVER_HEURISTIC": "What a search overlooks may differ between groups, which biases the ratio that is measured.",
     "RECOURSE_UNKNOWN": "What is unknown is neither possible nor impossible: averages become ranges.",
     # neighbourhoods, metrics, verdict

@@ -40,7 +40,7 @@ from equieffort.words.shown import caveats
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 """What makes a spreadsheet run a cell; the last four are the full-width forms that some accept too."""
 
-SUMMARY_VERSION = 3
+SUMMARY_VERSION = 4
 SHOWN = (
     "estimate",
     "low",
@@ -75,8 +75,8 @@ def summary(audit: Audit) -> dict[str, Any]:
             for name, part in _subgroups(audit)
         },
         "assumed": {
-            "limits": [plain(asdict(limit)) for limit in people.detail.schema.assumed],
-            "zero_one": list(people.detail.schema.zero_one),
+            "limits": [plain(asdict(limit)) for limit in people.source.schema.assumed],
+            "zero_one": list(people.source.schema.zero_one),
         },
         "surrogate": _surrogate(audit.verdict.surrogate),
         "obstacles": _counted(people, Infeasibility),

@@ -142,7 +142,7 @@ def test_the_threshold_is_kept_in_the_file(tmp_path):
     problem, _ = problem_of(clf, "yes", 0.62)
     audit = ee.audit(clf, people, schema=problem.schema, scm=problem.scm)
     audit.save(tmp_path / "one.audit")
-    assert ee.Audit.load(tmp_path / "one.audit").recourse.detail.schema.threshold == 0.62
+    assert ee.Audit.load(tmp_path / "one.audit").recourse.source.schema.threshold == 0.62
 
 
 REFUSED = {

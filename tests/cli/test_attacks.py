@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from tests.fuzz.model_files import CRASHING, forged_xgboost, loop, xgboost_files
-from tests.fuzz.worlds import Opened, small_audit
+from tests.fuzz.worlds import Unwrapped, small_audit
 
 
 def told(done: Any) -> str:
@@ -24,7 +24,7 @@ def told(done: Any) -> str:
 def test_a_forged_audit_file(call: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str) -> None:
     monkeypatch.chdir(tmp_path)
     small_audit().save("sound.audit")
-    opened = Opened.of(Path("sound.audit").read_bytes())
+    opened = Unwrapped.of(Path("sound.audit").read_bytes())
     opened.arrays["codes"] += 30_000
     Path("forged.audit").write_bytes(opened.bytes())
     assert "AUDIT_FILE" in told(call(command, "forged.audit"))

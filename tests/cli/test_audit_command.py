@@ -379,7 +379,7 @@ def test_a_dry_run_says_what_was_not_checked(folder, call):
     assert "nothing is concluded" in done.stdout
     assert "Not checked: who has an action at all, and the verdict." in done.stdout
     assert (
-        json.loads(call("audit", "loans.yaml", "-o", "out", "--dry-run", "--json").stdout)["stand_in"]["required"] == 1
+        json.loads(call("audit", "loans.yaml", "-o", "out", "--dry-run", "--json").stdout)["surrogate"]["required"] == 1
     )
 
 

@@ -19,9 +19,9 @@ graph:
   edges: [[income, savings]]
   equations:
     savings: {kind: polynomial, degree: 2}
-solver: {kind: curved, gap: 0.001, node_limit: 3000}
+solver: {kind: spatial_branch_and_bound, gap: 0.001, node_limit: 3000}
 """
-USED = "Curved(gap=0.001, node_limit=3000): Chosen in the spec."
+USED = "SpatialBranchAndBound(gap=0.001, node_limit=3000): Chosen in the spec."
 
 
 def declare(folder: Path, lines: str = DECLARED, lower: str = "lower: 0, ") -> None:
@@ -42,7 +42,7 @@ def test_what_was_declared_is_used_and_shown_before_and_after(folder, call):
     assert "^2" in equation
     for shown in (dry.stdout, done.stdout, judged.stdout):
         assert f"{USED}\nStructural equations:\n  {equation}" in shown
-    assert about["solver"] == "Curved(gap=0.001, node_limit=3000)"
+    assert about["solver"] == "SpatialBranchAndBound(gap=0.001, node_limit=3000)"
     assert about["learned_by"] == {"savings": "Polynomial(degree=2, interactions=False)"}
     counted = json.loads(call("audit", "loans.yaml", "-o", "out", "--dry-run", "--json").stdout)
     assert (counted["solver"], counted["equations"]) == (about["solver"], [equation])
@@ -50,7 +50,7 @@ def test_what_was_declared_is_used_and_shown_before_and_after(folder, call):
     assert summary["about"]["learned_by"] == about["learned_by"]
     for name in ("out.html", "out.md"):
         page = (folder / name).read_text(encoding="utf-8").replace("\\", "")
-        assert "Curved(gap=0.001, node_limit=3000)" in page
+        assert "SpatialBranchAndBound(gap=0.001, node_limit=3000)" in page
         assert "learned by Polynomial(degree=2, interactions=False)" in page
     _is_that_of_python()
 
@@ -69,7 +69,7 @@ def _is_that_of_python():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", EquieffortWarning)
         expected = ee.audit(
-            surrogate.classifier, people, schema=schema, scm=scm, solver=ee.Curved(0.001, 3000),
+            surrogate.classifier, people, schema=schema, scm=scm, solver=ee.SpatialBranchAndBound(0.001, 3000),
             criteria=ee.Criteria(min_people=5),
         )  # fmt: skip
     made = ee.load("out.audit")
@@ -107,13 +107,13 @@ def test_limits_that_are_missing_are_asked_for_instead(folder, call):
 @pytest.mark.parametrize(
     ("old", "new", "says"),
     [
-        ("solver: {kind: curved, gap: 0.001, node_limit: 3000}", "solver: linear_exact",
+        ("solver: {kind: spatial_branch_and_bound, gap: 0.001, node_limit: 3000}", "solver: linear_exact",
          "loans.yaml, line 10, column 9: solver: The solver linear_exact cannot solve this. It is not linear: "),
         ("kind: polynomial, degree: 2", "kind: ordinal",
          "loans.yaml, line 9, column 14: graph.equations.savings: 'savings' has"),
         ("degree: 2", "degree: 20", "loans.yaml, line 9, column 41: graph.equations.savings.degree is the number 20"),
         ("savings: {", "job: {", "loans.yaml, line 9, column 5: graph.equations names 'job', which is not in the"),
-        ("gap: 0.001", "gab: 0.001", "loans.yaml, line 10, column 24: unknown key 'gab' in solver. Did you mean"),
+        ("gap: 0.001", "gab: 0.001", "loans.yaml, line 10, column 42: unknown key 'gab' in solver. Did you mean"),
     ],
 )  # fmt: skip
 def test_what_does_not_fit_is_told_with_its_place(folder, call, options, old, new, says):

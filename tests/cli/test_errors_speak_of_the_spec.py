@@ -10,7 +10,7 @@ from tests.cli.conftest import SPEC, loans
 
 PYTHON = re.compile(
     r"\w=[^ =]|\b[A-Z]\w+\(|\bX\b|\by\b|\b(ee|audit|pd|np|scm|recourse)\.[a-z_]+\b|mechanism|schema|argument|"
-    r"\bNone\b|\bTrue\b|\bFalse\b|\[0\]|LinearExact|BranchAndBound|Milp|Curved"
+    r"\bNone\b|\bTrue\b|\bFalse\b|\[0\]|LinearExact|BranchAndBound|Milp|SpatialBranchAndBound"
 )
 GRAPH, JOB = "graph: [[income, savings]]", "job: {role: immutable}"
 FOLLOWS = "edges: [[income, savings], [income, job]]"

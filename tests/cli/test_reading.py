@@ -96,7 +96,7 @@ def test_check_with_the_papers_rule(tmp_path, monkeypatch, call):
     lacking(0.5, "half.audit")
     for rule, value, outcome, code in (
         ("two-sided", ee.TwoSided(), "unequal", 1),
-        ("literal", ee.Literal(), "equal", 0),
+        ("one-sided", ee.OneSided(), "equal", 0),
     ):
         done = call("check", "half.audit", "--rule", rule, "--format", "json")
         told = json.loads(done.stdout)
@@ -105,7 +105,7 @@ def test_check_with_the_papers_rule(tmp_path, monkeypatch, call):
         expected = replace(made, criteria=replace(made.criteria, rule=value)).verdict
         assert told["verdict"]["text"] == str(expected)
     lacking(2.0, "double.audit")
-    for rule in ("two-sided", "literal"):
+    for rule in ("two-sided", "one-sided"):
         assert call("check", "double.audit", "--rule", rule).exit_code == 1
 
 
@@ -197,7 +197,7 @@ def test_explain_says_that_it_is_about_a_stand_in(made, call):
 def test_check_shows_the_record_beside_the_stand_in(made, call):
     said = call("check", "made.audit").stdout
     for group, counts in made.about["recorded"]["by_group"].items():
-        record, stand_in = counts["refused_in_record"], counts["refused_by_stand_in"]
+        record, stand_in = counts["refused_in_record"], counts["refused_by_surrogate"]
         assert f"  {group}: {record} in the record, {stand_in} by the stand-in" in said
 
 

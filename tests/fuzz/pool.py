@@ -162,7 +162,7 @@ def _csv(path: Path) -> None:
 def _rule(path: Path) -> None:
     from tests.fuzz.worlds import people, with_rule
 
-    from equieffort.world.rules import parse_rule, read_link
+    from equieffort.world.rules import parse_rule, read_constraint
 
     text = path.read_bytes().decode("utf-8", "surrogatepass")
     table = people()
@@ -171,7 +171,7 @@ def _rule(path: Path) -> None:
         parse_rule(text).evaluate({name: table[name].to_numpy() for name in table.columns})
     except EquieffortError as error:
         first = error
-    read_link(text)
+    read_constraint(text)
     with_rule(text)
     if first is not None:
         raise first

@@ -108,14 +108,14 @@ def npy(array: np.ndarray[Any, Any], **more: Any) -> bytes:
 
 
 @dataclasses.dataclass
-class Opened:
+class Unwrapped:
     """A saved audit taken apart, to be changed and put together again."""
 
     manifest: dict[str, Any]
     arrays: dict[str, np.ndarray[Any, Any]]
 
     @classmethod
-    def of(cls, content: bytes) -> Opened:
+    def of(cls, content: bytes) -> Unwrapped:
         parts = members(content)
         arrays = {name[:-4]: np.load(io.BytesIO(part)) for name, part in parts.items() if name.endswith(".npy")}
         return cls(json.loads(parts["audit.json"]), arrays)
@@ -145,4 +145,4 @@ def read_all(path: Path) -> ee.Audit:
     return audit
 
 
-Forge = Callable[[Opened], None]
+Forge = Callable[[Unwrapped], None]

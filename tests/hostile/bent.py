@@ -185,8 +185,8 @@ def price_fault(case: oracles_curved.Case, person: dict[str, Any], told: Told, l
     return said if told.status == "optimal" and told.cost > least * (1 + gap + 1e-6) + step else ""
 
 
-def _near(found: Any, wanted: Any, give: float) -> bool:
-    return found == wanted if isinstance(wanted, str) else abs(found - wanted) <= give
+def _near(found: Any, wanted: Any, tolerance: float) -> bool:
+    return found == wanted if isinstance(wanted, str) else abs(found - wanted) <= tolerance
 
 
 def _followed(case: oracles_curved.Case, name: str, before: dict[str, Any], after: dict[str, Any]) -> Iterator[Any]:
@@ -205,30 +205,36 @@ def kept_fault(case: oracles_curved.Case, person: dict[str, Any], told: Told, un
         return ""
     before = {n: np.array([v], dtype=object if isinstance(v, str) else float) for n, v in person.items()}
     after = dict(before)
-    give = {n: KEPT * np.ptp(case.people[n].to_numpy(dtype=float)) for n in person if not isinstance(person[n], str)}
+    tolerance = {
+        n: KEPT * np.ptp(case.people[n].to_numpy(dtype=float)) for n in person if not isinstance(person[n], str)
+    }
     for name in ("a", "b", "c", "d", "grade", "g"):
         if name not in person:
             continue
         if name in told.done:
             after[name] = np.array([told.done[name]])
             low, high = case.limits.get(name, (-INF, INF))
-            if name in give and not min(low, person[name]) - give[name] <= told.done[name]:
+            if name in tolerance and not min(low, person[name]) - tolerance[name] <= told.done[name]:
                 return f"{name} is set to {told.done[name]!r}, below {low!r}"
-            if name in give and not told.done[name] <= max(high, person[name]) + give[name]:
+            if name in tolerance and not told.done[name] <= max(high, person[name]) + tolerance[name]:
                 return f"{name} is set to {told.done[name]!r}, above {high!r}"
         found = told.after[name]
         if name in case.follow and name not in told.done:
             if not any(
-                _near(found, wanted, 100 * give.get(name, 0.0)) for wanted in _followed(case, name, before, after)
+                _near(found, wanted, 100 * tolerance.get(name, 0.0)) for wanted in _followed(case, name, before, after)
             ):
                 return f"{name} becomes {found!r}, not {case.follow[name](before[name], before, after)[0]!r}"
             after[name] = np.array([found], dtype=before[name].dtype)
         if name in case.ranges:
             low, high = case.ranges[name]
-            if not min(low, person[name]) - 10 * give[name] <= found <= max(high, person[name]) + 10 * give[name]:
+            if (
+                not min(low, person[name]) - 10 * tolerance[name]
+                <= found
+                <= max(high, person[name]) + 10 * tolerance[name]
+            ):
                 return f"{name} becomes {found!r}, from {person[name]!r}, outside {case.ranges[name]}"
     if case.rule is not None and not case.rule(
-        person, {n: v[0] - 10 * give.get(n, 0) for n, v in after.items() if n in give}
+        person, {n: v[0] - 10 * tolerance.get(n, 0) for n, v in after.items() if n in tolerance}
     ):
         return "the sum is above its limit"
     return "" if told.turns else "the label does not turn"
@@ -251,7 +257,7 @@ def run(rng: np.random.Generator, label: str, *, units: bool = False, prices: st
         for name in case.limits:
             factor = np.ptp(case.people[name].to_numpy(dtype=float)) / np.ptp(reference[name].to_numpy(dtype=float))
             case.prices[name] = (case.prices[name][0] * factor, case.prices[name][1] * factor)
-    solver = ee.Curved(node_limit=4000)
+    solver = ee.SpatialBranchAndBound(node_limit=4000)
     problem = problem_in(rng, case, new, weight, reference)
     refused = ~oracles_curved.labels(case, {n: case.people[n].to_numpy() for n in case.people}, len(case.people))
     if not refused.any():

@@ -16,7 +16,7 @@ Family = Callable[[np.random.Generator, str], Tally]
 
 LINEAR, PROGRAMS = ee.LinearExact(), ee.Milp()
 BOXES = ee.BranchAndBound(time_limit=None, node_limit=20_000)
-CURVED, SEARCH = ee.Curved(node_limit=4000), ee.Search(budget=300)
+CURVED, SEARCH = ee.SpatialBranchAndBound(node_limit=4000), ee.Search(budget=300)
 
 
 def _asks(draw: Any, solver: Any, **options: Any) -> Family:

@@ -70,15 +70,15 @@ def missed(part: Part, values: pd.DataFrame) -> Any:
     return np.maximum(np.maximum(low - total, total - high), 0.0)
 
 
-def kept(clauses: list[list[Part]], before: pd.DataFrame, after: pd.DataFrame, give: float = 1e-9) -> Any:
+def kept(clauses: list[list[Part]], before: pd.DataFrame, after: pd.DataFrame, tolerance: float = 1e-9) -> Any:
     """Which actions the rules allow."""
     good = np.ones(len(after), dtype=bool)
     for clause in clauses:
         own = [missed(part, before)[0] for part in clause]
         now = [missed(part, after) for part in clause]
-        holds = np.any([n <= give for n in now], axis=0)
+        holds = np.any([n <= tolerance for n in now], axis=0)
         if min(own) > 0:
-            nearer = [n <= o + give for n, o in zip(now, own, strict=True)]
+            nearer = [n <= o + tolerance for n, o in zip(now, own, strict=True)]
             for k, part in enumerate(clause):
                 if len(part) == 2:
                     nearer[k] = (now[k] == 0) | (after[part[0]] == before[part[0]][0]).to_numpy()
@@ -117,7 +117,7 @@ def run(rng: np.random.Generator, label: str) -> Tally:
         problem = ee.RecourseProblem.of(model, people, schema=schema, scm=scm)
         able = [
             s
-            for s in (ee.BranchAndBound(time_limit=None), ee.Milp(), ee.Curved(node_limit=4000))
+            for s in (ee.BranchAndBound(time_limit=None), ee.Milp(), ee.SpatialBranchAndBound(node_limit=4000))
             if not s.supports(problem)
         ]
         solver = able[int(rng.integers(len(able)))]

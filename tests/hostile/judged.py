@@ -95,12 +95,14 @@ def action_fault(case: Any, person: dict[str, Any], told: Told, units: Units, cl
     room = oracles_trees if isinstance(case, oracles_trees.Case) else oracles
     after = followed(case, person, told.done)
     spread = {n: float(np.ptp(case.people[n].to_numpy(dtype=float))) for n in case.people if n not in case.levels}
-    give = {n: KEPT * size + ULPS * units.blur(n, person[n]) for n, size in spread.items() if n in person}
+    tolerance = {
+        n: KEPT * size + ULPS * units.rounding_error(n, person[n]) for n, size in spread.items() if n in person
+    }
     for name, value in told.done.items():
         if name in case.levels:
             continue
         low, high = room.settable(case, name, person[name])
-        if not low - give[name] <= value <= high + give[name]:
+        if not low - tolerance[name] <= value <= high + tolerance[name]:
             return f"{name} is set to {value!r}, outside {low!r} to {high!r}"
         if name in case.wholes and value != round(value):
             return f"{name} is set to {value!r}, which is not whole"
@@ -110,8 +112,8 @@ def action_fault(case: Any, person: dict[str, Any], told: Told, units: Units, cl
                 return f"{name} becomes {told.after[name]!r}, not {wanted!r}"
             continue
         # What rounding does to causes far from zero, their effects inherit.
-        own = give[name] + sum(
-            abs(w) * give[cause] for cause, w in case.causes.get(name, {}).items() if not isinstance(w, dict)
+        own = tolerance[name] + sum(
+            abs(w) * tolerance[cause] for cause, w in case.causes.get(name, {}).items() if not isinstance(w, dict)
         )
         low, high = room.believable(case, name, person[name])
         if not abs(told.after[name] - wanted) <= own:
@@ -119,17 +121,17 @@ def action_fault(case: Any, person: dict[str, Any], told: Told, units: Units, cl
         if name not in told.done and not low - own <= wanted <= high + own:
             return f"{name} becomes {wanted!r}, outside {low!r} to {high!r}"
     for clause in clauses:
-        if not any(_holds(part, after, give) for part in clause):
+        if not any(_holds(part, after, tolerance) for part in clause):
             return f"none of {clause} holds"
     return "" if told.turns else "the label does not turn"
 
 
-def _holds(part: Any, after: dict[str, Any], give: dict[str, float]) -> bool:
+def _holds(part: Any, after: dict[str, Any], tolerance: dict[str, float]) -> bool:
     if len(part) == 2:
         return after[part[0]] in part[1]
     weights, low, high = part
     value = sum(w * after[name] for name, w in weights.items())
-    room = 2 * sum(abs(w) * give[name] for name, w in weights.items())
+    room = 2 * sum(abs(w) * tolerance[name] for name, w in weights.items())
     return low - room <= value <= high + room
 
 

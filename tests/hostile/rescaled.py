@@ -87,7 +87,9 @@ def trees(rng: np.random.Generator, solver: Any, label: str, *, family: str = ""
         near = FAR if far else 3e-6
         fault = cost_fault(told, oracles_trees.least_cost(case, person), solver.gap, near)
         if fault and case.rules:
-            fault = cost_fault(told, oracles_trees.least_cost(case, person, give=oracles_trees.GIVE), solver.gap, near)
+            fault = cost_fault(
+                told, oracles_trees.least_cost(case, person, tolerance=oracles_trees.GIVE), solver.gap, near
+            )
         return fault or action_fault(case, person, told, units, oracles_trees.clauses(case, person))
 
     with warnings.catch_warnings():

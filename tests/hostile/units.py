@@ -51,7 +51,7 @@ class Units:
     def plain(self, name: str, value: Any) -> Any:
         return value if name not in self.factors and name not in self.shifts else (value - self.o(name)) / self.f(name)
 
-    def blur(self, name: str, value: float) -> float:
+    def rounding_error(self, name: str, value: float) -> float:
         """How far apart doubles lie here, in plain units."""
         return float(np.spacing(abs(self.new(name, value)))) / self.f(name)
 

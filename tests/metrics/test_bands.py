@@ -321,7 +321,7 @@ def test_quantiles_in_any_order_and_twice():
         assert frame.loc[place, names].equals(same[names])
 
 
-class Given(BoundDistance):
+class Parsed(BoundDistance):
     def __init__(self, matrix):
         self.matrix = matrix
 
@@ -333,7 +333,7 @@ def test_own_distances_have_the_same_bands():
     table, values = world(90, 4)
     matrix = np.abs(values[:, None] - values[None]).sum(axis=2)
     built_in = curve(table, mixed(values), QUANTILES).frame()
-    own = curve(table, Given(matrix), QUANTILES).frame()
+    own = curve(table, Parsed(matrix), QUANTILES).frame()
     numbers = [name for name in own if own[name].dtype.kind == "f"]
     assert own[numbers].to_numpy() == pytest.approx(built_in[numbers].to_numpy(), rel=1e-5, nan_ok=True)
 

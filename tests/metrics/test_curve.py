@@ -268,7 +268,7 @@ def test_at_quantile_one_the_ratio_is_the_systems(audit, lines):
 
 def test_each_recourse_is_the_cheapest_by_closed_form(german, audit):
     """Two actionable features, no limits, linear score: one feature alone, or amount held while age moves."""
-    decision = audit.recourse.detail.problem.decision.classifier
+    decision = audit.recourse.source.problem.decision.classifier
     w = dict(zip(decision.feature_names_in_, decision.coef_[0], strict=True))
     beta = LinearRegression(fit_intercept=False).fit(german[["sex", "age"]], german["amount"]).coef_[1]
     gamma = LinearRegression(fit_intercept=False).fit(german[["amount"]], german["duration"]).coef_[0]

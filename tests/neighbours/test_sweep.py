@@ -21,7 +21,7 @@ QUANTILES = [0.5, 0.05, 1.0, 0.3, 0.05, 0.9, 1e-9, 0.3]
 """Neither sorted nor unique."""
 
 
-class Given(BoundDistance):
+class Parsed(BoundDistance):
     """Distances that were computed elsewhere."""
 
     def __init__(self, matrix):
@@ -181,7 +181,7 @@ def test_given_distances_take_the_same_path(monkeypatch, power, block):
     bound = people(values, scales=[3, 1, 1, 1, 250.0], categories=[3], power=power)
     matrix = np.stack([naive_distances(bound, centre) for centre in range(120)])
     built_in = sweep(bound, np.arange(120), QUANTILES, group, cost, 2)
-    own = check(Given(matrix), QUANTILES, group, cost, 2, distances=matrix)
+    own = check(Parsed(matrix), QUANTILES, group, cost, 2, distances=matrix)
     assert np.array_equal(own.size, built_in.size)
     assert np.array_equal(own.acting, built_in.acting)
     assert own.cost == pytest.approx(built_in.cost, rel=1e-15, abs=0)
@@ -191,7 +191,7 @@ def test_distances_need_not_be_symmetric():
     rng = np.random.default_rng(8)
     matrix = rng.integers(0, 5, (30, 30)).astype(float)
     _, group, cost = random_case(rng, 30)
-    check(Given(matrix), QUANTILES, group, cost, 2, distances=matrix)
+    check(Parsed(matrix), QUANTILES, group, cost, 2, distances=matrix)
 
 
 def test_thresholds_are_numpys_to_the_last_bit():
@@ -201,7 +201,7 @@ def test_thresholds_are_numpys_to_the_last_bit():
     group, cost = np.zeros(101, dtype=np.int64), np.ones(101)
     quantiles = [q for q in (k / 100 for k in range(1, 101)) if q * 100 != round(q * 100)]
     assert len(quantiles) > 5
-    found = check(Given(matrix), quantiles, group, cost, 1, distances=matrix)
+    found = check(Parsed(matrix), quantiles, group, cost, 1, distances=matrix)
     textbook = []
     for row in matrix:
         rising = np.sort(row)

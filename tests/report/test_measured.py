@@ -120,8 +120,8 @@ def test_any_measure_can_be_judged_and_drawn(audit):
     assert zones["Impact ratio"] == pytest.approx((0.5, 2.0))
     text = Page(render(every)).text
     assert "lower is worse" in text
-    literal = replace(audit, criteria=ee.Criteria(rule=ee.Literal()))
-    assert "equal: up to 1.25" in render(literal)
+    one_sided = replace(audit, criteria=ee.Criteria(rule=ee.OneSided()))
+    assert "equal: up to 1.25" in render(one_sided)
 
 
 def test_the_table_behind_it_holds_the_adjusted_p_values(audit):
@@ -200,8 +200,16 @@ def test_certain_ranges_are_shown_where_they_differ(audit):
 def test_notes_are_in_words(audit):
     table = audit.recourse
     lost = table.has_action & (table.groups.codes == table.groups.labels.index("ash"))
-    arrays = {name: getattr(table, name).copy() for name in ("status", "cost", "bound", "chosen", "delta", "level")}
-    for name, value in (("status", Status.INFEASIBLE), ("cost", nan), ("bound", inf), ("chosen", 0), ("delta", 0.0)):
+    arrays = {
+        name: getattr(table, name).copy() for name in ("status", "cost", "bound", "intervention_mask", "delta", "level")
+    }
+    for name, value in (
+        ("status", Status.INFEASIBLE),
+        ("cost", nan),
+        ("bound", inf),
+        ("intervention_mask", 0),
+        ("delta", 0.0),
+    ):
         arrays[name][lost] = value
     arrays["level"][lost] = -1
     stuck = replace(audit, recourse=replace(table, **arrays))

@@ -23,7 +23,9 @@ from equieffort.report.material import Material
 from equieffort.report.words import plain
 
 
-def stopped(solver: ee.Milp | ee.Search | ee.LinearExact | ee.Curved | None, **limits: float) -> list[list[str]]:
+def stopped(
+    solver: ee.Milp | ee.Search | ee.LinearExact | ee.SpatialBranchAndBound | None, **limits: float
+) -> list[list[str]]:
     """The table of limits in the report on people whose pay must not grow, and approval needs more pay."""
     frame = pd.DataFrame({"sex": ["f", "m"] * 20, "pay": np.arange(40.0), "age": 20 + np.arange(40.0) % 7})
     approved = frame["pay"] > 29
@@ -62,7 +64,7 @@ def flat(blocks: Sequence[Block]) -> list[Block]:
     ]
 
 
-@pytest.mark.parametrize("solver", [ee.LinearExact(), ee.Milp(), ee.Curved(), ee.Search()], ids=repr)
+@pytest.mark.parametrize("solver", [ee.LinearExact(), ee.Milp(), ee.SpatialBranchAndBound(), ee.Search()], ids=repr)
 def test_who_may_not_earn_more_is_stopped_by_that(solver):
     """Only people whose pay cannot grow are refused for good: 15 of either sex, whatever proved it."""
     found = stopped(solver, max_increase=0, max_decrease=0)

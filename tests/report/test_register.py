@@ -29,7 +29,7 @@ def test_every_assumption_has_its_source(audit):
     found = {(row[0], row[1]): row[2:] for row in rows}
     assert found["group", "role"][:2] == ["sensitive", "declared"]
     assert found["hebrew", "role"][:2] == ["mutable", "declared"]
-    assert {row[0] for row in rows if row[1] == "role"} == set(audit.recourse.detail.encoding.names)
+    assert {row[0] for row in rows if row[1] == "role"} == set(audit.recourse.source.encoding.names)
     r2 = {row["node"]: row["r2"] for row in audit.about["fit"]}
     for node in ("script", "hebrew", "fox", "marks"):
         text, source, fit = found[node, "edges, equation"]

@@ -89,11 +89,18 @@ def unsettled(audit: ee.Audit, every: int = 4) -> ee.Audit:
     table = audit.recourse
     acting = np.flatnonzero(table.has_action)
     worse, lost = acting[::every], acting[1::every]
-    arrays = {name: getattr(table, name).copy() for name in ("status", "cost", "bound", "chosen", "delta", "level")}
+    arrays = {
+        name: getattr(table, name).copy() for name in ("status", "cost", "bound", "intervention_mask", "delta", "level")
+    }
     arrays["status"][worse], arrays["status"][lost] = Status.FEASIBLE, Status.UNKNOWN
     arrays["bound"][worse] *= 0.5
     arrays["bound"][lost] *= 0.25
-    arrays["cost"][lost], arrays["chosen"][lost], arrays["delta"][lost], arrays["level"][lost] = np.nan, 0, 0.0, -1
+    arrays["cost"][lost], arrays["intervention_mask"][lost], arrays["delta"][lost], arrays["level"][lost] = (
+        np.nan,
+        0,
+        0.0,
+        -1,
+    )
     notes = table.notes | dict.fromkeys(worse.tolist(), Termination(Ending.TOLERANCE, found=True))
     notes |= {row: Termination(Ending.TIME, argument="time_limit", limit=k + 1) for k, row in enumerate(lost.tolist())}
     return replace(audit, recourse=replace(table, **arrays, notes=notes))

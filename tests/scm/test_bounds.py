@@ -192,9 +192,9 @@ def test_bounds_of_one_cause_are_reached(name):
         np.testing.assert_allclose(least, grid.min(axis=0), rtol=1e-9)
         np.testing.assert_allclose(most, grid.max(axis=0), rtol=1e-9)
     elif name not in TREES:
-        give = 1e-3 * (grid.max(axis=0) - grid.min(axis=0)) + 1e-9
-        assert (grid.min(axis=0) - least <= give).all()
-        assert (most - grid.max(axis=0) <= give).all()
+        tolerance = 1e-3 * (grid.max(axis=0) - grid.min(axis=0)) + 1e-9
+        assert (grid.min(axis=0) - least <= tolerance).all()
+        assert (most - grid.max(axis=0) <= tolerance).all()
     assert (least <= grid.min(axis=0)).all()
     assert (most >= grid.max(axis=0)).all()
 

@@ -58,7 +58,7 @@ def test_levels_that_can_be_set_and_also_follow_are_left_to_a_solver_that_tries_
     """Left alone the category follows, set it does not: whoever tries only one of them may certify a wrong cost."""
     asked = problem({"b": ee.Linear({"a": 1.0}), "grade": ee.Ordinal(GRADES)}, grade="actionable")
     assert "'grade' is a category that can be set" in ee.LinearExact().supports(asked)
-    assert isinstance(ee.Auto().select(asked).solver, ee.Curved)
+    assert isinstance(ee.Auto().select(asked).solver, ee.SpatialBranchAndBound)
 
 
 def test_bent_equations_that_no_action_reaches_do_no_harm():

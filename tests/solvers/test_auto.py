@@ -142,7 +142,7 @@ def test_too_many_ways_to_act_are_counted():
     )
     with pytest.raises(SchemaError, match="8,192 ways") as caught:
         solve(one, frame, solver=LinearExact())
-    assert caught.value.code == "PROBLEM_TOO_MANY_PATTERNS"
+    assert caught.value.code == "PROBLEM_TOO_MANY_INTERVENTIONS"
     choice = Auto().select(one)
     assert choice.solver == Milp()
     assert "8,192 ways" in choice.reason

@@ -20,8 +20,8 @@ import equieffort as ee
 from equieffort.datasets import worlds
 from equieffort.recourse.solvers.spatial import boxes
 from equieffort.recourse.solvers.spatial.boxes import Look
-from equieffort.recourse.solvers.spatial.compiled_problem import People
-from equieffort.recourse.solvers.spatial.enclosures import Boxes, Planes, contract, enclose, fill, impossible
+from equieffort.recourse.solvers.spatial.compiled_problem import SpatialBatch
+from equieffort.recourse.solvers.spatial.enclosures import Boxes, Planes, enclose, fill, impossible, tighten_bounds
 from equieffort.recourse.status import Blocking, Ending, Infeasibility, LimitKind, Obstacle
 from equieffort.world.scm.mechanisms import Fitted
 from equieffort.world.scm.trees import _last_left
@@ -42,7 +42,7 @@ def world(mechanisms, people, features, score, threshold, edges=(("a", "b"),), c
 
 
 def solved(problem, frame, **options):
-    return ee.solve(problem, frame, solver=ee.Curved(**options))
+    return ee.solve(problem, frame, solver=ee.SpatialBranchAndBound(**options))
 
 
 def unit(problem, name):
@@ -139,7 +139,7 @@ def test_a_category_that_can_be_set_and_also_follows_is_tried_both_ways():
     model = make_pipeline(encode, LogisticRegression(C=100)).fit(many, many["b"] == "middle")
     problem, frame = world({"b": grade}, people, features, model, None)
     assert "'b' is a category" in ee.LinearExact().supports(problem)
-    assert isinstance(ee.Auto().select(problem).solver, ee.Curved)
+    assert isinstance(ee.Auto().select(problem).solver, ee.SpatialBranchAndBound)
     table = solved(problem, frame)
     assert table.status.tolist() == [ee.Status.OPTIMAL, ee.Status.OPTIMAL, ee.Status.NOT_NEEDED]
     # The first is near enough to the cut to follow; from the second it is dearer than simply changing the level.
@@ -186,7 +186,7 @@ def test_a_stricter_attempt_goes_further_and_keeps_the_bound():
     problem, frame = world(square, {"a": [0.0, 1.0], "b": [0.0, 1.0]}, features, {"b": 1.0}, 4.0)
     matrix = problem.encoding.encode(frame)
     for attempt in (0, 10, 20):
-        tried = ee.Curved().propose(problem, matrix, attempt=attempt)
+        tried = ee.SpatialBranchAndBound().propose(problem, matrix, attempt=attempt)
         reached = (frame["a"].to_numpy() + tried.delta[:, 0]) ** 2
         assert (reached >= 4.0 + 2.0**attempt * 4e-9).all()
         assert (tried.bound <= unit(problem, "a") * (2.0 - frame["a"].to_numpy())).all()
@@ -270,15 +270,15 @@ def test_at_the_limit_the_bound_and_the_best_action_are_kept():
     early = 0
     for seed in range(3):
         case = make("amounts", seed)
-        some = ee.solve(case.problem, case.people, solver=ee.Curved(gap=1e-6, node_limit=1))
-        full = ee.solve(case.problem, case.people, solver=ee.Curved())
+        some = ee.solve(case.problem, case.people, solver=ee.SpatialBranchAndBound(gap=1e-6, node_limit=1))
+        full = ee.solve(case.problem, case.people, solver=ee.SpatialBranchAndBound())
         for row in np.flatnonzero((some.status == ee.Status.FEASIBLE) | (some.status == ee.Status.UNKNOWN)):
             early += 1
             assert (some.notes[row].argument, some.notes[row].limit) == ("node_limit", 1)
             least = full.cost[row] if full.has_action[row] else np.inf
             assert some.bound[row] <= least + 1e-9
     assert early
-    assert ee.Curved(node_limit=16).harder().node_limit == 160
+    assert ee.SpatialBranchAndBound(node_limit=16).harder().node_limit == 160
 
 
 def test_a_margin_is_kept():
@@ -309,10 +309,10 @@ def test_a_percentile_cost_is_bounded_too():
 def test_a_gap_of_zero_is_refused_with_the_reason():
     for gap in (0, 0.0, -1.0, float("nan"), True):
         with pytest.raises(ee.errors.ParameterError, match="only in the limit"):
-            ee.Curved(gap=gap)
+            ee.SpatialBranchAndBound(gap=gap)
     for limit in (0, 1.5, True):
         with pytest.raises(ee.errors.ParameterError, match="node_limit"):
-            ee.Curved(node_limit=limit)
+            ee.SpatialBranchAndBound(node_limit=limit)
 
 
 def test_what_cannot_be_enclosed_is_refused_with_the_reason():
@@ -320,16 +320,16 @@ def test_what_cannot_be_enclosed_is_refused_with_the_reason():
     roles = {"a": "actionable", "b": "mutable"}
     unbounded = ee.Function(lambda causes: causes["a"] ** 2)
     problem, frame = world({"b": unbounded}, people, roles, {"b": 1.0}, 3.0)
-    assert "'b' cannot be enclosed: it is a function without bounds=" in ee.Curved().supports(problem)
+    assert "'b' cannot be enclosed: it is a function without bounds=" in ee.SpatialBranchAndBound().supports(problem)
     with pytest.raises(ee.errors.ParameterError, match="without bounds="):
         solved(problem, frame)
     assert isinstance(ee.Auto().select(problem).solver, ee.Search)
     # Where the decision does not look at what cannot be enclosed, nothing is lost.
     problem, frame = world({"b": unbounded}, people, roles, {"a": 1.0}, 3.0)
-    assert ee.Curved().supports(problem) == ""
+    assert ee.SpatialBranchAndBound().supports(problem) == ""
     box = KNeighborsClassifier(1).fit(pd.DataFrame({"a": [0.0, 2.0]}), [False, True])
     problem, frame = world({"b": ee.Terms([(1.0, {"a": 2})])}, people, roles, box, None)
-    assert "cannot be read" in ee.Curved().supports(problem)
+    assert "cannot be read" in ee.SpatialBranchAndBound().supports(problem)
 
 
 def test_auto_says_why():
@@ -337,7 +337,7 @@ def test_auto_says_why():
     square = {"b": ee.Terms([(1.0, {"a": 2})])}
     problem, _ = world(square, {"a": [0.0, 1.0], "b": [0.0, 1.0]}, features, {"b": 1.0}, 4.0)
     choice = ee.Auto().select(problem)
-    assert choice.solver == ee.Curved()
+    assert choice.solver == ee.SpatialBranchAndBound()
     assert "'b' is not linear" in choice.reason
     assert "certified to 0.0001" in choice.reason
 
@@ -370,47 +370,49 @@ def test_a_thousand_cases_agree_with_brute_force(family, block, record_property)
 
 def test_the_oracle_notices_a_wrong_certificate(monkeypatch):
     """A solver whose boxes forget what lies above their middle is caught."""
-    honest = boxes.contract
+    honest = boxes.tighten_bounds
 
     def forgetful(rows, low, high, whole):
         low, high = honest(rows, low, high, whole)
         return low, np.where(high - low > 1, np.floor(0.5 * (low + high)), high)
 
-    monkeypatch.setattr(boxes, "contract", forgetful)
+    monkeypatch.setattr(boxes, "tighten_bounds", forgetful)
     assert run("whole", range(6)).disagreements
 
 
 # Enclosures
 
 
-def boxes_of(case: Case, rng: np.random.Generator) -> tuple[People, int, Boxes, np.ndarray]:
+def boxes_of(case: Case, rng: np.random.Generator) -> tuple[SpatialBatch, int, Boxes, np.ndarray]:
     """Random boxes of random people, and points inside each."""
     matrix = case.problem.encoding.encode(case.people)
-    people = People.of(case.problem, matrix)
-    way_id = int(rng.integers(len(people.world.ways)))
-    way = people.world.ways[way_id]
+    people = SpatialBatch.of(case.problem, matrix)
+    set_index = int(rng.integers(len(people.compiled.intervention_sets)))
+    interventions = people.compiled.intervention_sets[set_index]
     person = rng.integers(0, len(matrix), 20)
     facts = people.facts[person]
     ends = np.sort(rng.uniform(-1, 5, (2, *facts.shape)) * rng.choice([0.05, 1.0], (1, len(facts), 1)), axis=0)
-    low, high = np.where(way.is_set, ends[0], facts), np.where(way.is_set, ends[1], facts)
-    levels = np.where(way.sets_level, rng.integers(0, 3, (20, len(case.problem.categorical))), -1).astype(float)
+    low, high = np.where(interventions.is_set, ends[0], facts), np.where(interventions.is_set, ends[1], facts)
+    levels = np.where(interventions.sets_level, rng.integers(0, 3, (20, len(case.problem.categorical))), -1).astype(
+        float
+    )
     nowhere = np.full((20, matrix.shape[1]), np.inf)
     boxes = Boxes(person, levels, np.zeros(20, dtype=np.intp), low, high, -nowhere, nowhere)
     points = low[:, None] + rng.random((20, 40, low.shape[1])) * (high - low)[:, None]
     points[:, 0], points[:, 1] = low, high
-    return people, way_id, boxes, points
+    return people, set_index, boxes, points
 
 
-def follow(people: People, way_id: int, boxes: Boxes, z: np.ndarray) -> np.ndarray:
+def follow(people: SpatialBatch, set_index: int, boxes: Boxes, z: np.ndarray) -> np.ndarray:
     """Where every column goes, by the causal model itself."""
-    problem, way = people.problem, people.world.ways[way_id]
+    problem, interventions = people.problem, people.compiled.intervention_sets[set_index]
     facts = people.matrix[boxes.person]
     picked, values = np.zeros(facts.shape, dtype=bool), facts.copy()
     for j, k in enumerate(problem.numeric):
-        picked[:, k], values[:, k] = way.is_set[j], np.where(way.is_set[j], z[:, j], facts[:, k])
+        picked[:, k], values[:, k] = interventions.is_set[j], np.where(interventions.is_set[j], z[:, j], facts[:, k])
     for b, k in enumerate(problem.categorical):
-        picked[:, k] = way.sets_level[b]
-        values[:, k] = np.where(way.sets_level[b], boxes.levels[:, b], facts[:, k])
+        picked[:, k] = interventions.sets_level[b]
+        values[:, k] = np.where(interventions.sets_level[b], boxes.levels[:, b], facts[:, k])
     nodes = len(problem.scm.graph.nodes)
     moved = np.where(picked, values, facts)
     moved[:, :nodes] = problem.scm.propagate(facts[:, :nodes], picked[:, :nodes], values[:, :nodes])[0]
@@ -419,27 +421,27 @@ def follow(people: People, way_id: int, boxes: Boxes, z: np.ndarray) -> np.ndarr
 
 @pytest.mark.parametrize("seed", range(24))
 def test_nothing_lies_outside_its_enclosure(seed):
-    """Random points of random boxes, with random decrees: columns, planes, margins, rows and contraction hold."""
+    """Random points of random boxes, random branching bounds: columns, planes, margins, rows and contraction hold."""
     rng = np.random.default_rng(seed)
     case = make(["amounts", "levels", "cells"][seed % 3], 500 + seed)
-    people, way_id, boxes, points = boxes_of(case, rng)
-    way, problem = people.world.ways[way_id], case.problem
-    each = [follow(people, way_id, boxes, points[:, p]) for p in range(points.shape[1])]
+    people, set_index, boxes, points = boxes_of(case, rng)
+    interventions, problem = people.compiled.intervention_sets[set_index], case.problem
+    each = [follow(people, set_index, boxes, points[:, p]) for p in range(points.shape[1])]
     moved = np.stack(each, axis=1)
-    for step in way.steps:
-        # A decree that some of the points keep: from a third to two thirds of where they went.
+    for step in interventions.steps:
+        # A branching bound that some of the points keep: from a third to two thirds of where they went.
         third, two = np.quantile(moved[:, :, step.column], [0.33, 0.67], axis=1)
         asked = rng.random(len(third)) < 0.4
-        boxes.decree_low[:, step.column] = np.where(asked, third, -np.inf)
-        boxes.decree_high[:, step.column] = np.where(asked & (rng.random(len(third)) < 0.5), two, np.inf)
-    found = enclose(people, way, boxes)
+        boxes.branching_low[:, step.column] = np.where(asked, third, -np.inf)
+        boxes.branching_high[:, step.column] = np.where(asked & (rng.random(len(third)) < 0.5), two, np.inf)
+    found = enclose(people, interventions, boxes)
     look = Look(people, 0)
     margins = look.margins(boxes, found)
     rows = [Planes.joined(found.rows)] if found.rows else []
-    columns = [step.column for step in way.steps] + list(problem.acts)
+    columns = [step.column for step in interventions.steps] + list(problem.acts)
     kept = np.ones(moved.shape[:2], dtype=bool)
     for k in columns:
-        kept &= (moved[:, :, k] >= boxes.decree_low[:, [k]]) & (moved[:, :, k] <= boxes.decree_high[:, [k]])
+        kept &= (moved[:, :, k] >= boxes.branching_low[:, [k]]) & (moved[:, :, k] <= boxes.branching_high[:, [k]])
     assert kept.any()
     assert found.alive[kept.any(axis=1)].all()
     for p in range(points.shape[1]):
@@ -449,11 +451,11 @@ def test_nothing_lies_outside_its_enclosure(seed):
         for planes, sign in ((found.below, 1), (found.above, -1)):
             height = (planes.slope * z[:, None]).sum(axis=2) + planes.offset
             assert (sign * (x - height) >= -1e-9 * (1 + np.abs(x)))[on][:, columns].all()
-        assert (problem.view.margins(x) <= margins.most + margins.blur + 1e-9)[on].all()
+        assert (problem.view.margins(x) <= margins.most + margins.rounding_error + 1e-9)[on].all()
         for planes in rows:
             assert ((planes.slope * z[:, None]).sum(axis=2) + planes.offset >= -1e-9)[on].all()
             assert not impossible(planes, boxes.low, boxes.high)[on].any()
-            low, high = contract(planes, boxes.low, boxes.high, np.zeros(z.shape[1], dtype=bool))
+            low, high = tighten_bounds(planes, boxes.low, boxes.high, np.zeros(z.shape[1], dtype=bool))
             assert ((z >= low - 1e-9) & (z <= high + 1e-9))[on].all()
 
 

@@ -87,7 +87,7 @@ def lifted_by(obstacle):
     ("solver", "kind"),
     [
         (ee.Milp(), "linear"), (ee.Milp(), "tree"), (ee.BranchAndBound(time_limit=None), "tree"),
-        (ee.Curved(), "tree"),
+        (ee.SpatialBranchAndBound(), "tree"),
     ],
     ids=["programs of a linear score", "programs of a tree", "a tree", "boxes"],
 )  # fmt: skip

@@ -313,7 +313,7 @@ def test_the_solver_is_asked_once_for_everybody(monkeypatch):
     table = solve(RecourseProblem.of(LinearScore(UP, threshold=5.0), frame, schema=schema, scm=scm), frame)
     asked = []
     monkeypatch.setattr(
-        type(table.detail.solver),
+        type(table.source.solver),
         "reasons",
         lambda self, problem, people: asked.extend(people[:, 0] * problem.units[0]) or [Infeasibility()] * len(people),
     )
@@ -360,7 +360,7 @@ def test_everybody_is_told_what_they_would_be_told_alone():
     problem = RecourseProblem.of(clf, frame, schema=schema, scm=scm)
     table = solve(problem, frame)
     told = table.reasons()
-    scaled, solver = problem.scaled, table.detail.solver
+    scaled, solver = problem.scaled, table.source.solver
     people = scaled.encoding.encode(frame)
     assert told == [solver.why_infeasible(scaled, people[i : i + 1]) for i in range(n)]
     obstacles = {one for reason in told for one in reason.obstacles}

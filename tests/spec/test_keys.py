@@ -17,9 +17,9 @@ from equieffort.effort.inference import Holm, Unadjusted
 from equieffort.effort.measures import JUDGED, MEASURES
 from equieffort.models.surrogate import SURROGATES
 from equieffort.spec import SpecError, json_schema, parse_spec
+from equieffort.spec.docs_table import Row, rows
 from equieffort.spec.keys import SPEC
 from equieffort.spec.kinds import Either, Flag, Number, OrNone, Text, Value
-from equieffort.spec.rows import Row, rows
 from equieffort.spec.sections import ByKind, MapOf, Section
 
 ROOT = Path(__file__).parents[2]
@@ -172,17 +172,17 @@ VALID: dict[str, list[tuple[Any, Any, Any]]] = {
     "neighbourhood.distance": [],
     "neighbourhood.features": [],
     "rules": [
-        (["if income < 3 then debt = 0"], "schema.links", (ee.Implies("income < 3", "debt = 0"),)),
-        (["income >= debt"], "schema.links", (ee.Always("income >= debt"),)),
+        (["if income < 3 then debt = 0"], "schema.constraints", (ee.Implies("income < 3", "debt = 0"),)),
+        (["income >= debt"], "schema.constraints", (ee.Always("income >= debt"),)),
         (
             [{"sum": {"income": 1, "debt": -2}, "lower": 0}],
-            "schema.links",
+            "schema.constraints",
             (ee.Sum({"income": 1, "debt": -2}, lower=0),),
         ),
-        ([{"cause": "income", "effect": "debt"}], "schema.links", (ee.Monotone("income", "debt"),)),
+        ([{"cause": "income", "effect": "debt"}], "schema.constraints", (ee.Monotone("income", "debt"),)),
         (
             [{"feature": "job", "forbidden": [["retired", None]]}],
-            "schema.links",
+            "schema.constraints",
             (ee.Forbidden("job", [("retired", None)]),),
         ),
     ],
@@ -191,7 +191,7 @@ VALID: dict[str, list[tuple[Any, Any, Any]]] = {
     "criteria.tau": [(2, "criteria", ee.Criteria(tau=2)), (1, "criteria", ee.Criteria(tau=1))],
     "criteria.epsilon": [(0.1, "criteria", ee.Criteria(epsilon=0.1))],
     "criteria.rule": [
-        ("literal", "criteria", ee.Criteria(rule=ee.Literal())),
+        ("one-sided", "criteria", ee.Criteria(rule=ee.OneSided())),
         ("two-sided", "criteria", ee.Criteria(rule=ee.TwoSided())),
     ],
     "criteria.min_people": [(3, "criteria", ee.Criteria(min_people=3))],
@@ -211,7 +211,7 @@ VALID: dict[str, list[tuple[Any, Any, Any]]] = {
     "surrogate.min_refusal_recall": [(0.25, "min_refusal_recall", 0.25)],
     # tests/spec/test_solver.py tries the limits of every kind.
     "solver": [("auto", "solver", ee.Auto(random_state=0)), ({"kind": "milp"}, "solver", ee.Milp())],
-    "solver.kind": [("curved", "solver", ee.Curved())],
+    "solver.kind": [("spatial_branch_and_bound", "solver", ee.SpatialBranchAndBound())],
     "solver.gap [auto]": [(0.5, "solver", ee.Auto(gap=0.5, random_state=0))],
     "solver.time_limit [auto]": [(5, "solver", ee.Auto(time_limit=5.0, random_state=0))],
     "solver.node_limit [auto]": [(5, "solver", ee.Auto(node_limit=5, random_state=0))],
@@ -222,8 +222,8 @@ VALID: dict[str, list[tuple[Any, Any, Any]]] = {
     "solver.node_limit [branch_and_bound]": [(None, "solver", ee.BranchAndBound(node_limit=None))],
     "solver.gap [milp]": [(1e-3, "solver", ee.Milp(1e-3))],
     "solver.time_limit [milp]": [(9, "solver", ee.Milp(time_limit=9.0))],
-    "solver.gap [curved]": [(1e-3, "solver", ee.Curved(1e-3))],
-    "solver.node_limit [curved]": [(9, "solver", ee.Curved(node_limit=9))],
+    "solver.gap [spatial_branch_and_bound]": [(1e-3, "solver", ee.SpatialBranchAndBound(1e-3))],
+    "solver.node_limit [spatial_branch_and_bound]": [(9, "solver", ee.SpatialBranchAndBound(node_limit=9))],
     "solver.budget [search]": [(9, "solver", ee.Search(9))],
     "report": [({}, "suppress_below", 0)],
     "report.suppress_below": [(10, "suppress_below", 10)],

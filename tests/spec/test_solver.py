@@ -103,8 +103,8 @@ def by_hand(solver, model) -> ee.Audit:
         ("solver: {kind: branch_and_bound, node_limit: null}", ee.BranchAndBound(node_limit=None)),
         ("solver: milp", ee.Milp()),
         ("solver: {kind: milp, gap: 1e-4, time_limit: 3}", ee.Milp(1e-4, 3.0)),
-        ("solver: curved", ee.Curved()),
-        ("solver: {kind: curved, gap: 0.001, node_limit: 50}", ee.Curved(0.001, 50)),
+        ("solver: spatial_branch_and_bound", ee.SpatialBranchAndBound()),
+        ("solver: {kind: spatial_branch_and_bound, gap: 0.001, node_limit: 50}", ee.SpatialBranchAndBound(0.001, 50)),
         ("solver: search", ee.Search(random_state=5)),
         ("solver: {kind: search, budget: 100}", ee.Search(100, random_state=5)),
     ],
@@ -123,7 +123,7 @@ def test_the_solver_is_that_of_python(line, expected):
         ("solver: {kind: auto, node_limit: 4}", ee.BranchAndBound(node_limit=4)),
         ("solver: {kind: branch_and_bound, node_limit: 4}", ee.BranchAndBound(node_limit=4)),
         ("solver: {kind: milp, gap: 0.001}", ee.Milp(gap=0.001)),
-        ("solver: {kind: curved, gap: 0.01}", ee.Curved(gap=0.01)),
+        ("solver: {kind: spatial_branch_and_bound, gap: 0.01}", ee.SpatialBranchAndBound(gap=0.01)),
         ("solver: {kind: search, budget: 60}", ee.Search(60, random_state=5)),
     ],
 )
@@ -145,7 +145,7 @@ def test_an_audit_by_the_declared_solver_is_that_of_python(made, forest, line, s
             "solver: {kind: branch_and_bound, node_limit: 2, time_limit: null}",
             "raise node_limit (it was 2) under solver in the spec and audit again",
         ),
-        ("solver: {kind: curved, node_limit: 2}", "raise node_limit (it was 2) under solver"),
+        ("solver: {kind: spatial_branch_and_bound, node_limit: 2}", "raise node_limit (it was 2) under solver"),
     ],
 )
 def test_people_who_are_not_settled_are_told_by_the_key_to_raise(made, line, raises, tmp_path):
@@ -190,8 +190,8 @@ def test_the_estimate_shows_the_solver_with_its_limits_and_the_equations(made):
     assert len(work.equations) == 1
     assert work.equations[0].startswith("savings = ")
     assert f"Structural equations:\n  {work.equations[0]}" in str(work)
-    work = estimate(prepare(made("solver: curved")))
-    assert (work.solver, work.reason) == (repr(ee.Curved()), "Chosen in the spec.")
+    work = estimate(prepare(made("solver: spatial_branch_and_bound")))
+    assert (work.solver, work.reason) == (repr(ee.SpatialBranchAndBound()), "Chosen in the spec.")
 
 
 # -- what is refused ---------------------------------------------------------------------------------------------------
@@ -205,9 +205,14 @@ def test_the_estimate_shows_the_solver_with_its_limits_and_the_equations(made):
         ("solver: {node_limit: 5}", "SPEC_KEY", (11, 9), "solver lacks the key 'kind'."),
         ("solver: {kind: branch_and_bond}", "SPEC_VALUE", (11, 16), "Did you mean 'branch_and_bound'?"),
         ("solver: {kind: milp, node_limit: 5}", "SPEC_KEY", (11, 22), "solver.node_limit has no effect under kind"),
-        ("solver: {kind: curved, time_limit: 5}", "SPEC_KEY", (11, 24), "it belongs to 'auto', 'branch_and_bound' and"),
-        ("solver: {kind: curved, nodelimit: 5}", "SPEC_KEY", (11, 24), "Did you mean 'node_limit'?"),
-        ("solver: {kind: curved, gap: 0}", "SPEC_VALUE", (11, 29), "must be a number above 0."),
+        (
+            "solver: {kind: spatial_branch_and_bound, time_limit: 5}",
+            "SPEC_KEY",
+            (11, 42),
+            "it belongs to 'auto', 'branch_and_bound' and",
+        ),
+        ("solver: {kind: spatial_branch_and_bound, nodelimit: 5}", "SPEC_KEY", (11, 42), "Did you mean 'node_limit'?"),
+        ("solver: {kind: spatial_branch_and_bound, gap: 0}", "SPEC_VALUE", (11, 47), "must be a number above 0."),
         ("solver: {kind: milp, gap: 0}", "SPEC_VALUE", (11, 27), "must be a number above 0."),
         ("solver: {kind: milp, time_limit: null}", "SPEC_VALUE", (11, 34), "solver.time_limit is empty"),
         ("solver: {kind: branch_and_bound, gap: -1}", "SPEC_VALUE", (11, 39), "must be a number, 0 or more."),
@@ -239,7 +244,11 @@ def test_wrong_solvers_have_a_place(made, line, code, at, says):
             KNeighborsClassifier(3),
             "The solver milp cannot solve this. The classifier cannot be written as a program",
         ),
-        ("curved", KNeighborsClassifier(3), "The solver curved cannot solve this. The classifier cannot be read"),
+        (
+            "spatial_branch_and_bound",
+            KNeighborsClassifier(3),
+            "The solver spatial_branch_and_bound cannot solve this. The classifier cannot be read",
+        ),
     ],
 )
 def test_a_solver_that_does_not_fit_is_refused_where_it_is_named(made, how, solver, model, says):
@@ -268,7 +277,7 @@ def test_too_many_ways_to_act_for_the_declared_solver(tmp_path):
     for how in (lambda spec: estimate(prepare(spec)), run_spec):
         with pytest.raises(EquieffortError) as caught:
             how(parse_spec(text, folder=tmp_path))
-        assert caught.value.code == "PROBLEM_TOO_MANY_PATTERNS"
+        assert caught.value.code == "PROBLEM_TOO_MANY_INTERVENTIONS"
         assert caught.value.what.startswith("line 21, column 9: solver: There are 8,192 ways")
         assert "solver: auto" in caught.value.fix
     auto = parse_spec(text.replace("solver: linear_exact", "solver: {kind: auto, time_limit: 7}"), folder=tmp_path)
@@ -279,7 +288,7 @@ def test_too_many_ways_to_act_for_the_declared_solver(tmp_path):
 
 
 def test_limits_go_to_the_solver_that_is_chosen(forest):
-    problem = by_hand(ee.BranchAndBound(), forest).recourse.detail.problem
+    problem = by_hand(ee.BranchAndBound(), forest).recourse.source.problem
     choice = ee.Auto(gap=0.01, time_limit=3.0, node_limit=50).select(problem)
     assert choice.solver == ee.BranchAndBound(0.01, 3.0, 50)
     assert choice.reason == ee.Auto().select(problem).reason
@@ -287,7 +296,7 @@ def test_limits_go_to_the_solver_that_is_chosen(forest):
     assert choice.solver == ee.BranchAndBound(node_limit=50)
     assert choice.reason.endswith("It has no budget, so that limits nothing.")
     nearest = by_hand(ee.Search(), KNeighborsClassifier(3).fit(town()[SEEN], decided(town())))
-    choice = ee.Auto(gap=0.01, budget=9, random_state=4).select(nearest.recourse.detail.problem)
+    choice = ee.Auto(gap=0.01, budget=9, random_state=4).select(nearest.recourse.source.problem)
     assert choice.solver == ee.Search(9, 4)
     assert choice.reason.endswith("It has no gap, so that limits nothing.")
 

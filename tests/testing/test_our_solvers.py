@@ -9,8 +9,8 @@ RUNS = {
     "trees": (ee.BranchAndBound(time_limit=None), ["tree", "forest", "boosted"], 5, 100),
     "networks": (ee.BranchAndBound(time_limit=None), ["network"], 5, 100),
     "programs": (ee.Milp(), ["linear", "tree"], 5, 100),
-    "bent, linear": (ee.Curved(), ["linear"], 4, 0),
-    "bent, forest": (ee.Curved(), ["forest"], 4, 100),
+    "bent, linear": (ee.SpatialBranchAndBound(), ["linear"], 4, 0),
+    "bent, forest": (ee.SpatialBranchAndBound(), ["forest"], 4, 100),
     "search": (ee.Search(budget=300), ["forest"], 5, 100),
 }
 

@@ -46,7 +46,7 @@ class Broken(Solver):
                 far.delta[both],
                 far.level[both],
             )
-            proposal.chosen[both], proposal.bound[both] = far.chosen[both], far.cost[both]
+            proposal.intervention_mask[both], proposal.bound[both] = far.intervention_mask[both], far.cost[both]
         if self.how == "blind":
             proposal.code[acting] = NONE
         if self.how == "high bound":

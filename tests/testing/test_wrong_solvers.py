@@ -78,7 +78,9 @@ def take(problem, cost, which, chosen, delta, level):
     rows, proposal = np.arange(len(cost)), Proposal.empty(problem, len(cost))
     proposal.cost[:] = proposal.bound[:] = cost[rows, which]
     proposal.code[:] = np.where(np.isfinite(proposal.cost), FOUND, NONE)
-    proposal.chosen[:], proposal.delta[:], proposal.level[:] = (part[rows, which] for part in (chosen, delta, level))
+    proposal.intervention_mask[:], proposal.delta[:], proposal.level[:] = (
+        part[rows, which] for part in (chosen, delta, level)
+    )
     return proposal
 
 
@@ -138,7 +140,7 @@ class Lies(TriesEverything):
         return replace(honest, bound=np.where(found, np.nan, honest.bound))
 
     def nan_value(self, problem, matrix, honest, found, attempt):
-        honest.chosen |= 1
+        honest.intervention_mask |= 1
         honest.delta[:, 0] = np.nan
         return honest
 
@@ -169,17 +171,17 @@ class Lies(TriesEverything):
         return replace(honest, bound=honest.bound * 1.2)
 
     def half_a_unit(self, problem, matrix, honest, found, attempt):
-        honest.chosen |= 1
+        honest.intervention_mask |= 1
         honest.delta[:, 0] = 0.5
         return honest
 
     def no_such_level(self, problem, matrix, honest, found, attempt):
-        honest.chosen |= 4
+        honest.intervention_mask |= 4
         honest.level[:] = 7
         return honest
 
     def no_such_feature(self, problem, matrix, honest, found, attempt):
-        honest.chosen |= 64
+        honest.intervention_mask |= 64
         return honest
 
     def raises(self, problem, matrix, honest, found, attempt):
@@ -371,8 +373,8 @@ class WrongTies(Solver):
     def supports(self, problem):
         return LinearExact().supports(problem)
 
-    def patterns(self, problem):
-        return LinearExact().patterns(problem)
+    def intervention_sets(self, problem):
+        return LinearExact().intervention_sets(problem)
 
     def propose(self, problem, matrix, *, attempt=0, only=None):
         proposal = LinearExact().propose(problem, matrix, attempt=attempt, only=only)

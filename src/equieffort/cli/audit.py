@@ -116,7 +116,7 @@ def text(made: Audit) -> str:
     from equieffort.words.shown import measure_lines, system_measures
     from equieffort.world.giveaways import first_text
 
-    schema = made.recourse.detail.schema
+    schema = made.recourse.source.schema
     parts = [
         first_text(made.warnings),
         str(made.verdict),
@@ -147,7 +147,8 @@ def _basis(about: dict[str, Any]) -> str:
 
 def _record(by_group: dict[str, dict[str, int]]) -> str:
     return "\n".join(
-        f"  {group}: {counts['refused_in_record']:,} in the record, {counts['refused_by_stand_in']:,} by the stand-in; "
+        f"  {group}: {counts['refused_in_record']:,} in the record, "
+        f"{counts['refused_by_surrogate']:,} by the stand-in; "
         f"it decides otherwise than the record about {many(counts['differ'], 'person', 'people')}"
         for group, counts in by_group.items()
     )

@@ -38,7 +38,7 @@ def power(
     from dataclasses import replace
 
     import equieffort as ee
-    from equieffort.effort.criteria import Literal, TwoSided
+    from equieffort.effort.criteria import OneSided, TwoSided
     from equieffort.errors import ParameterError
     from equieffort.exports import plain, records
 
@@ -57,7 +57,7 @@ def power(
             told[f"{name}_against"] = told[name]
     given: Any = open_audit(file) if file is not None else ee.Assumed(**told)
     criteria = given.criteria if file is not None else ee.Criteria()
-    rules = {Sides.two_sided: TwoSided(), Sides.literal: Literal()}
+    rules = {Sides.two_sided: TwoSided(), Sides.one_sided: OneSided()}
     changed: dict[str, Any] = {"tau": tau, "epsilon": epsilon, "level": level}
     changed["rule"] = None if rule is None else rules[rule]
     criteria = replace(criteria, **{name: value for name, value in changed.items() if value is not None})

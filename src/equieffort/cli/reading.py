@@ -33,7 +33,7 @@ class Sides(StrEnum):
     """Rules for the ratio of efforts."""
 
     two_sided = "two-sided"
-    literal = "literal"
+    one_sided = "one-sided"
 
 
 def check(
@@ -57,12 +57,12 @@ def check(
     """
     from dataclasses import replace
 
-    from equieffort.effort.criteria import Literal, TwoSided
+    from equieffort.effort.criteria import OneSided, TwoSided
 
     if out is not None:
         check_writable(out)
     made = open_audit(file)
-    rules = {Sides.two_sided: TwoSided(), Sides.literal: Literal()}
+    rules = {Sides.two_sided: TwoSided(), Sides.one_sided: OneSided()}
     changed: dict[str, Any] = {"tau": tau, "epsilon": epsilon, "min_people": min_people}
     changed |= {"rule": None if rule is None else rules[rule], "judged": tuple(judged) if judged else None}
     changed = {name: value for name, value in changed.items() if value is not None}

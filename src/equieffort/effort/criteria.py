@@ -33,7 +33,7 @@ class TwoSided(Rule):
 
 
 @dataclass(frozen=True)
-class Literal(Rule):
+class OneSided(Rule):
     """The paper's line 19 as printed: equal when the ratio is at most tau, however small it is."""
 
     def ends(self, tau: float) -> tuple[float, float]:
@@ -41,7 +41,7 @@ class Literal(Rule):
         return 0.0, tau
 
 
-RULES: dict[str, type[Rule]] = {"two-sided": TwoSided, "literal": Literal}
+RULES: dict[str, type[Rule]] = {"two-sided": TwoSided, "one-sided": OneSided}
 """Name in a file -> rule."""
 
 
@@ -56,7 +56,7 @@ class Criteria:
     epsilon
         The smallest difference in possible recourse that counts as unequal.
     rule
-        `TwoSided()`, or `Literal()` for the paper's one-sided test.
+        `TwoSided()`, or `OneSided()` for the paper's one-sided test.
     min_people
         A measure of a group with fewer people is not judged: people with recourse for "acr", all people for
         "impact_ratio", refused people for the others. A person's neighbourhood is judged from five a side on.
@@ -88,7 +88,7 @@ class Criteria:
         code = "CRITERIA_INVALID"
         check_number("tau", self.tau, "a ratio, 1 or more", lambda tau: tau >= 1, code=code)
         check_number("epsilon", self.epsilon, "a share above 0 and at most 1", lambda share: 0 < share <= 1, code=code)
-        check_instance("rule", self.rule, Rule, "TwoSided() or Literal()", code=code)
+        check_instance("rule", self.rule, Rule, "TwoSided() or OneSided()", code=code)
         check_number(
             "min_people", self.min_people, "a number of people, 1 or more", lambda least: least >= 1, code=code
         )
@@ -127,7 +127,7 @@ class Criteria:
             raise AuditFileError(
                 "AUDIT_FILE",
                 f"{type(own).__name__} is not part of equieffort, so no file can hold it.",
-                fix="Save dataclasses.replace(audit, criteria=Criteria(...)) with TwoSided() or Literal(), and Holm() "
+                fix="Save dataclasses.replace(audit, criteria=Criteria(...)) with TwoSided() or OneSided(), and Holm() "
                 "or Unadjusted().",
             )
         return {

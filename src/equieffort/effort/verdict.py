@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
-from typing import Literal as OneOf
+from typing import Any, Literal
 
 import pandas as pd
 
@@ -226,7 +225,7 @@ def _burden_words(finding: Finding) -> str:
 class Assessment:
     """One level of Algorithm 1: an individual's neighbourhood, a subgroup, or the whole system."""
 
-    level: OneOf["system", "subgroup", "individual"]
+    level: Literal["system", "subgroup", "individual"]
     about: str
     by_group: pd.DataFrame
     comparisons: tuple[Comparison, ...]

@@ -33,10 +33,10 @@ LARGEST = 1e100
 """Efforts from one over this to this: their squares, and sums of them, are numbers that doubles can hold."""
 
 
-def give(values: Any) -> Any:
+def tolerance(values: Any) -> Any:
     """How far rounding may carry such values past an end, in scaled units.
 
-    >>> bool(give(1.0) < 1.1e-9), bool(give(1e9) < 1e-4)
+    >>> bool(tolerance(1.0) < 1.1e-9), bool(tolerance(1e9) < 1e-4)
     (True, True)
     """
     return TOLERANCE + ROUNDING * np.abs(values)

@@ -40,7 +40,7 @@ from equieffort.errors import (
     warn,
 )
 from equieffort.foundations.arguments import calling, check_instance, check_number, names_in
-from equieffort.foundations.tolerances import LARGEST, give, power_of_two
+from equieffort.foundations.tolerances import LARGEST, power_of_two, tolerance
 from equieffort.models.classifiers import BlackBox, Decision, View, known_features, recognise
 from equieffort.recourse.levels import with_known_levels
 from equieffort.recourse.status import LimitKind
@@ -123,7 +123,7 @@ class RecourseProblem:
         encoding = with_known_levels(encoding, schema, scm, decision, tables)
         check_kinds(schema, encoding)
         _warn_number_like(frame, schema, encoding)
-        clauses_of(schema.links, encoding)
+        clauses_of(schema.constraints, encoding)
         _check_abductible(schema, scm)
         encoding.check_whole(encoding.encode(frame.iloc[:1000]), frame.index)
         view = recognise(decision, encoding, frame)
@@ -167,7 +167,7 @@ class RecourseProblem:
             return None
         decision = self.decision.trained_again(classifier)
         return replace(
-            self, scm=scm, decision=decision, view=recognise(decision, self.encoding, people, strangers=False)
+            self, scm=scm, decision=decision, view=recognise(decision, self.encoding, people, probe_points=False)
         )
 
     @cached_property
@@ -210,7 +210,7 @@ class RecourseProblem:
     @cached_property
     def rules(self) -> Clauses:
         """The rules between features, over the columns that matter."""
-        return clauses_of(self.schema.links, self.encoding, self.spreads)
+        return clauses_of(self.schema.constraints, self.encoding, self.spreads)
 
     @cached_property
     def numeric(self) -> tuple[int, ...]:
@@ -240,10 +240,10 @@ class RecourseProblem:
         unit = float(self.units[position])
         return [replace(limit, value=limit.value / unit) for limit in limits(self.feature(position))]
 
-    def give(self, position: int, values: Any) -> Any:
+    def tolerance(self, position: int, values: Any) -> Any:
         """How far rounding may carry values of a column past an end, where a replay still believes them."""
         spread = self.spreads[position]
-        return spread * give(values / spread)
+        return spread * tolerance(values / spread)
 
     def own(self, position: int, value: float) -> float:
         """An encoded value of a column in the users' own unit."""

@@ -18,7 +18,7 @@ from equieffort.models.classifiers import BlackBox
 from equieffort.recourse.problem import Limit, RecourseProblem, check_problem
 from equieffort.recourse.solvers import Auto, Solver
 from equieffort.recourse.status import Status
-from equieffort.recourse.table import Live, RecourseTable, starts_outside
+from equieffort.recourse.table import RecourseTable, SolvedSource, starts_outside
 from equieffort.recourse.verification import Chunk
 from equieffort.words.limits import limit_text
 from equieffort.words.reasons import told
@@ -89,7 +89,7 @@ def solve(
     engine = chosen.select(problem).solver if isinstance(chosen, Auto) else chosen
     require_support(engine, problem)
     n = len(frame)
-    table = RecourseTable.blank(Live(problem, engine, frame), groups)
+    table = RecourseTable.blank(SolvedSource(problem, engine, frame), groups)
     outside = np.zeros(len(groups.labels), dtype=np.int64)
     size = CHUNK if progress is None else min(CHUNK, WATCHED)
     if progress is not None:
@@ -148,32 +148,32 @@ def solve_further(table: RecourseTable, rows: npt.NDArray[np.intp], *, solver: S
 
     What was proven stays proven: of two actions the cheaper one is kept, of two bounds the higher one.
     """
-    detail = table.detail
-    if not isinstance(detail, Live):
+    source = table.source
+    if not isinstance(source, SolvedSource):
         raise ParameterError(
             "AUDIT_FILE",
             "This audit was read from a file, which holds neither the model nor the equations.",
             fix="Run the audit again and solve further there.",
         )
     check_solver(solver)
-    chosen = (detail.further or detail.solver).harder() if solver is None else solver
-    engine = chosen.select(detail.problem).solver if isinstance(chosen, Auto) else chosen
-    if obstacle := engine.supports(detail.problem.scaled):
+    chosen = (source.further or source.solver).harder() if solver is None else solver
+    engine = chosen.select(source.problem).solver if isinstance(chosen, Auto) else chosen
+    if obstacle := engine.supports(source.problem.scaled):
         raise ParameterError(
             "MODEL_NOT_LINEAR", f"{type(engine).__name__} cannot solve this. {obstacle}", fix="Leave solver out."
         )
     if len(rows) == 0:
         return table
     groups = replace(table.groups, codes=table.groups.codes[rows])
-    part = RecourseTable.blank(Live(detail.problem, engine, detail.data.iloc[rows]), groups)
-    Chunk(detail.problem.scaled, engine, part.data).run(part, 0, "model")
+    part = RecourseTable.blank(SolvedSource(source.problem, engine, source.data.iloc[rows]), groups)
+    Chunk(source.problem.scaled, engine, part.data).run(part, 0, "model")
     _check_efforts(part, slice(None))
     merged = _merged(table, part, rows, engine.gap)
-    return replace(merged, detail=replace(detail, further=engine))
+    return replace(merged, source=replace(source, further=engine))
 
 
 def _merged(table: RecourseTable, part: RecourseTable, rows: npt.NDArray[np.intp], gap: float) -> RecourseTable:
-    names = ("status", "cost", "bound", "chosen", "delta", "level", "vanishing")
+    names = ("status", "cost", "bound", "intervention_mask", "delta", "level", "vanishing")
     arrays = {name: getattr(table, name).copy() for name in names}
     notes, ceilings = dict(table.notes), dict(table.ceilings)
     for k, row in enumerate(rows.tolist()):
@@ -213,11 +213,11 @@ def _without_missing(problem: RecourseProblem, frame: pd.DataFrame, complete: pd
 
 def _beyond(table: RecourseTable) -> str:
     """Which limits people start beyond, with how many people; empty if it is rules between features alone."""
-    detail = table.detail
+    source = table.source
     counts: Counter[tuple[str, Limit]] = Counter()
     for start in range(0, len(table), CHUNK):
-        facts = detail.facts(slice(start, start + CHUNK))
-        for name, limit, who in starts_outside(detail.schema, detail.encoding, facts):
+        facts = source.facts(slice(start, start + CHUNK))
+        for name, limit, who in starts_outside(source.schema, source.encoding, facts):
             counts[name, limit] += int(who.sum())
     beyond = [f"{name!r} {n:,} beyond the {limit_text(limit, name)}" for (name, limit), n in counts.items()]
     return f"{'; '.join(beyond)}." if beyond else ""
@@ -252,7 +252,7 @@ def _warn_about(table: RecourseTable, outside: npt.NDArray[np.int64]) -> None:
 
 
 def _why_closed(table: RecourseTable) -> str:
-    view = table.detail.problem.view if isinstance(table.detail, Live) else None
+    view = table.source.problem.view if isinstance(table.source, SolvedSource) else None
     return f" The classifier could not be read: {view.reason}." if isinstance(view, BlackBox) else ""
 
 

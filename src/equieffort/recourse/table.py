@@ -27,7 +27,7 @@ Audience = Literal["python", "spec"]
 AUDIENCES: tuple[str, ...] = get_args(Audience)
 
 
-class Detail(ABC):
+class TableSource(ABC):
     """What a table can be asked beyond what it stores: computed from the problem, or read from a file."""
 
     schema: Schema
@@ -40,7 +40,7 @@ class Detail(ABC):
         """Factual people, encoded."""
 
     @abstractmethod
-    def chosen(self, table: RecourseTable, rows: Rows) -> tuple[Bools, Floats]:
+    def interventions(self, table: RecourseTable, rows: Rows) -> tuple[Bools, Floats]:
         """Which columns are set for whom, and the values they are set to."""
 
     @abstractmethod
@@ -67,12 +67,12 @@ class RecourseTable:
     Only the set of interventions, the changes, cost, bound and status are stored; the rest is computed when read.
     """
 
-    detail: Detail
+    source: TableSource
     groups: Groups
     status: npt.NDArray[np.int8]
     cost: Floats
     bound: Floats
-    chosen: npt.NDArray[np.signedinteger[Any]]
+    intervention_mask: npt.NDArray[np.signedinteger[Any]]
     """The set of interventions: bit b stands for acts[b]; the smallest type that holds them."""
     delta: Floats
     """Change of each numeric actionable feature."""
@@ -91,7 +91,15 @@ class RecourseTable:
         n = len(self.status)
         if self.vanishing is None:
             object.__setattr__(self, "vanishing", np.zeros(n, dtype=bool))
-        columns = (self.groups.codes, self.cost, self.bound, self.chosen, self.delta, self.level, self.vanishing)
+        columns = (
+            self.groups.codes,
+            self.cost,
+            self.bound,
+            self.intervention_mask,
+            self.delta,
+            self.level,
+            self.vanishing,
+        )
         if any(len(column) != n for column in columns) or not np.isin(self.status, list(Status)).all():
             raise ParameterError(
                 "PARAMETER",
@@ -100,13 +108,13 @@ class RecourseTable:
             )
 
     @classmethod
-    def blank(cls, detail: Detail, groups: Groups) -> RecourseTable:
+    def blank(cls, source: TableSource, groups: Groups) -> RecourseTable:
         """Nobody needs anything yet."""
         n = len(groups.codes)
-        numeric, categorical = split_actions(detail.schema, detail.encoding)
+        numeric, categorical = split_actions(source.schema, source.encoding)
         bits = np.min_scalar_type(-(1 << (len(numeric) + len(categorical))))
         return cls(
-            detail, groups,
+            source, groups,
             np.zeros(n, dtype=np.int8), np.full(n, np.nan), np.full(n, np.nan), np.zeros(n, dtype=bits),
             np.zeros((n, len(numeric))), np.full((n, len(categorical)), -1, dtype=np.int16),
         )  # fmt: skip
@@ -117,7 +125,7 @@ class RecourseTable:
     @property
     def data(self) -> pd.DataFrame:
         """The audited people."""
-        return self.detail.data
+        return self.source.data
 
     @property
     def index(self) -> pd.Index:
@@ -127,7 +135,7 @@ class RecourseTable:
     @property
     def acts(self) -> tuple[int, ...]:
         """Positions of the actionable features in the encoding: numbers first, then categories."""
-        numeric, categorical = split_actions(self.detail.schema, self.detail.encoding)
+        numeric, categorical = split_actions(self.source.schema, self.source.encoding)
         return numeric + categorical
 
     @property
@@ -160,8 +168,8 @@ class RecourseTable:
 
     def counterfactuals(self) -> pd.DataFrame:
         """The data as it would be after each person's action; the facts where there is none."""
-        encoding = self.detail.encoding
-        facts, moved = self.detail.facts(slice(None)), self.detail.moved(self, slice(None))
+        encoding = self.source.encoding
+        facts, moved = self.source.facts(slice(None)), self.source.moved(self, slice(None))
         changed = {
             column.name: column.decode(moved[:, k])
             for k, column in enumerate(encoding.columns)
@@ -173,7 +181,7 @@ class RecourseTable:
         """What stands in the way, why nothing is known, or why the search for a cheaper action ended; else None."""
         found: list[Reason | None] = [None] * len(self)
         rows = np.flatnonzero(self.status >= Status.FEASIBLE).tolist()
-        for row, fact in zip(rows, self.detail.reasons(self, rows), strict=True):
+        for row, fact in zip(rows, self.source.reasons(self, rows), strict=True):
             found[row] = fact
         return found
 
@@ -188,7 +196,7 @@ class RecourseTable:
 
         A row without an action has no cost (NaN). The bound of an infeasible row is infinite.
         """
-        chosen, values = self.detail.chosen(self, slice(None))
+        is_set, values = self.source.interventions(self, slice(None))
         columns: dict[str, Any] = {
             "group": np.array(self.groups.labels, dtype=object)[self.groups.codes],
             "status": np.array([status.text for status in Status], dtype=object)[self.status],
@@ -197,16 +205,16 @@ class RecourseTable:
         }
         acting = self.has_action
         for b, k in enumerate(self.acts):
-            column, picked = self.detail.encoding.columns[k], chosen[:, b] & acting
+            column, picked = self.source.encoding.columns[k], is_set[:, b] & acting
             if column.is_category:
                 levels = np.array([None, *column.levels], dtype=object)
                 columns[f"do_{column.name}"] = levels[np.where(picked, values[:, b] + 1, 0).astype(np.intp)]
             else:
                 columns[f"do_{column.name}"] = np.where(picked, values[:, b], np.nan)
         for j in range(self.delta.shape[1]):
-            name = self.detail.encoding.columns[self.acts[j]].name
-            columns[f"delta_{name}"] = np.where(chosen[:, j] & acting, self.delta[:, j], np.nan)
-        columns["outside_limits"] = self.detail.outside()
+            name = self.source.encoding.columns[self.acts[j]].name
+            columns[f"delta_{name}"] = np.where(is_set[:, j] & acting, self.delta[:, j], np.nan)
+        columns["outside_limits"] = self.source.outside()
         columns["reason"] = self.told(self.reasons())
         return pd.DataFrame(columns, index=self.index)
 
@@ -226,7 +234,7 @@ def split_actions(schema: Schema, encoding: Encoding) -> tuple[tuple[int, ...], 
 
 
 @dataclass(frozen=True, eq=False)
-class Live(Detail):
+class SolvedSource(TableSource):
     """Computed from the problem when asked."""
 
     problem: RecourseProblem
@@ -251,7 +259,7 @@ class Live(Detail):
         """Factual people, encoded."""
         return self.problem.encoding.encode(self.data.iloc[rows])
 
-    def chosen(self, table: RecourseTable, rows: Rows) -> tuple[Bools, Floats]:
+    def interventions(self, table: RecourseTable, rows: Rows) -> tuple[Bools, Floats]:
         """Which actionable features are set for whom, and to which values."""
         acts = list(self.problem.acts)
         picked, values = self._settings(table, rows, self.facts(rows))
@@ -285,11 +293,11 @@ class Live(Detail):
         return [self.known[row] if row in stuck else table.notes.get(row) for row in rows]
 
     def _settings(self, table: RecourseTable, rows: Rows, facts: Floats) -> tuple[Bools, Floats]:
-        return settings(self.problem, facts, table.chosen[rows], table.delta[rows], table.level[rows])
+        return settings(self.problem, facts, table.intervention_mask[rows], table.delta[rows], table.level[rows])
 
 
 @dataclass(frozen=True, eq=False)
-class Saved(Detail):
+class FileSource(TableSource):
     """Read from a file: everything a reader may ask was computed when it was saved."""
 
     schema: Schema
@@ -302,10 +310,10 @@ class Saved(Detail):
         """Factual people, encoded."""
         return self.arrays["facts"][rows]
 
-    def chosen(self, table: RecourseTable, rows: Rows) -> tuple[Bools, Floats]:
+    def interventions(self, table: RecourseTable, rows: Rows) -> tuple[Bools, Floats]:
         """Which actionable features are set for whom, and to which values."""
         bits = np.arange(len(table.acts))
-        picked = (table.chosen[rows][:, None] >> bits) & 1
+        picked = (table.intervention_mask[rows][:, None] >> bits) & 1
         return picked.astype(bool), self.arrays["values"][rows]
 
     def moved(self, table: RecourseTable, rows: Rows) -> Floats:
@@ -332,7 +340,7 @@ def _check_reason(problem: RecourseProblem, solver: Solver, reason: Any) -> None
         "Return facts: ee.solvers.Infeasibility((Obstacle(...),), ...).",
     )
     check_instance(f"what {name} says of an infeasible person", reason, Infeasibility, "an Infeasibility", fix=fix)
-    rules = {str(link) for link in problem.schema.links}
+    rules = {str(link) for link in problem.schema.constraints}
     strange = [column for column in reason.named if column not in problem.names]
     strange += [one.rule for one in reason.obstacles if one.rule and one.rule not in rules]
     if strange:
@@ -357,7 +365,7 @@ def starts_outside(schema: Schema, encoding: Encoding, facts: Floats) -> list[tu
 def settings(
     problem: RecourseProblem,
     facts: Floats,
-    chosen: npt.NDArray[np.signedinteger[Any]],
+    intervention_mask: npt.NDArray[np.signedinteger[Any]],
     delta: Floats,
     level: npt.NDArray[np.int16],
 ) -> tuple[Bools, Floats]:
@@ -367,7 +375,7 @@ def settings(
     values = facts.copy()
     low, high = problem.action_box(facts)
     for b, k in enumerate(problem.acts):
-        picked[:, k] = (chosen >> b) & 1
+        picked[:, k] = (intervention_mask >> b) & 1
         if b < len(problem.numeric):
             # Rounding of fact + change must not carry the value past the limit it was computed from.
             values[:, k] = np.clip(facts[:, k] + delta[:, b], low[:, b], high[:, b])

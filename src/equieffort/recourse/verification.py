@@ -15,7 +15,7 @@ import pandas as pd
 from equieffort.data.frames import Bools, Floats, Missing
 from equieffort.errors import ParameterError
 from equieffort.foundations.arguments import check_instance
-from equieffort.foundations.tolerances import STEPS, TOLERANCE, give, is_closed
+from equieffort.foundations.tolerances import STEPS, TOLERANCE, is_closed, tolerance
 from equieffort.models.classifiers import View
 from equieffort.recourse.problem import RecourseProblem
 from equieffort.recourse.roundings import FURTHEST, resolution, roundings
@@ -94,7 +94,7 @@ class Chunk:
             if row in proposal.notes:
                 table.notes[start + int(self.rows[row])] = proposal.notes[row]
         further = (proposal.code == TIE) | (status == FURTHER) | (status == Status.FEASIBLE)
-        for row in np.flatnonzero(further).tolist() if self.solver.patterns(self.problem) else ():
+        for row in np.flatnonzero(further).tolist() if self.solver.intervention_sets(self.problem) else ():
             status[row] = self._settle(row, proposal, Status(min(status[row], Status.UNKNOWN)))
             if status[row] == Status.UNKNOWN:
                 self._unknown(table, start, status, row, Termination(Ending.TIE))
@@ -114,21 +114,21 @@ class Chunk:
         room = np.zeros(len(rows))
         if isinstance(self.problem.cost, LinearCost | PiecewiseCost):
             # Of other costs it is not known that small changes cost little.
-            nudge = np.where(change != 0, np.sign(change) * STEPS * give(before + change), 0.0)
+            nudge = np.where(change != 0, np.sign(change) * STEPS * tolerance(before + change), 0.0)
             room += self.problem.cost.evaluate(before, before + nudge)
         if proposal.rounding is not None:
             room += proposal.rounding[rows]
         if self.problem.grids:
-            acts = settings(self.problem, facts, proposal.chosen[rows], change, proposal.level[rows])
+            acts = settings(self.problem, facts, proposal.intervention_mask[rows], change, proposal.level[rows])
             room += resolution(self.problem, facts, *acts)
         return room
 
     def _settle(self, row: int, proposal: Proposal, status: Status) -> Status:
-        """A best score equal to the threshold: the model's own label decides, pattern by pattern."""
+        """A best score equal to the threshold: the model's own label decides, intervention set by intervention set."""
         one = np.array([row])
         bound, had_action = np.inf, status == Status.FEASIBLE
-        for pattern in range(self.solver.patterns(self.problem)):
-            trial = self.solver.propose(self.problem, self.matrix[one], attempt=1, only=pattern)
+        for interventions in range(self.solver.intervention_sets(self.problem)):
+            trial = self.solver.propose(self.problem, self.matrix[one], attempt=1, only=interventions)
             code = trial.code[0]
             if code == NONE:
                 continue
@@ -179,7 +179,7 @@ class Chunk:
         """In plain numpy, apart from the solver."""
         problem = self.problem
         matrix = self.matrix[rows]
-        picked, values = settings(problem, matrix, trial.chosen, delta, trial.level)
+        picked, values = settings(problem, matrix, trial.intervention_mask, delta, trial.level)
         if problem.grids:
             delta = np.where(picked, values - matrix, 0.0)[:, list(problem.numeric)]
         room = resolution(problem, matrix, picked, values) if problem.grids else 0.0
@@ -192,7 +192,7 @@ class Chunk:
                 kinds.append((fault, subject))
 
         for j, k in enumerate(problem.numeric):
-            off = np.abs(matrix[:, k] + delta[:, j] - values[:, k]) > problem.give(k, values[:, k])
+            off = np.abs(matrix[:, k] + delta[:, j] - values[:, k]) > problem.tolerance(k, values[:, k])
             if problem.is_integer[j]:
                 off |= values[:, k] != np.rint(values[:, k])
             found(off & picked[:, k], Fault.VALUE, problem.names[k])
@@ -200,7 +200,7 @@ class Chunk:
             feature = problem.feature(k)
             if feature.role == "immutable" or feature.plausible is not None:
                 low, high = problem.plausible(matrix, k)
-                rounding = problem.give(k, matrix[:, k])
+                rounding = problem.tolerance(k, matrix[:, k])
                 off = (moved[:, k] < low - rounding) | (moved[:, k] > high + rounding)
                 found(off, Fault.RANGE, problem.names[k])
         for broken, rule in problem.rules.faults(matrix, moved):
@@ -214,7 +214,7 @@ class Chunk:
         faults[fine[~flips]] = LABEL
         good = faults == FINE
         trial.cost[good], trial.delta[good] = cost[good], delta[good]
-        trial.chosen[good] = self._needed(matrix, moved, picked, values, trial.chosen)[good]
+        trial.intervention_mask[good] = self._needed(matrix, moved, picked, values, trial.intervention_mask)[good]
         _put(proposal, rows[good], _take(trial, good))
         return faults, kinds
 
@@ -231,13 +231,13 @@ class Chunk:
                 changed[name] = problem.encoding.columns[k].decode(moved[:, k])
         answer = problem.decision.is_favourable(with_columns(after, changed))
         if problem.margin > 0 and isinstance(problem.view, View):
-            nearly = problem.view.margins(moved) + problem.view.blur(moved)
+            nearly = problem.view.margins(moved) + problem.view.rounding_error(moved)
             answer &= problem.view.goals.met(nearly, problem.margin)
         return answer
 
-    def _needed(self, matrix: Floats, moved: Floats, picked: Bools, values: Floats, chosen: Any) -> Any:
+    def _needed(self, matrix: Floats, moved: Floats, picked: Bools, values: Floats, mask: Any) -> Any:
         """The set without features that are kept at their fact although nothing would have moved them."""
-        problem, kept = self.problem, chosen.copy()
+        problem, kept = self.problem, mask.copy()
         nodes = set(problem.scm.graph.nodes)
         for b, k in enumerate(problem.acts):
             still = picked[:, k] & (values[:, k] == matrix[:, k])
@@ -260,7 +260,7 @@ class Chunk:
         table.bound[rows] = unit * np.where(acting, np.minimum(proposal.bound, proposal.cost), proposal.bound)
         table.cost[rows[acting]] = unit * proposal.cost[acting]
         table.vanishing[rows] = proposal.vanishing & (status == Status.OPTIMAL)
-        table.chosen[rows[acting]] = proposal.chosen[acting]
+        table.intervention_mask[rows[acting]] = proposal.intervention_mask[acting]
         table.delta[rows[acting]] = units * proposal.delta[acting]
         table.level[rows[acting]] = proposal.level[acting]
         unknown = np.flatnonzero(status == Status.UNKNOWN)
@@ -285,12 +285,12 @@ def check_notes(problem: RecourseProblem, solver: Solver, proposal: Proposal) ->
 
 def _take(proposal: Proposal, rows: Any) -> Proposal:
     return Proposal(
-        proposal.code[rows], proposal.cost[rows], proposal.bound[rows], proposal.chosen[rows], proposal.delta[rows],
-        proposal.level[rows], vanishing=proposal.vanishing[rows],
+        proposal.code[rows], proposal.cost[rows], proposal.bound[rows], proposal.intervention_mask[rows],
+        proposal.delta[rows], proposal.level[rows], vanishing=proposal.vanishing[rows],
     )  # fmt: skip
 
 
 def _put(proposal: Proposal, rows: Any, source: Proposal) -> None:
-    proposal.cost[rows], proposal.chosen[rows] = source.cost, source.chosen
+    proposal.cost[rows], proposal.intervention_mask[rows] = source.cost, source.intervention_mask
     proposal.delta[rows], proposal.level[rows] = source.delta, source.level
     proposal.vanishing[rows] = source.vanishing

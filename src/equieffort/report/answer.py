@@ -29,19 +29,19 @@ def check_first(material: Material) -> list[Text]:
     return [Text(("Check first: ", *one, f" ({code})"), "warning") for (code, _), one in zip(found, words, strict=True)]
 
 
-def stand_in(material: Material) -> list[Words]:
+def surrogate_notice(material: Material) -> list[Words]:
     """Whose decisions these are, if they are those of a model trained to repeat others."""
     found = material.audit.verdict.surrogate
     if found is None:
         return []
     words: Words = material.told(str(found))
     if material.guard.is_on:
-        words = _stand_in_kept_back(material, found)
+        words = _surrogate_kept_back(material, found)
     about = chance(material) if found.refusals is None or material.guard.is_on else ""
     return [(*words, *((" ", about) if about else ()), " Everything below is about this surrogate model.")]
 
 
-def _stand_in_kept_back(material: Material, found: Surrogate) -> Words:
+def _surrogate_kept_back(material: Material, found: Surrogate) -> Words:
     """The same without shares from which the number of a few people could be worked out."""
     told = {}
     for label, value in found.by_group.items():
@@ -184,7 +184,7 @@ MOST_ASSUMED = 8
 
 def assumed(material: Material) -> list[Text]:
     """How far features may be set where nobody declared it."""
-    schema = material.table.detail.schema
+    schema = material.table.source.schema
     named: list[Words] = [(Name(name), f" {span}") for name, span in assumed_spans(schema.assumed).items()]
     words: Words = ()
     for k, one in enumerate(named[:MOST_ASSUMED]):

@@ -118,7 +118,7 @@ def leaving(material: Material) -> Table:
     table, guard = material.table, material.guard
     acting = table.has_action
     rows: list[list[Cell]] = []
-    for k, column in enumerate(table.detail.encoding.columns):
+    for k, column in enumerate(table.source.encoding.columns):
         if column.is_category:
             continue
         facts = material.facts[~np.isnan(material.facts[:, k]), k]

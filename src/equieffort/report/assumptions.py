@@ -38,7 +38,7 @@ def assumptions(material: Material) -> Section:
 
 def graph(material: Material) -> Chart:
     """The causal graph with the role of every feature."""
-    schema, encoding = material.table.detail.schema, material.table.detail.encoding
+    schema, encoding = material.table.source.schema, material.table.source.encoding
     known = material.audit.about.get("graph") or {"nodes": [], "edges": []}
     names = [*known["nodes"], *(name for name in encoding.names if name not in known["nodes"])]
     edges = [(str(cause), str(effect)) for cause, effect in known["edges"]]
@@ -57,7 +57,7 @@ def graph(material: Material) -> Chart:
 
 def _graph_title(material: Material, edges: list[tuple[str, str]]) -> str:
     """What to see: how many features follow what can be set."""
-    acts = set(material.table.detail.schema.actionable)
+    acts = set(material.table.source.schema.actionable)
     follow = list(dict.fromkeys(effect for cause, effect in edges if cause in acts))
     if not follow:
         return "The assumed causal graph: nothing follows what can be set"
@@ -85,12 +85,12 @@ def weak(material: Material) -> list[Block]:
 def outside(material: Material) -> list[Block]:
     """Who starts outside a declared limit, by the limit."""
     table, guard = material.table, material.guard
-    outside = table.detail.outside()
+    outside = table.source.outside()
     if not outside.any():
         return []
     labels = [material.labels[code] for code in material.order]
     members = [material.members(code) for code in material.order]
-    found = starts_outside(table.detail.schema, table.detail.encoding, material.facts)
+    found = starts_outside(table.source.schema, table.source.encoding, material.facts)
     named = np.zeros(len(table), dtype=bool)
     rows: list[list[Cell]] = []
     for name, limit, who in found:

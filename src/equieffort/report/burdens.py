@@ -105,8 +105,8 @@ def actions(material: Material) -> Section:
     parts: list[tuple[str, list[Bar]]] = []
     unused = []
     for b, k in enumerate(table.acts):
-        column = table.detail.encoding.columns[k]
-        if not material.chosen[:, b].any():
+        column = table.source.encoding.columns[k]
+        if not material.is_set[:, b].any():
             unused.append(column.name)
             continue
         mix.append((column.name, []))
@@ -118,7 +118,7 @@ def actions(material: Material) -> Section:
             n, of = int(changed.sum()), int(acting.sum())
             told = guard.seen(material.stats[label]).parts and not guard.hides(n, of - n)
             priced = guard.seen(material.stats[label]).effort and not guard.hides(n, of - n)
-            held = int((acting & material.chosen[:, b] & ~changed).sum())
+            held = int((acting & material.is_set[:, b] & ~changed).sum())
             mean = float(material.costs[acting, b].mean()) if of else np.nan
             phi = material.stats[label].phi
             of_all = share(mean / phi if phi > 0 else np.nan)
@@ -206,14 +206,14 @@ def _parts(blocks: list[tuple[str, list[Bar]]], table: Table) -> Chart:
 
 def _changes(material: Material, b: int) -> Bools:
     k = material.table.acts[b]
-    return np.asarray(material.chosen[:, b] & (material.facts[:, k] != material.moved[:, k]))
+    return np.asarray(material.is_set[:, b] & (material.facts[:, k] != material.moved[:, k]))
 
 
 def _size(material: Material, k: int, changed: Bools) -> Cell:
     """The median change of a number, the most frequent target of a category."""
     if not changed.any():
         return MISSING
-    column = material.table.detail.encoding.columns[k]
+    column = material.table.source.encoding.columns[k]
     if not column.is_category:
         change = float(np.median(material.moved[changed, k] - material.facts[changed, k]))
         return f"{change:+,.4g}" if abs(change) < 9999.5 else f"{change:+,.0f}"

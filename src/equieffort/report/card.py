@@ -34,7 +34,7 @@ def model_card(audit: Audit, *, suppress_below: int | None = None) -> str:
         lines += [f"Counts from 1 to {material.guard.k - 1} are kept back, and so is what would give them away.", ""]
     for first in answer.check_first(material):
         lines += [_md(first.words), ""]
-    for words in answer.stand_in(material):
+    for words in answer.surrogate_notice(material):
         lines += [_md(words), ""]
     lines += [f"**{audit.verdict.outcome.capitalize()}.** {_md(front.headline(material))}", ""]
     lines += [f"{audit.verdict.basis}.", ""]

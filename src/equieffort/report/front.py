@@ -27,7 +27,7 @@ def verdict(material: Material) -> Section:
     """What a committee reads if it reads one page."""
     audit = material.audit
     blocks: list[Block] = [*answer.check_first(material)]
-    blocks += [Text(words, "warning") for words in answer.stand_in(material)]
+    blocks += [Text(words, "warning") for words in answer.surrogate_notice(material)]
     lists = [("Read with care", careful(material)), ("Where to look next", following(material))]
     chart, verdict_of = forest(material), audit.verdict
     # The picture of many groups is long: what would stand below it finds room beside it.

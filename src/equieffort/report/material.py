@@ -114,22 +114,22 @@ class Material:
     @cached_property
     def facts(self) -> Floats:
         """Everybody as they are."""
-        return self.table.detail.facts(slice(None))
+        return self.table.source.facts(slice(None))
 
     @cached_property
     def moved(self) -> Floats:
         """Everybody after their action."""
-        return self.table.detail.moved(self.table, slice(None))
+        return self.table.source.moved(self.table, slice(None))
 
     @cached_property
-    def chosen(self) -> Bools:
+    def is_set(self) -> Bools:
         """Which actionable feature each person sets or holds."""
-        return self.table.detail.chosen(self.table, slice(None))[0] & self.table.has_action[:, None]
+        return self.table.source.interventions(self.table, slice(None))[0] & self.table.has_action[:, None]
 
     @cached_property
     def costs(self) -> Floats:
         """What each actionable feature adds to the cost."""
-        return self.table.detail.costs(self.table, slice(None))
+        return self.table.source.costs(self.table, slice(None))
 
     @cached_property
     def reasons(self) -> list[Reason | None]:
@@ -147,7 +147,7 @@ class Material:
 
     def told(self, text: str) -> Words:
         """A text that was put together elsewhere; names written from right to left are taken out of it."""
-        names = [name for name in (*self.table.detail.encoding.names, *self.labels) if is_turned(name)]
+        names = [name for name in (*self.table.source.encoding.names, *self.labels) if is_turned(name)]
         if not names:
             return (Phrase(text),)
         longest = sorted(set(names), key=len, reverse=True)
@@ -181,11 +181,11 @@ class Material:
         """Neighbourhoods of everybody who was refused, or why there are none."""
         if isinstance(self.audit.neighbourhood, Unsaved):
             return self.audit.neighbourhood.refusal()
-        detail = self.table.detail
+        source = self.table.source
         try:
             with self._quiet():
                 # Bound anew, so that a loaded audit warns about the same things as a live one.
-                self.distance.bind(detail.data, detail.encoding, detail.schema)
+                self.distance.bind(source.data, source.encoding, source.schema)
             with _Quiet([]):
                 # The audit keeps it, so that page and model card read the same sums.
                 asked = tuple(dict.fromkeys((*PAPER_QUANTILES, self.quantile)))

@@ -30,7 +30,7 @@ def register(material: Material) -> Table:
 
 
 def _roles(material: Material) -> list[list[Cell]]:
-    schema, names = material.table.detail.schema, material.table.detail.encoding.names
+    schema, names = material.table.source.schema, material.table.source.encoding.names
     declared = {*schema.features, *schema.protected_columns}
     order = ("sensitive", "actionable", "mutable", "immutable")
     rows = sorted(((schema.role(name), name) for name in names), key=lambda pair: order.index(pair[0]))
@@ -103,7 +103,7 @@ def _short(value: float) -> str:
 
 
 def _costs(material: Material) -> list[list[Cell]]:
-    schema = material.table.detail.schema
+    schema = material.table.source.schema
     rows: list[list[Cell]] = []
     for name in schema.actionable:
         up, down = schema.feature(name).weights
@@ -115,10 +115,10 @@ def _costs(material: Material) -> list[list[Cell]]:
 
 
 def _limits(material: Material) -> list[list[Cell]]:
-    schema = material.table.detail.schema
+    schema = material.table.source.schema
     spans = assumed_spans(schema.assumed)
     rows: list[list[Cell]] = []
-    for name in material.table.detail.encoding.names:
+    for name in material.table.source.encoding.names:
         feature = schema.feature(name)
         declared = [limit_text(one, name) for one in limits(feature) if one.kind not in ASSUMED]
         if declared:
@@ -128,7 +128,7 @@ def _limits(material: Material) -> list[list[Cell]]:
         elif name in schema.zero_one:
             rows.append([Name(name), "limits", "0 or 1", DEFAULT, ""])
         elif not declared and feature.role == "actionable":
-            free = material.table.detail.encoding[name].is_category
+            free = material.table.source.encoding[name].is_category
             rows.append(
                 [Name(name), "limits", "any observed level" if free else "none", DEFAULT if free else DECLARED, ""]
             )
@@ -136,8 +136,8 @@ def _limits(material: Material) -> list[list[Cell]]:
 
 
 def _rules(material: Material) -> list[list[Cell]]:
-    schema = material.table.detail.schema
-    return [[name_list(link.names), "rule", (Phrase(str(link)),), DECLARED, ""] for link in schema.links]
+    schema = material.table.source.schema
+    return [[name_list(link.names), "rule", (Phrase(str(link)),), DECLARED, ""] for link in schema.constraints]
 
 
 def equations(material: Material) -> Table:

@@ -51,7 +51,7 @@ def _amount(value: float) -> str:
 
 def _categories(material: Material) -> dict[str, float]:
     """Actionable categories, and what changing each costs."""
-    schema, encoding = material.table.detail.schema, material.table.detail.encoding
+    schema, encoding = material.table.source.schema, material.table.source.encoding
     return {n: schema.feature(n).weights[0] for n in schema.actionable if encoding[n].is_category}
 
 
@@ -113,10 +113,10 @@ def in_units(material: Material, effort: float) -> Words:
         return ()
     best: tuple[int, int, float] | None = None
     for b, k in enumerate(acts):
-        name = table.detail.encoding.columns[k].name
+        name = table.source.encoding.columns[k].name
         if name not in prices:
             continue
-        change = (material.moved[:, k] - material.facts[:, k])[material.chosen[:, b]]
+        change = (material.moved[:, k] - material.facts[:, k])[material.is_set[:, b]]
         up, down = int((change > 0).sum()), int((change < 0).sum())
         price = prices[name][0] if up >= down else prices[name][1]
         if price and up + down and (best is None or up + down > best[0]):
@@ -124,7 +124,7 @@ def in_units(material: Material, effort: float) -> Words:
     if best is None:
         return ()
     _, k, size = best
-    name, facts = table.detail.encoding.columns[k].name, material.facts[:, k]
+    name, facts = table.source.encoding.columns[k].name, material.facts[:, k]
     if not cost.get("own") and size > np.nanmax(facts) - np.nanmin(facts):
         return say("more than the whole range of {}", Name(name))
     shown = f"{size:,.3g}" if abs(size) < 1000 else number(round(size))

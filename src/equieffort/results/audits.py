@@ -373,7 +373,7 @@ class Audit:
         return "\n\n".join(part for part in parts if part)
 
     def _assumed(self) -> str:
-        schema = self.recourse.detail.schema
+        schema = self.recourse.source.schema
         return assumed_text(schema.assumed, schema.zero_one)
 
     def _repr_html_(self) -> str:
@@ -411,8 +411,8 @@ class Audit:
         """The distance over the audited people; bound once."""
         check_distance(distance)
         if distance not in self._distances:
-            detail = self.recourse.detail
-            self._distances[distance] = distance.bind(detail.data, detail.encoding, detail.schema)
+            source = self.recourse.source
+            self._distances[distance] = distance.bind(source.data, source.encoding, source.schema)
         return self._distances[distance]
 
     @staticmethod
@@ -435,8 +435,8 @@ class Audit:
                 for spreads in (again.of(rule, c.group, c.against) if members is None or rule else {},)
             )
         found = tuple(with_readings(c, self.criteria, self.shown_measures) for c in compared)
-        stand_in = self.about.get("surrogate")
-        surrogate = Surrogate.from_dict(stand_in, groups.columns) if stand_in else None
+        saved = self.about.get("surrogate")
+        surrogate = Surrogate.from_dict(saved, groups.columns) if saved else None
         left = unsettled(self.recourse, members)
         people = list(zip(left["group"], left.index, strict=True))
         verdict = decide(
@@ -645,7 +645,7 @@ def audit(
         distances: dict[Distance, BoundDistance] = {}
         if isinstance(near, Nearest | NearestK):
             # Bound here, so that what it warns about is part of the audit.
-            distances[near.distance] = near.distance.bind(table.detail.data, table.detail.encoding, schema)
+            distances[near.distance] = near.distance.bind(table.source.data, table.source.encoding, schema)
         seen = [name for name in problem.decision.features if name not in schema.protected_columns]
         for one in copies(table.data, seen, table.is_unfavourable):
             warn(one.code, one.what, fix=one.fix)

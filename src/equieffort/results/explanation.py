@@ -96,7 +96,7 @@ class Explanation:
     bound: float
     steps: tuple[Step, ...]
     reason: str
-    stand_in: str = ""
+    surrogate: str = ""
     """The kind of model that stands in for the system, if one does."""
     recorded: str = ""
     """Beside a stand-in what was decided according to the data: "favourable" or "unfavourable"."""
@@ -111,10 +111,10 @@ class Explanation:
         acts = (step for step in self.steps if step.kind != "follows")
         lines += [f"  {n}. {step}" for n, step in enumerate(acts, start=1)]
         lines += [f"  -> {step}" for step in self.steps if step.kind == "follows"]
-        return "\n".join(lines + ([self._whose()] if self.stand_in else []))
+        return "\n".join(lines + ([self._whose()] if self.surrogate else []))
 
     def _answer(self) -> str:
-        whose = "the stand-in's decision" if self.stand_in else "the decision"
+        whose = "the stand-in's decision" if self.surrogate else "the decision"
         if self.status == "not_needed":
             return f"{whose} is favourable already; nothing is needed."
         if self.status == "infeasible":
@@ -128,7 +128,7 @@ class Explanation:
         return f"turns {whose} at a cost of {self.cost:.4g}; {sure}.{why}"
 
     def _whose(self) -> str:
-        text = f"This is about a {self.stand_in} model trained on the decisions, not about the system that made them."
+        text = f"This is about a {self.surrogate} model trained on the decisions, not about the system that made them."
         decided = "favourable" if self.status == "not_needed" else "unfavourable"
         if not self.recorded:
             return text
@@ -184,7 +184,7 @@ def recorded(table: RecourseTable, about: Mapping[str, Any]) -> Recorded | None:
 def explain(table: RecourseTable, row: int, about: Mapping[str, Any] | None = None) -> Explanation:
     """Explain one row of the table; `about` says whether the decision is that of a stand-in."""
     about = about or {}
-    stand_in, decided = about.get("surrogate"), recorded(table, about)
+    surrogate, decided = about.get("surrogate"), recorded(table, about)
     status = Status(int(table.status[row]))
     one = np.array([row])
     steps: list[Step] = []
@@ -192,7 +192,7 @@ def explain(table: RecourseTable, row: int, about: Mapping[str, Any] | None = No
         steps = _steps(table, one)
     reason = ""
     if status in (Status.FEASIBLE, Status.INFEASIBLE, Status.UNKNOWN):
-        (reason,) = table.told(table.detail.reasons(table, [row]))
+        (reason,) = table.told(table.source.reasons(table, [row]))
     return Explanation(
         table.index[row],
         table.groups.labels[table.groups.codes[row]],
@@ -201,8 +201,8 @@ def explain(table: RecourseTable, row: int, about: Mapping[str, Any] | None = No
         float(table.bound[row]),
         tuple(steps),
         reason,
-        str(stand_in["kind"]) if stand_in else "",
-        decided.word(row) if decided is not None and stand_in else "",
+        str(surrogate["kind"]) if surrogate else "",
+        decided.word(row) if decided is not None and surrogate else "",
     )
 
 
@@ -236,17 +236,17 @@ def assumed_text(limits: Iterable[AssumedLimit], zero_one: Iterable[str] = ()) -
 
 
 def _steps(table: RecourseTable, one: Any) -> list[Step]:
-    detail = table.detail
-    facts, moved = detail.facts(one)[0], detail.moved(table, one)[0]
-    chosen, _ = detail.chosen(table, one)
-    costs = detail.costs(table, one)[0]
+    source = table.source
+    facts, moved = source.facts(one)[0], source.moved(table, one)[0]
+    is_set, _ = source.interventions(table, one)
+    costs = source.costs(table, one)[0]
     steps = []
     for b, k in enumerate(table.acts):
-        if chosen[0, b]:
+        if is_set[0, b]:
             kind = "set" if facts[k] != moved[k] else "hold"
             steps.append(_step(table, k, kind, facts[k], moved[k], float(costs[b])))
     steps.sort(key=lambda step: step.kind, reverse=True)
-    picked = {k for b, k in enumerate(table.acts) if chosen[0, b]}
+    picked = {k for b, k in enumerate(table.acts) if is_set[0, b]}
     for k in range(len(facts)):
         if k not in picked and facts[k] != moved[k]:
             steps.append(_step(table, k, "follows", facts[k], moved[k], 0.0))
@@ -254,16 +254,16 @@ def _steps(table: RecourseTable, one: Any) -> list[Step]:
 
 
 def _step(table: RecourseTable, k: int, kind: str, before: float, after: float, cost: float) -> Step:
-    column = table.detail.encoding.columns[k]
+    column = table.source.encoding.columns[k]
     values = [column.decode(np.array([value]))[0] for value in (before, after)]
     plain = [as_plain(value) for value in values]
     if column.is_category:
         return Step(column.name, kind, plain[0], plain[1], cost)
     fact = np.array([before])
     ends: dict[int, list[float]] = {-1: [-np.inf], 1: [np.inf]}
-    for limit in limits(table.detail.schema.feature(column.name)):
+    for limit in limits(table.source.schema.feature(column.name)):
         ends[limit.side].append(float(limit.at(fact)[0]))
-    places = decimals(table.detail.facts(slice(LOOKED_AT))[:, k])
+    places = decimals(table.source.facts(slice(LOOKED_AT))[:, k])
     return Step(
         column.name, kind, plain[0], plain[1], cost, None if places is None else places + 1, max(ends[-1]), min(ends[1])
     )

@@ -23,7 +23,7 @@ from equieffort.foundations.arguments import calling, check_number
 from equieffort.recourse.problem import RecourseProblem
 from equieffort.recourse.solvers import Status
 from equieffort.recourse.solving import solve
-from equieffort.recourse.table import Live, RecourseTable
+from equieffort.recourse.table import RecourseTable, SolvedSource
 from equieffort.world.groups import Groups
 from equieffort.world.rules import parse_rule
 from equieffort.world.scm import StructuralCausalModel
@@ -260,8 +260,8 @@ def _audits(
     people = people if given is None else join_sensitive(people, given, columns)
     reference = scm.reference_ if made["reference"] is None else made["reference"]
     same = len(scm.reference_) == len(people) and scm.reference_.index.equals(people.index)
-    detail = audit.recourse.detail
-    kept = detail.problem if isinstance(detail, Live) and made["missing"] == "error" else None
+    source = audit.recourse.source
+    kept = source.problem if isinstance(source, SolvedSource) and made["missing"] == "error" else None
     for k in range(how.replicates):
         rng = np.random.default_rng([how.random_state, k])
         rows = rng.integers(0, len(people), len(people))

@@ -10,8 +10,8 @@ import pandas as pd
 
 from equieffort.errors import closest, listed, sentence
 from equieffort.spec.forms import DEFAULT
-from equieffort.spec.given import Given, placed
 from equieffort.spec.nodes import Items, Node, Place, Table, plain
+from equieffort.spec.parsed import Parsed, placed
 from equieffort.world.graph import CausalGraph
 from equieffort.world.scm import (
     CumulativeLogit,
@@ -46,7 +46,7 @@ class Causes:
     default: Learner
 
 
-def read_causes(given: Given) -> Causes:
+def read_causes(given: Parsed) -> Causes:
     """The graph, its equations, and how the others are learned."""
     said = given["graph"]
     if isinstance(said, list):
@@ -66,7 +66,7 @@ def read_causes(given: Given) -> Causes:
     return Causes(list(dict.fromkeys(edges)), alone, equations, _learner(given, said["default"]))
 
 
-def _equation(given: Given, graph: CausalGraph, name: str, said: dict[str, Any]) -> Any:
+def _equation(given: Parsed, graph: CausalGraph, name: str, said: dict[str, Any]) -> Any:
     """The mechanism of one column, whose causes are in the graph."""
     where = f"graph.equations.{name}"
     _check_caused(given, graph, name)
@@ -90,7 +90,7 @@ def _equation(given: Given, graph: CausalGraph, name: str, said: dict[str, Any])
         return _given(given, where, said) or _learner(given, said)
 
 
-def _check_caused(given: Given, graph: CausalGraph, name: str) -> None:
+def _check_caused(given: Parsed, graph: CausalGraph, name: str) -> None:
     if name in graph.nodes and graph.parents(name):
         return
     table = given.find("graph", "equations")
@@ -121,7 +121,7 @@ def _causes_named(node: Node) -> Iterator[tuple[str, str, Place]]:
                 yield from (("terms", cause, at) for cause, at in inner.keys.items())
 
 
-def _given(given: Given, where: str, said: dict[str, Any]) -> Any:
+def _given(given: Parsed, where: str, said: dict[str, Any]) -> Any:
     """An equation that is written down, or learned for levels alone; None for what learns equations of numbers."""
     kind = said["kind"]
     if kind == "terms":
@@ -137,7 +137,7 @@ def _given(given: Given, where: str, said: dict[str, Any]) -> Any:
     return None
 
 
-def _check_intercept(given: Given, where: str, said: dict[str, Any]) -> None:
+def _check_intercept(given: Parsed, where: str, said: dict[str, Any]) -> None:
     learned, intercept = said["coef"] is None, said["intercept"]
     if intercept is None or learned == isinstance(intercept, bool):
         return
@@ -149,7 +149,7 @@ def _check_intercept(given: Given, where: str, said: dict[str, Any]) -> None:
     raise given.find(*where.split(".", 2), "intercept").at.error("SPEC_VALUE", f"{where}.intercept {what}", fix)
 
 
-def _learner(given: Given, said: dict[str, Any]) -> Learner:
+def _learner(given: Parsed, said: dict[str, Any]) -> Learner:
     """What learns an equation of numbers."""
     rest = {key: value for key, value in said.items() if key not in ("kind", "coef") and value is not None}
     if said["kind"] == "linear":

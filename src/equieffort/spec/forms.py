@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from equieffort.recourse.solvers import Auto, BranchAndBound, Curved, LinearExact, Milp, Search
+from equieffort.recourse.solvers import Auto, BranchAndBound, LinearExact, Milp, Search, SpatialBranchAndBound
 from equieffort.spec.kinds import Either, Flag, ListOf, Number, OrNone, Text, Value
 from equieffort.spec.sections import REQUIRED, ByKind, Key, MapOf, Section
 from equieffort.world.scm.terms import HIGHEST
@@ -131,7 +131,7 @@ SOLVERS = {
     "linear_exact": LinearExact,
     "branch_and_bound": BranchAndBound,
     "milp": Milp,
-    "curved": Curved,
+    "spatial_branch_and_bound": SpatialBranchAndBound,
     "search": Search,
 }
 """The name of each solver in a spec."""
@@ -160,10 +160,10 @@ SOLVER = ByKind(
         "milp": Section(
             {"gap": Key(POSITIVE, GAP, Milp().gap), "time_limit": Key(POSITIVE, f"{SECONDS}.", Milp().time_limit)}
         ),
-        "curved": Section(
+        "spatial_branch_and_bound": Section(
             {
-                "gap": Key(POSITIVE, GAP, Curved().gap),
-                "node_limit": Key(COUNT, "Boxes a person may take.", Curved().node_limit),
+                "gap": Key(POSITIVE, GAP, SpatialBranchAndBound().gap),
+                "node_limit": Key(COUNT, "Boxes a person may take.", SpatialBranchAndBound().node_limit),
             }
         ),
         "search": Section({"budget": Key(COUNT, "Questions to the model about a person.", Search().budget)}),

@@ -196,7 +196,7 @@ CRITERIA = Section(
         "tau": Key(Number(low=1), "The largest ratio of average efforts that counts as equal.", 1.25),
         "epsilon": Key(SHARE, "The smallest difference in possible recourse that counts as unequal.", 0.05),
         "rule": Key(
-            Text(("two-sided", "literal")),
+            Text(("two-sided", "one-sided")),
             "Whether a ratio far below 1 is unequal too, or only one above tau, as the paper prints it.",
             "two-sided",
         ),

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from equieffort.errors import SchemaError, many
-from equieffort.spec.given import Given, placed
 from equieffort.spec.nodes import Items
-from equieffort.world.rules import Forbidden, Link, Monotone, Sum, read_link
+from equieffort.spec.parsed import Parsed, placed
+from equieffort.world.rules import Constraint, Forbidden, Monotone, Sum, read_constraint
 from equieffort.world.schema import Feature, Schema
 
 BACK_QUOTES = " A column name with spaces or other marks stands in back-quotes: `years at job` < 2."
@@ -18,7 +18,7 @@ FORBID = (
 )
 
 
-def read_schema(given: Given) -> Schema:
+def read_schema(given: Parsed) -> Schema:
     """Groups, outcome, features and the rules between them."""
     sensitive = given["sensitive"]
     columns = [sensitive["column"]] if isinstance(sensitive["column"], str) else sensitive["column"]
@@ -45,7 +45,7 @@ def read_schema(given: Given) -> Schema:
     )
 
 
-def _feature(given: Given, name: str, columns: list[str], also: list[str]) -> Feature:
+def _feature(given: Parsed, name: str, columns: list[str], also: list[str]) -> Feature:
     said = given["features"][name]
     said = {"role": said} if isinstance(said, str) else dict(said)
     said |= {key: tuple(said[key]) for key in ("plausible", "weight") if isinstance(said.get(key), list)}
@@ -58,18 +58,18 @@ def _feature(given: Given, name: str, columns: list[str], also: list[str]) -> Fe
     return feature
 
 
-def _rules(given: Given) -> list[Link]:
+def _rules(given: Parsed) -> list[Constraint]:
     """The rules between features, each read where it stands."""
-    found: list[Link] = []
+    found: list[Constraint] = []
     places = given.find("rules")
     nodes = places.items if isinstance(places, Items) else ()
     for k, (rule, node) in enumerate(zip(given["rules"] or [], nodes, strict=True)):
         with placed(node, f"rules, item {k + 1}", "RULE_SYNTAX", BACK_QUOTES):
-            found.append(read_link(rule) if isinstance(rule, str) else _table_rule(rule))
+            found.append(read_constraint(rule) if isinstance(rule, str) else _table_rule(rule))
     return found
 
 
-def _table_rule(rule: dict[str, Any]) -> Link:
+def _table_rule(rule: dict[str, Any]) -> Constraint:
     """A rule given as a table; exactly one kind is named."""
     if rule["sum"] is not None:
         return Sum(rule["sum"], lower=rule["lower"], upper=rule["upper"])
@@ -78,7 +78,7 @@ def _table_rule(rule: dict[str, Any]) -> Link:
     return Monotone(rule["cause"], rule["effect"] or "", rule["per_unit"])
 
 
-def _protected(given: Given, width: int) -> Any:
+def _protected(given: Parsed, width: int) -> Any:
     declared = given["sensitive"]["protected"]
     several = isinstance(declared, list) and (width == 1 or all(isinstance(one, list) for one in declared))
     if several:
@@ -86,7 +86,7 @@ def _protected(given: Given, width: int) -> Any:
     return _group(given, "protected", declared, width)
 
 
-def _group(given: Given, key: str, declared: Any, width: int) -> Any:
+def _group(given: Parsed, key: str, declared: Any, width: int) -> Any:
     """One group: a value, or as many of them as there are sensitive columns."""
     parts = declared if isinstance(declared, list) else [declared]
     if len(parts) != width or any(isinstance(part, list) for part in parts):

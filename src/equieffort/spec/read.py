@@ -26,10 +26,10 @@ from equieffort.effort.neighbours import Everyone, Nearest, NearestK, Neighbourh
 from equieffort.errors import EquieffortError, sentence
 from equieffort.foundations.arguments import check_path
 from equieffort.spec.causes import read_causes
-from equieffort.spec.given import Given, again, placed
 from equieffort.spec.keys import SPEC
 from equieffort.spec.names import check_name
 from equieffort.spec.nodes import MOST_CHARACTERS, SpecError, Table, read_nodes
+from equieffort.spec.parsed import Parsed, again, placed
 from equieffort.spec.parts import ModelSource, Spec
 from equieffort.spec.people import BACK_QUOTES, read_schema
 from equieffort.spec.solving import read_solver
@@ -79,10 +79,10 @@ def parse_spec(text: str, *, folder: str | PathLike[str] = Path(), path: Path | 
             "this is not a spec: it holds no table of keys.",
             "`equieffort init DATA` writes a spec; give the file that it wrote.",
         )
-    return _build(Given(tree, SPEC.read(tree, ""), Path(folder)), text, path)
+    return _build(Parsed(tree, SPEC.read(tree, ""), Path(folder)), text, path)
 
 
-def _build(given: Given, text: str, path: Path | None) -> Spec:
+def _build(given: Parsed, text: str, path: Path | None) -> Spec:
     schema = read_schema(given)
     causes = read_causes(given)
     data, model = _data(given), _model(given)
@@ -114,7 +114,7 @@ def _build(given: Given, text: str, path: Path | None) -> Spec:
     )
 
 
-def _data(given: Given) -> DataSource:
+def _data(given: Parsed) -> DataSource:
     data = dict(given["data"])
     try:
         known = codecs.lookup(data["encoding"])
@@ -139,7 +139,7 @@ def _data(given: Given) -> DataSource:
     return DataSource(**data | {"path": given.folder / data["path"]})
 
 
-def _model(given: Given) -> ModelSource:
+def _model(given: Parsed) -> ModelSource:
     said = given["model"]
     file, train = said["file"], said["train"]
     if train is not None and given["outcome"]["column"] is None:
@@ -174,12 +174,12 @@ def _model(given: Given) -> ModelSource:
     return ModelSource(path, train, features, trusted, data, said["training_label"])
 
 
-def _features(given: Given, schema: Schema) -> list[str]:
+def _features(given: Parsed, schema: Schema) -> list[str]:
     seen = [name for name in schema.features if name not in schema.sensitive_columns]
     return [*schema.sensitive_columns, *seen] if given["use_sensitive"] else seen
 
 
-def _check_columns(given: Given, schema: Schema, id_column: str | None, nodes: list[str]) -> None:
+def _check_columns(given: Parsed, schema: Schema, id_column: str | None, nodes: list[str]) -> None:
     """The decision and the names of people are not features."""
     taken = {given["outcome"]["column"]: "the column of decisions", id_column: "the column that names people"}
     places = {
@@ -201,7 +201,7 @@ def _check_columns(given: Given, schema: Schema, id_column: str | None, nodes: l
 SCALES: dict[str, Scale] = {"std": Std(), "mad": MAD(), "own": Own()}
 
 
-def _cost(given: Given) -> Cost:
+def _cost(given: Parsed) -> Cost:
     said = given["cost"]
     l1 = said["kind"] == "l1"
     stray = {
@@ -222,7 +222,7 @@ def _cost(given: Given) -> Cost:
         return WeightedL1(Range((low, high)))
 
 
-def _neighbourhood(given: Given) -> Neighbourhood:
+def _neighbourhood(given: Parsed) -> Neighbourhood:
     said = given["neighbourhood"]
     if said is None:
         return Everyone()
@@ -232,7 +232,7 @@ def _neighbourhood(given: Given) -> Neighbourhood:
     return Nearest(said["quantile"], distance)
 
 
-def _subgroups(given: Given) -> dict[str, str]:
+def _subgroups(given: Parsed) -> dict[str, str]:
     rules: dict[str, str] = given["subgroups"] or {}
     for name, rule in rules.items():
         with placed(given.find("subgroups", name), f"subgroups.{name}", "RULE_SYNTAX", BACK_QUOTES):

@@ -24,15 +24,15 @@ from equieffort.models.surrogate import Surrogate, train_surrogate
 from equieffort.recourse.problem import RecourseProblem
 from equieffort.recourse.solvers import Auto, Choice
 from equieffort.recourse.solving import Progress, check_progress, require_support
-from equieffort.recourse.table import Live, RecourseTable
+from equieffort.recourse.table import RecourseTable, SolvedSource
 from equieffort.results.audits import Audit, audit, without_asked
 from equieffort.results.explanation import assumed_text
 from equieffort.results.resampling import Equations, Procedure, Resampling
 from equieffort.spec import Spec
-from equieffort.spec.against import check_table, placed, placed_equations, said
 from equieffort.spec.causes import with_levels
 from equieffort.spec.nodes import MOST_CHARACTERS
 from equieffort.spec.solving import further
+from equieffort.spec.validate_data import check_table, placed, placed_equations, said
 from equieffort.words.problems import reworded, spec_words
 from equieffort.world.giveaways import FIRST
 from equieffort.world.graph import CausalGraph
@@ -83,7 +83,7 @@ class Estimate:
     """How many sets of interventions are tried for each of them."""
     solver: str
     reason: str
-    stand_in: fidelity.Surrogate | None = None
+    surrogate: fidelity.Surrogate | None = None
     """The surrogate, if one was trained: how often it agrees and which refusals it finds, by group compared."""
     equations: tuple[str, ...] = ()
     """The structural equations."""
@@ -106,8 +106,8 @@ class Estimate:
         lines.append(f"{self.solver}: {self.reason}")
         lines += [told] if (told := assumed_text(self.assumed, self.zero_one)) else []
         lines += ["Structural equations:", *(f"  {equation}" for equation in self.equations)] if self.equations else []
-        if self.stand_in is not None:
-            lines += [str(self.stand_in), *fidelity.refusal_lines(self.stand_in)]
+        if self.surrogate is not None:
+            lines += [str(self.surrogate), *fidelity.refusal_lines(self.surrogate)]
         return "\n".join(lines)
 
 
@@ -195,19 +195,19 @@ def estimate(prepared: Prepared) -> Estimate:
         groups = Groups.of(asked, spec.schema)
         refused = ~problem.decision.is_favourable(asked)
     counts = np.bincount(groups.codes[refused], minlength=len(groups.labels)).tolist()
-    stand_in = None
+    surrogate = None
     if prepared.surrogate is not None:
         judged = [groups.labels[code] for code in (*groups.protected, groups.reference)]
-        stand_in = fidelity.Surrogate.from_dict(_about_surrogate(prepared, prepared.surrogate), groups.columns).among(
+        surrogate = fidelity.Surrogate.from_dict(_about_surrogate(prepared, prepared.surrogate), groups.columns).among(
             judged
         )
     return Estimate(
         len(people),
         dict(zip(groups.labels, counts, strict=True)),
-        choice.solver.patterns(problem),
+        choice.solver.intervention_sets(problem),
         repr(choice.solver),
         choice.reason,
-        stand_in,
+        surrogate,
         tuple(prepared.scm.equations()),
         problem.schema.assumed,
         problem.schema.zero_one,
@@ -231,7 +231,10 @@ def _placed_solver(spec: Spec) -> Iterator[None]:
     with (
         placed(spec, "solver", code="MODEL_NOT_LINEAR", fix="Write solver: auto, or leave it out."),
         placed(
-            spec, "solver", code="PROBLEM_TOO_MANY_PATTERNS", fix="Write solver: auto, or make some of them mutable."
+            spec,
+            "solver",
+            code="PROBLEM_TOO_MANY_INTERVENTIONS",
+            fix="Write solver: auto, or make some mutable.",
         ),
     ):
         yield
@@ -313,9 +316,9 @@ def resampling(prepared: Prepared, chance: str, replicates: int) -> Resampling:
 
 def _further(table: RecourseTable) -> str:
     """What a spec can say for people who are not solved to the end."""
-    assert isinstance(table.detail, Live)
+    assert isinstance(table.source, SolvedSource)
     open_rows = np.flatnonzero(table.is_unsettled).tolist()
-    return further(table.detail.solver, [table.notes[row] for row in open_rows if row in table.notes])
+    return further(table.source.solver, [table.notes[row] for row in open_rows if row in table.notes])
 
 
 def _about_surrogate(prepared: Prepared, surrogate: Surrogate) -> dict[str, Any]:
@@ -333,10 +336,10 @@ def _about_surrogate(prepared: Prepared, surrogate: Surrogate) -> dict[str, Any]
 
 def _about_record(table: RecourseTable, found: dict[str, list[int]]) -> dict[str, Any]:
     """For whom the record and the stand-in differ, and how many people each refuses in a group."""
-    stand_in = table.is_unfavourable
+    surrogate = table.is_unfavourable
     differs, known = np.zeros(len(table), dtype=bool), np.ones(len(table), dtype=bool)
     differs[found["differs"]], known[found["unknown"]] = True, False
-    parts = {"refused_in_record": (stand_in ^ differs) & known, "refused_by_stand_in": stand_in, "differ": differs}
+    parts = {"refused_in_record": (surrogate ^ differs) & known, "refused_by_surrogate": surrogate, "differ": differs}
     counts = {
         group: {name: int(mask[table.groups.codes == code].sum()) for name, mask in parts.items()}
         for code, group in enumerate(table.groups.labels)

@@ -7,12 +7,12 @@ from collections.abc import Iterable
 from equieffort.recourse.solvers import Auto, Search, Solver
 from equieffort.recourse.status import Ending, Termination
 from equieffort.spec.forms import SOLVERS
-from equieffort.spec.given import Given, placed
+from equieffort.spec.parsed import Parsed, placed
 
 LIMITS = ("node_limit", "time_limit")
 
 
-def read_solver(given: Given) -> Solver | Auto:
+def read_solver(given: Parsed) -> Solver | Auto:
     """The solver with its limits."""
     said = dict(given["solver"])
     kind = SOLVERS[said.pop("kind")]
@@ -29,8 +29,8 @@ def further(solver: Solver, endings: Iterable[Termination]) -> str:
 
     `endings` say of each of them what stopped the solver.
 
-    >>> from equieffort.recourse.solvers import Curved
-    >>> further(Curved(node_limit=500), [Termination(Ending.WORK, argument="node_limit", limit=500)])
+    >>> from equieffort.recourse.solvers import SpatialBranchAndBound
+    >>> further(SpatialBranchAndBound(node_limit=500), [Termination(Ending.WORK, argument="node_limit", limit=500)])
     'raise node_limit (it was 500) under solver in the spec and audit again (the column `reason` of the CSV file says
     why, person by person).'
     """

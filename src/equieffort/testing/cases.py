@@ -12,7 +12,7 @@ import pandas as pd
 
 from equieffort.foundations.arguments import check_choice, check_flag, check_number
 from equieffort.recourse.problem import RecourseProblem
-from equieffort.world.rules import Link, Sum, read_link
+from equieffort.world.rules import Constraint, Sum, read_constraint
 from equieffort.world.schema import Feature, Schema
 from equieffort.world.scm import Function, Linear, StructuralCausalModel
 
@@ -165,14 +165,17 @@ def _people(rng: np.random.Generator, whole: bool) -> pd.DataFrame:
 
 
 def _schema(rng: np.random.Generator, rules: bool, tight: bool) -> Schema:
-    links: list[Link] = []
+    constraints: list[Constraint] = []
     if rules:
-        links = [read_link("if c = 'u' then a <= 2"), Sum({"a": 1, "b": 1}, upper=float(rng.integers(4, 8)))]
+        constraints = [
+            read_constraint("if c = 'u' then a <= 2"),
+            Sum({"a": 1, "b": 1}, upper=float(rng.integers(4, 8))),
+        ]
     reach = float(rng.uniform(0.5, 4))
     low, high = (1, 3) if tight else (0, 4)
     rise, fall = (2, 1) if tight else (None, None)
     return Schema(
-        sensitive="sex", protected="f", favourable=1, rules=links,
+        sensitive="sex", protected="f", favourable=1, rules=constraints,
         features={
             "a": Feature("actionable", lower=low, upper=high, direction=rng.choice(["both", "up"]).item()),
             "b": Feature(

@@ -98,15 +98,15 @@ def breaches(case: Case, before: Floats, after: Floats) -> Iterator[tuple[Bools,
     """Who moves a feature that must stay, leaves a plausible range or breaks a rule, and the words for it."""
     schema = case.problem.schema
     for k, name in enumerate(case.problem.names):
-        feature, give = schema.feature(name), case.problem.give(k, before[:, k])
+        feature, tolerance = schema.feature(name), case.problem.tolerance(k, before[:, k])
         if feature.role == "immutable":
-            yield np.abs(after[:, k] - before[:, k]) > give, f"{name!r} moves, but is immutable"
+            yield np.abs(after[:, k] - before[:, k]) > tolerance, f"{name!r} moves, but is immutable"
         elif feature.plausible is not None:
             low, high = feature.plausible
             words = f"{name!r} leaves its plausible range"
             if low is not None:
-                yield after[:, k] < np.minimum(low, before[:, k]) - give, words
+                yield after[:, k] < np.minimum(low, before[:, k]) - tolerance, words
             if high is not None:
-                yield after[:, k] > np.maximum(high, before[:, k]) + give, words
+                yield after[:, k] > np.maximum(high, before[:, k]) + tolerance, words
     for broken, rule in case.problem.rules.faults(before, after):
         yield broken, f"it breaks the rule that {rule}"

@@ -76,9 +76,9 @@ def _bound_faults(
             yield f"A value lies outside the bounds over the box {low.tolist()} to {high.tolist()}."
             return
         below, above = equation.affine_bounds(low, high)
-        give = 1e-9 * (1.0 + np.abs(heights))
+        tolerance = 1e-9 * (1.0 + np.abs(heights))
         under = points @ below.slope[0] + below.offset[0]
         over = points @ above.slope[0] + above.offset[0]
-        if (heights < under - give).any() or (heights > over + give).any():
+        if (heights < under - tolerance).any() or (heights > over + tolerance).any():
             yield f"A value lies outside the planes over the box {low.tolist()} to {high.tolist()}."
             return

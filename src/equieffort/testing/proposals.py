@@ -67,7 +67,7 @@ def told(case: Case, asked: Asked, row: int) -> str:
     problem, proposal = case.problem, asked.proposal
     action = []
     for b, k in enumerate(problem.acts):
-        if not (int(proposal.chosen[row]) >> b) & 1:
+        if not (int(proposal.intervention_mask[row]) >> b) & 1:
             continue
         if b < len(problem.numeric):
             value = number(float(asked.matrix[row, k] + proposal.delta[row, b]))
@@ -85,7 +85,7 @@ def _readable(case: Case, asked: Asked, acting: Bools, found: dict[int, list[str
     problem, proposal = case.problem, asked.proposal
     good = np.ones(len(acting), dtype=bool)
     for row in np.flatnonzero(acting).tolist():
-        chosen = int(proposal.chosen[row])
+        chosen = int(proposal.intervention_mask[row])
         if not 0 <= chosen < 1 << len(problem.acts):
             found[row].append(f"{chosen} is no set of the {len(problem.acts)} features that can be set")
         for b, k in enumerate(problem.acts):
@@ -108,7 +108,7 @@ def _settings(case: Case, asked: Asked, rows: Any) -> tuple[Bools, Floats]:
     facts = asked.matrix[rows]
     picked, values = np.zeros(facts.shape, dtype=bool), facts.copy()
     for b, k in enumerate(problem.acts):
-        picked[:, k] = (proposal.chosen[rows] >> b) & 1
+        picked[:, k] = (proposal.intervention_mask[rows] >> b) & 1
         if b < len(problem.numeric):
             new = facts[:, k] + proposal.delta[rows, b]
         else:
@@ -123,11 +123,11 @@ def _outside(case: Case, facts: Floats, picked: Bools, values: Floats, note: Any
     problem = case.problem
     for j, k in enumerate(problem.numeric):
         fact, value, name = facts[:, k], values[:, k], problem.names[k]
-        give = problem.give(k, value)
+        tolerance = problem.tolerance(k, value)
         for limit in problem.limits(k):
             # A fact beyond its limit may stay: the limit is then the fact.
-            beyond = limit.side * (value - limit.at(fact)) > give
-            further = limit.side * (value - fact) > give
+            beyond = limit.side * (value - limit.at(fact)) > tolerance
+            further = limit.side * (value - fact) > tolerance
             note(
                 picked[:, k] & beyond & further,
                 lambda i, name=name, fact=fact, value=value, limit=limit: (

@@ -53,7 +53,7 @@ class Watched(Solver):
         if not np.array_equal(before, matrix):
             raise Malformed("it writes into the table of people that it was given")
         _require_readable(problem, len(matrix), proposal)
-        if (proposal.code == TIE).any() and self.patterns(problem) == 0:
+        if (proposal.code == TIE).any() and self.intervention_sets(problem) == 0:
             raise Malformed("it proposes a tie, but `patterns` names no patterns to settle it by")
         arrays = {name: getattr(proposal, name).copy() for name in _shapes(problem, 0)}
         # Kept in the users' units, in which all is computed anew.
@@ -62,9 +62,9 @@ class Watched(Solver):
         self.asked.append(Asked(before * problem.units, attempt, only, replace(proposal, **arrays)))
         return proposal
 
-    def patterns(self, problem: RecourseProblem) -> int:
+    def intervention_sets(self, problem: RecourseProblem) -> int:
         """What the solver says."""
-        return self.solver.patterns(problem)
+        return self.solver.intervention_sets(problem)
 
     def why_infeasible(self, problem: RecourseProblem, person: Floats) -> Infeasibility:
         """What the solver says."""
@@ -77,7 +77,7 @@ def _shapes(problem: RecourseProblem, n: int) -> dict[str, tuple[str, tuple[int,
         "code": ("iu", (n,)),
         "cost": ("f", (n,)),
         "bound": ("f", (n,)),
-        "chosen": ("iu", (n,)),
+        "intervention_mask": ("iu", (n,)),
         "delta": ("f", (n, len(problem.numeric))),
         "level": ("iu", (n, len(problem.categorical))),
         "vanishing": ("b", (n,)),

@@ -175,7 +175,7 @@ SETTINGS: dict[str, Written] = {
 KINDS = {
     "Range": "range", "Std": "std", "MAD": "mad", "Own": "own",
     "Auto": "auto", "LinearExact": "linear_exact", "BranchAndBound": "branch_and_bound", "Milp": "milp",
-    "Curved": "curved", "Search": "search",
+    "SpatialBranchAndBound": "spatial_branch_and_bound", "Search": "search",
     "infinity": ".inf", "minus infinity": "-.inf",
 }  # fmt: skip
 """What a spec calls our classes, and no limit."""

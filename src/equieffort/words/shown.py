@@ -295,7 +295,7 @@ def _unsettled(verdict: Verdict, table: RecourseTable) -> list[Caveat]:
 
 
 def _assumed(table: RecourseTable) -> list[Caveat]:
-    features = list(dict.fromkeys(limit.feature for limit in table.detail.schema.assumed))
+    features = list(dict.fromkeys(limit.feature for limit in table.source.schema.assumed))
     if not features:
         return []
     some = ", ".join(map(repr, features[:3])) + (f" and {len(features) - 3} more" if len(features) > 3 else "")

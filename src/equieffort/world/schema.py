@@ -21,7 +21,7 @@ from equieffort.data.frames import KINDS, Encoding, Kind, number, require_column
 from equieffort.errors import DataError, SchemaError, Setting, closest, label, listed, warn
 from equieffort.foundations.arguments import check_mapping, is_number, items_in, names_in, shown
 from equieffort.world.graph import CausalGraph
-from equieffort.world.rules import Link, read_link
+from equieffort.world.rules import Constraint, read_constraint
 
 Role = Literal["actionable", "mutable", "immutable"]
 Direction = Literal["both", "up", "down"]
@@ -228,7 +228,7 @@ class Schema:
     threshold: float | None = None
     also_protected: Sequence[str] = ()
     features: Mapping[str, Feature | Role] = field(default_factory=dict)
-    rules: Sequence[Link | str] = ()
+    rules: Sequence[Constraint | str] = ()
 
     def __post_init__(self) -> None:
         for name in ("sensitive", "also_protected"):
@@ -246,10 +246,12 @@ class Schema:
         self._check_outcome()
         given = (
             [self.rules]
-            if isinstance(self.rules, str | Link)
+            if isinstance(self.rules, str | Constraint)
             else items_in("rules", self.rules, "a list of rules between features", error=SchemaError)
         )
-        object.__setattr__(self, "rules", tuple(rule if isinstance(rule, Link) else read_link(rule) for rule in given))
+        object.__setattr__(
+            self, "rules", tuple(rule if isinstance(rule, Constraint) else read_constraint(rule) for rule in given)
+        )
         for name in (*self.sensitive_columns, *self.also_protected):
             if name in features and features[name].role != "immutable":
                 raise SchemaError(
@@ -299,14 +301,14 @@ class Schema:
         return "sensitive" if name in self.protected_columns else self.feature(name).role
 
     @property
-    def links(self) -> tuple[Link, ...]:
+    def constraints(self) -> tuple[Constraint, ...]:
         """The rules between features."""
-        return tuple(rule for rule in self.rules if isinstance(rule, Link))
+        return tuple(rule for rule in self.rules if isinstance(rule, Constraint))
 
     @property
     def rule_columns(self) -> tuple[str, ...]:
         """The columns that rules between features speak of."""
-        return tuple(dict.fromkeys(name for link in self.links for name in link.names))
+        return tuple(dict.fromkeys(name for link in self.constraints for name in link.names))
 
     @property
     def actionable(self) -> tuple[str, ...]:
@@ -428,7 +430,7 @@ class Schema:
             "threshold": self.threshold,
             "also_protected": list(self.also_protected),
             "features": {name: _plain(asdict(self.feature(name))) for name in self.features},
-            "rules": [_plain(link.to_dict()) for link in self.links],
+            "rules": [_plain(link.to_dict()) for link in self.constraints],
         }
 
 

@@ -26,7 +26,7 @@ def unsettled(table: RecourseTable, members: Bools | None = None) -> pd.DataFram
             "cost": table.cost[rows],
             "bound": table.bound[rows],
             "gap": most - table.bound[rows],
-            "reason": table.told(table.detail.reasons(table, rows.tolist())),
+            "reason": table.told(table.source.reasons(table, rows.tolist())),
         },
         index=table.index[rows],
     )

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from equieffort.data.frames import Bools, Floats
-from equieffort.models.classifiers.cut import Cut, Response
+from equieffort.models.classifiers.decision_threshold import DecisionThreshold, Response
 from equieffort.models.classifiers.floats import turning_point
 from equieffort.models.classifiers.views import NoView, require_plain
 
 
-def uncalibrated(step: Any, wanted: tuple[int, ...], cut: Cut | None) -> tuple[Any, Cut]:
+def uncalibrated(step: Any, wanted: tuple[int, ...], cut: DecisionThreshold | None) -> tuple[Any, DecisionThreshold]:
     """The estimator under scikit-learn's CalibratedClassifierCV, and the threshold on its score that decides alike."""
     members = step.calibrated_classifiers_
     if len(members) != 1:
@@ -35,10 +35,10 @@ def uncalibrated(step: Any, wanted: tuple[int, ...], cut: Cut | None) -> tuple[A
     if not rises:
         # Yes up to a level is no from the next float on.
         level, above = float(np.nextafter(level, np.inf)), not above
-    return inner, Cut((1,), level, response, above)
+    return inner, DecisionThreshold((1,), level, response, above)
 
 
-def _second(chances: Callable[[Floats], Floats], cut: Cut | None) -> Callable[[Floats], Bools]:
+def _second(chances: Callable[[Floats], Floats], cut: DecisionThreshold | None) -> Callable[[Floats], Bools]:
     """Whether a score means the second class or, with a threshold, that it is reached."""
     if cut is None:
         return lambda scores: np.argmax(chances(scores), axis=1) == 1
@@ -77,10 +77,10 @@ class _Chances:
         self.member, self.response = member, response
 
     def __call__(self, scores: Floats) -> Floats:
-        stand_in = _deciding() if self.response == "decision_function" else _guessing()
-        stand_in.classes_ = self.member.estimator.classes_
+        member_like = _deciding() if self.response == "decision_function" else _guessing()
+        member_like.classes_ = self.member.estimator.classes_
         asked = type(self.member)(
-            stand_in, self.member.calibrators, classes=self.member.classes, method=self.member.method
+            member_like, self.member.calibrators, classes=self.member.classes, method=self.member.method
         )
         with np.errstate(over="ignore"):
             return np.asarray(asked.predict_proba(np.asarray(scores, dtype=np.float64)[:, None]))

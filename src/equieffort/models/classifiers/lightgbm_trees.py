@@ -13,10 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from equieffort.data.frames import Encoding, Floats
-from equieffort.models.classifiers.assembly import Ensemble
-from equieffort.models.classifiers.cut import Cut
 from equieffort.models.classifiers.decision import Decision
-from equieffort.models.classifiers.opened import Opened
+from equieffort.models.classifiers.decision_threshold import DecisionThreshold
 from equieffort.models.classifiers.pipeline import Affine
 from equieffort.models.classifiers.responses import answer_of
 from equieffort.models.classifiers.splits import (
@@ -27,6 +25,8 @@ from equieffort.models.classifiers.splits import (
     nearly_zero_at_most,
     nearly_zero_single_at_most,
 )
+from equieffort.models.classifiers.tree_ensemble import Ensemble
+from equieffort.models.classifiers.unwrap import Unwrapped
 from equieffort.models.classifiers.views import NoView, TreeView, require_plain
 
 EPSILON = 2.0**-53
@@ -39,13 +39,13 @@ def loaded_lightgbm_view(decision: Decision, encoding: Encoding) -> TreeView:
     names = tuple(map(str, getattr(loaded, "feature_names_in_", decision.features)))
     known = np.asarray(loaded.classes_).tolist()
     wanted = tuple(known.index(label) for label in decision.wanted)
-    cut = None if decision.threshold is None else Cut(wanted, decision.threshold, "predict_proba", True)
-    opened = Opened(loaded.booster, Affine.identity(encoding, names), len(known), wanted, cut)
+    cut = None if decision.threshold is None else DecisionThreshold(wanted, decision.threshold, "predict_proba", True)
+    opened = Unwrapped(loaded.booster, Affine.identity(encoding, names), len(known), wanted, cut)
     codes = {k: level_codes(opened.affine, k, list(known)) for k, known in loaded.levels.items()}
     return _view(opened, decision, loaded.booster, nearly_zero_at_most, codes)
 
 
-def lightgbm_view(opened: Opened, decision: Decision) -> TreeView:
+def lightgbm_view(opened: Unwrapped, decision: Decision) -> TreeView:
     """The view of an LGBMClassifier."""
     final = opened.final
     if type(final).__name__ != "LGBMClassifier":
@@ -62,7 +62,7 @@ def lightgbm_view(opened: Opened, decision: Decision) -> TreeView:
     return _view(opened, decision, final.booster_, compare, _codes(final.booster_, opened))
 
 
-def _view(opened: Opened, decision: Decision, booster: Any, compare: Compare, codes: dict[int, Floats]) -> TreeView:
+def _view(opened: Unwrapped, decision: Decision, booster: Any, compare: Compare, codes: dict[int, Floats]) -> TreeView:
     require_plain(booster, library="lightgbm")
     header, trees = _read(booster.model_to_string())
     objective = header.get("objective", "none")
@@ -87,7 +87,7 @@ def _view(opened: Opened, decision: Decision, booster: Any, compare: Compare, co
     raise NoView(f"its objective, {objective.split(' ')[0]}, is not one whose labels are known")
 
 
-def _binary(ensemble: Ensemble, opened: Opened, steepness: float) -> TreeView:
+def _binary(ensemble: Ensemble, opened: Unwrapped, steepness: float) -> TreeView:
     def decided(sums: Floats) -> Floats:
         return np.asarray(sums / ensemble.divisor)
 
@@ -166,7 +166,7 @@ def _sets(tree: dict[str, str]) -> npt.NDArray[np.bool_]:
     return sets
 
 
-def _codes(booster: Any, opened: Opened) -> dict[int, Floats]:
+def _codes(booster: Any, opened: Unwrapped) -> dict[int, Floats]:
     """For the columns that LightGBM encodes itself, the code of each level."""
     known = getattr(booster, "pandas_categorical", None)
     if not known:

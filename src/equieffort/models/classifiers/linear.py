@@ -16,8 +16,8 @@ from equieffort.data.frames import Encoding, Floats, read_frame, require_columns
 from equieffort.errors import DataError, Setting
 from equieffort.foundations.arguments import check_flag, check_mapping, check_number, refused
 from equieffort.models.classifiers.decision import Decision
-from equieffort.models.classifiers.opened import Opened, logit, open_up
 from equieffort.models.classifiers.pipeline import Affine
+from equieffort.models.classifiers.unwrap import Unwrapped, logit, unwrap
 from equieffort.models.classifiers.views import Goals, Layer, LinearView, NetworkView, NoView, require_plain
 
 
@@ -80,7 +80,7 @@ def linear_view(decision: Decision, encoding: Encoding) -> LinearView | NetworkV
         coef = np.array(list(classifier.coef.values()), dtype=np.float64)
         sign, closed = (1.0, classifier.closed) if decision.wanted == (True,) else (-1.0, not classifier.closed)
         return _one_score(affine, sign * coef, -sign * float(classifier.threshold), closed, rowwise=True)
-    opened = open_up(decision, encoding)
+    opened = unwrap(decision, encoding)
     coefs, intercepts = _coefficients(opened.final)
     if coefs.shape[1] != opened.affine.matrix.shape[0]:
         raise NoView(
@@ -100,7 +100,7 @@ def linear_view(decision: Decision, encoding: Encoding) -> LinearView | NetworkV
     return affine_network(opened.affine, (Layer(contrasts @ coefs, contrasts @ intercepts),), goals, error)
 
 
-def single_rounding(opened: Opened, decision: Decision, width: int) -> float:
+def single_rounding(opened: Unwrapped, decision: Decision, width: int) -> float:
     """How far a score of `width` columns may be off where the table holds floats coarser than doubles, relative to the
     numbers that are summed; 0 where it holds none.
 
@@ -155,7 +155,7 @@ def _coefficients(final: Any) -> tuple[Floats, Floats]:
 LOGISTIC = ("LogisticRegression", "LogisticRegressionCV", "LinearDiscriminantAnalysis")
 
 
-def _link(opened: Opened) -> Callable[[float], float]:
+def _link(opened: Unwrapped) -> Callable[[float], float]:
     """From a probability of the second class to the score that gives it."""
     name = type(opened.final).__name__
     loss = getattr(opened.final, "loss", "")

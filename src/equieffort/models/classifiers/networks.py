@@ -14,9 +14,9 @@ from equieffort.data.frames import Encoding, Floats
 from equieffort.models.classifiers.decision import Decision
 from equieffort.models.classifiers.linear import affine_network, single_rounding
 from equieffort.models.classifiers.onnx_network import OnnxNetwork, is_onnx, read_chance, read_graph
-from equieffort.models.classifiers.opened import Opened, logit, open_up
 from equieffort.models.classifiers.pipeline import Affine
 from equieffort.models.classifiers.relu_network import ReLUNetwork
+from equieffort.models.classifiers.unwrap import Unwrapped, logit, unwrap
 from equieffort.models.classifiers.views import Goals, Layer, LinearView, NetworkView, NoView, require_plain
 
 DOUBLE = 1e-11
@@ -36,7 +36,7 @@ def network_view(decision: Decision, encoding: Encoding) -> NetworkView | Linear
         if decision.threshold is not None:
             return _onnx_chance_view(decision, encoding, decision.threshold)
         return _onnx_view(read_graph(decision.classifier), decision, encoding)
-    opened = open_up(decision, encoding)
+    opened = unwrap(decision, encoding)
     layers, single = _layers(opened.final)
     if layers[0].weights.shape[1] != opened.affine.matrix.shape[0]:
         raise NoView(
@@ -94,7 +94,7 @@ def joined(layers: tuple[Layer, ...]) -> Layer:
     return Layer(weights, bias)
 
 
-def _goals(opened: Opened, layers: tuple[Layer, ...]) -> tuple[Goals, tuple[Layer, ...]]:
+def _goals(opened: Unwrapped, layers: tuple[Layer, ...]) -> tuple[Goals, tuple[Layer, ...]]:
     """The last layer turned into margins."""
     last = layers[-1]
     if len(last.bias) == 2:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from equieffort.data.frames import Floats
-from equieffort.models.classifiers.opened import logit
+from equieffort.models.classifiers.unwrap import logit
 from equieffort.models.classifiers.views import Layer, NoView
 
 SINGLE_TYPE, DOUBLE_TYPE = 1, 11

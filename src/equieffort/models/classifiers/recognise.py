@@ -21,18 +21,18 @@ STRANGERS, PAIRS, HALVINGS = 200, 25, 20
 
 
 def recognise(
-    decision: Decision, encoding: Encoding, frame: pd.DataFrame, *, strangers: bool = True
+    decision: Decision, encoding: Encoding, frame: pd.DataFrame, *, probe_points: bool = True
 ) -> View | BlackBox:
     """The first view that fits, believed only if it agrees with the classifier's own labels.
 
     Whatever it is asked about has the types that the table has: some models know categories by their type alone.
-    Without `strangers` only about the people at hand, as is enough where one like it was read and asked about them.
+    Without `probe_points` only about the people at hand, as is enough where one like it was read and asked about them.
     """
     encoding = encoding.typed(frame)
     reasons: list[str] = []
     for read in READERS:
         try:
-            return _checked(read(decision, encoding), decision, encoding, frame, strangers)
+            return _checked(read(decision, encoding), decision, encoding, frame, probe_points)
         except NoView as reason:
             if reason.reason not in reasons:
                 reasons.append(reason.reason)
@@ -49,9 +49,9 @@ def _checked(view: View, decision: Decision, encoding: Encoding, frame: pd.DataF
     if len(sample):
         _compare(view, decision, matrix, sample)
     if len(sample) and beyond:
-        strangers = encoding.decode(_strangers(view, encoding, matrix))
+        probe_points = encoding.decode(_probe_points(view, encoding, matrix))
         try:
-            _compare(view, decision, encoding.encode(strangers), strangers)
+            _compare(view, decision, encoding.encode(probe_points), probe_points)
         except EquieffortError as error:
             # Actions lead to people who do not exist either.
             raise NoView(
@@ -66,7 +66,7 @@ def _compare(view: View, decision: Decision, matrix: Floats, people: pd.DataFram
         raise NoView("its labels do not follow the score that its numbers give")
 
 
-def _strangers(view: View, encoding: Encoding, matrix: Floats) -> Floats:
+def _probe_points(view: View, encoding: Encoding, matrix: Floats) -> Floats:
     """People made up of others' values and of numbers beyond them, and some on either side of the view's own boundary.
 
     Actions lead where nobody was: a view that is right about the people at hand may be wrong there.

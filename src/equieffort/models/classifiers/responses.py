@@ -9,15 +9,15 @@ import numpy as np
 import numpy.typing as npt
 
 from equieffort.data.frames import Bools
-from equieffort.models.classifiers.cut import Cut
-from equieffort.models.classifiers.opened import Opened
+from equieffort.models.classifiers.decision_threshold import DecisionThreshold
+from equieffort.models.classifiers.unwrap import Unwrapped
 from equieffort.models.classifiers.views import NoView
 
 Array = npt.NDArray[Any]
 
 
 def answer_of(
-    opened: Opened, second: Callable[[Array], Any], chances: Callable[[Array], Any], decided: Callable[[Array], Any]
+    opened: Unwrapped, second: Callable[[Array], Any], chances: Callable[[Array], Any], decided: Callable[[Array], Any]
 ) -> Callable[[Array], Bools]:
     """Whether a score of the second of two classes means the outcome people want.
 
@@ -42,7 +42,7 @@ def answer_of(
     return answer
 
 
-def forest_answer(cut: Cut, divisor: float) -> Callable[[Array], Bools]:
+def forest_answer(cut: DecisionThreshold, divisor: float) -> Callable[[Array], Bools]:
     """Whether a sum of probabilities over trees means the outcome people want."""
     if cut.response != "predict_proba":
         raise NoView("a mean of trees has probabilities, and no decision function")

@@ -13,11 +13,11 @@ import numpy as np
 import numpy.typing as npt
 
 from equieffort.data.frames import Encoding, Floats
-from equieffort.models.classifiers.assembly import Ensemble
 from equieffort.models.classifiers.decision import Decision
-from equieffort.models.classifiers.opened import Opened, open_up
 from equieffort.models.classifiers.responses import answer_of, forest_answer
 from equieffort.models.classifiers.splits import Columns, Compare, Part, at_most, single_at_most
+from equieffort.models.classifiers.tree_ensemble import Ensemble
+from equieffort.models.classifiers.unwrap import Unwrapped, unwrap
 from equieffort.models.classifiers.views import NoView, TreeView, require_plain
 
 TREES = ("DecisionTreeClassifier", "ExtraTreeClassifier")
@@ -45,7 +45,7 @@ def _tree_view(decision: Decision, encoding: Encoding) -> TreeView:
         from equieffort.models.classifiers.lightgbm_trees import loaded_lightgbm_view
 
         return loaded_lightgbm_view(decision, encoding)
-    opened = open_up(decision, encoding)
+    opened = unwrap(decision, encoding)
     final = opened.final
     package, name = type(final).__module__.split(".")[0], type(final).__name__
     if package == "xgboost":
@@ -97,7 +97,7 @@ def _require_trees(members: Any) -> None:
     require_plain(*(one.tree_ for one in members if hasattr(one, "tree_")), library="sklearn")
 
 
-def with_threshold(ensemble: Ensemble, opened: Opened) -> TreeView:
+def with_threshold(ensemble: Ensemble, opened: Unwrapped) -> TreeView:
     """Favourable where the mean of the trees gives some classes together a probability that is large enough."""
     assert opened.cut is not None
     positions = list(opened.cut.positions)
@@ -162,7 +162,7 @@ def _bagging(final: Any, columns: Columns) -> Ensemble:
     return Ensemble(parts, _zeros(len(classes)), float(len(parts)), followed=final.n_jobs in (None, 1))
 
 
-def _ada_boost(opened: Opened, columns: Columns) -> TreeView:
+def _ada_boost(opened: Unwrapped, columns: Columns) -> TreeView:
     """Each tree votes with its weight for the label of the leaf, and against the others."""
     final = opened.final
     if getattr(final, "algorithm", "SAMME") == "SAMME.R":
@@ -195,7 +195,7 @@ def _ada_boost(opened: Opened, columns: Columns) -> TreeView:
     return Ensemble(tuple(parts), _zeros(1), total).one_score(answer)
 
 
-def _gradient_boosting(opened: Opened, columns: Columns) -> TreeView:
+def _gradient_boosting(opened: Unwrapped, columns: Columns) -> TreeView:
     final = opened.final
     _require_trees(np.ravel(final.estimators_).tolist())
     require_plain(final._loss, library="sklearn")
@@ -225,7 +225,7 @@ def _prior(final: Any, columns: Columns) -> Floats:
     return np.asarray(final._raw_predict_init(probe), dtype=np.float64)[0]
 
 
-def _hist_gradient_boosting(opened: Opened, columns: Columns) -> TreeView:
+def _hist_gradient_boosting(opened: Unwrapped, columns: Columns) -> TreeView:
     final = opened.final
     require_plain(final._loss, *(one for stage in final._predictors for one in stage), library="sklearn")
     if final._preprocessor is not None:
@@ -267,7 +267,7 @@ def _hist_part(member: Any, columns: Columns, k: int, count: int) -> Part:
 
 
 def _boosted(
-    ensemble: Ensemble, opened: Opened, second: Callable[[Floats], Any], chances: Callable[[Floats], Floats]
+    ensemble: Ensemble, opened: Unwrapped, second: Callable[[Floats], Any], chances: Callable[[Floats], Floats]
 ) -> TreeView:
     if len(ensemble.start) > 1:
         if opened.cut is not None:
@@ -276,7 +276,7 @@ def _boosted(
     return ensemble.one_score(answer_of(opened, second, chances, lambda sums: sums))
 
 
-BOOSTED: dict[str, Callable[[Opened, Columns], TreeView]] = {
+BOOSTED: dict[str, Callable[[Unwrapped, Columns], TreeView]] = {
     "AdaBoostClassifier": _ada_boost,
     "GradientBoostingClassifier": _gradient_boosting,
     "HistGradientBoostingClassifier": _hist_gradient_boosting,

@@ -89,7 +89,7 @@ class View(ABC):
         """The margins of encoded people: a row a person, a column a margin."""
 
     @abstractmethod
-    def blur(self, matrix: Floats) -> Floats:
+    def rounding_error(self, matrix: Floats) -> Floats:
         """How far rounding may carry the model's own margins from these; the same shape."""
 
     @abstractmethod
@@ -102,7 +102,7 @@ class View(ABC):
 
     def is_clear(self, matrix: Floats) -> Bools:
         """Where no margin is so small that rounding may decide."""
-        return np.asarray((np.abs(self.margins(matrix)) > self.blur(matrix)).all(axis=1))
+        return np.asarray((np.abs(self.margins(matrix)) > self.rounding_error(matrix)).all(axis=1))
 
     def is_finite(self) -> bool:
         """Whether all its numbers are."""
@@ -150,7 +150,7 @@ class LinearView(View):
         """The score as a column."""
         return self.score(matrix)[:, None]
 
-    def blur(self, matrix: Floats) -> Floats:
+    def rounding_error(self, matrix: Floats) -> Floats:
         """Rounding relative to the summed numbers."""
         return max(1e-9, self.single) * self.magnitude(matrix)[:, None]
 
@@ -268,7 +268,7 @@ class TreeView(View):
             total += self.values[column]
         return total
 
-    def blur(self, matrix: Floats) -> Floats:
+    def rounding_error(self, matrix: Floats) -> Floats:
         """The same for everybody."""
         return np.repeat(self.error[None, :], len(matrix), axis=0)
 
@@ -303,7 +303,7 @@ class NetworkView(View):
         """The margins of encoded people."""
         return self._run(matrix)[0]
 
-    def blur(self, matrix: Floats) -> Floats:
+    def rounding_error(self, matrix: Floats) -> Floats:
         """Rounding relative to the summed numbers."""
         return self.relative_error * self._run(matrix)[1]
 

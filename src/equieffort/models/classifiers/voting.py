@@ -8,16 +8,16 @@ from typing import Any
 import numpy as np
 
 from equieffort.data.frames import Floats
-from equieffort.models.classifiers.assembly import Ensemble
 from equieffort.models.classifiers.decision import Decision
-from equieffort.models.classifiers.opened import Opened, transformers
 from equieffort.models.classifiers.pipeline import walk
 from equieffort.models.classifiers.splits import Columns, Part
+from equieffort.models.classifiers.tree_ensemble import Ensemble
 from equieffort.models.classifiers.trees import TREES, mean_of_trees, with_threshold
+from equieffort.models.classifiers.unwrap import Unwrapped, transformers
 from equieffort.models.classifiers.views import NoView, TreeView
 
 
-def voting_view(opened: Opened, decision: Decision) -> TreeView:
+def voting_view(opened: Unwrapped, decision: Decision) -> TreeView:
     """The view of a VotingClassifier over trees or, when it averages probabilities, over forests."""
     final = opened.final
     given = final._weights_not_none

@@ -15,13 +15,13 @@ import numpy as np
 import numpy.typing as npt
 
 from equieffort.data.frames import Encoding
-from equieffort.models.classifiers.assembly import Ensemble
-from equieffort.models.classifiers.cut import Cut
 from equieffort.models.classifiers.decision import Decision
-from equieffort.models.classifiers.opened import Opened
+from equieffort.models.classifiers.decision_threshold import DecisionThreshold
 from equieffort.models.classifiers.pipeline import Affine
 from equieffort.models.classifiers.responses import answer_of
 from equieffort.models.classifiers.splits import Columns, Part, level_codes, single_below
+from equieffort.models.classifiers.tree_ensemble import Ensemble
+from equieffort.models.classifiers.unwrap import Unwrapped
 from equieffort.models.classifiers.views import NoView, TreeView, require_plain
 
 Singles = npt.NDArray[np.float32]
@@ -36,12 +36,12 @@ def loaded_xgboost_view(decision: Decision, encoding: Encoding) -> TreeView:
     names = tuple(map(str, getattr(loaded, "feature_names_in_", decision.features)))
     known = np.asarray(loaded.classes_).tolist()
     wanted = tuple(known.index(label) for label in decision.wanted)
-    cut = None if decision.threshold is None else Cut(wanted, decision.threshold, "predict_proba", True)
+    cut = None if decision.threshold is None else DecisionThreshold(wanted, decision.threshold, "predict_proba", True)
     affine = Affine.identity(encoding, names)
-    return xgboost_view(Opened(loaded.classifier, affine, len(known), wanted, cut), decision)
+    return xgboost_view(Unwrapped(loaded.classifier, affine, len(known), wanted, cut), decision)
 
 
-def xgboost_view(opened: Opened, decision: Decision) -> TreeView:
+def xgboost_view(opened: Unwrapped, decision: Decision) -> TreeView:
     """The view of an XGBClassifier."""
     final = opened.final
     if type(final).__name__ not in ("XGBClassifier", "XGBRFClassifier"):
@@ -158,7 +158,7 @@ def _part(tree: dict[str, Any], columns: Columns, values: Singles) -> Part:
     )
 
 
-def _codes(learner: dict[str, Any], booster: dict[str, Any], opened: Opened) -> dict[int, npt.NDArray[np.float64]]:
+def _codes(learner: dict[str, Any], booster: dict[str, Any], opened: Unwrapped) -> dict[int, npt.NDArray[np.float64]]:
     """For the columns that XGBoost encodes itself, the code of each level."""
     by_code = [k for k, kind in enumerate(learner.get("feature_types") or ()) if kind == "c"]
     if not by_code:

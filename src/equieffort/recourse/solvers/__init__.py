@@ -6,7 +6,7 @@ from equieffort.recourse.solvers.branch_and_bound.solver import BranchAndBound
 from equieffort.recourse.solvers.heuristic.solver import Search
 from equieffort.recourse.solvers.linear.solver import LinearExact
 from equieffort.recourse.solvers.milp.solver import Milp
-from equieffort.recourse.solvers.spatial.solver import Curved
+from equieffort.recourse.solvers.spatial.solver import SpatialBranchAndBound
 from equieffort.recourse.status import Blocking, Ending, Infeasibility, LimitKind, Obstacle, Status, Termination
 
 __all__ = [
@@ -14,7 +14,7 @@ __all__ = [
     "Blocking",
     "BranchAndBound",
     "Choice",
-    "Curved",
+    "SpatialBranchAndBound",
     "Ending",
     "Infeasibility",
     "LimitKind",

@@ -13,7 +13,7 @@ from equieffort.recourse.solvers.branch_and_bound.solver import BranchAndBound
 from equieffort.recourse.solvers.heuristic.solver import Search
 from equieffort.recourse.solvers.linear.solver import LinearExact
 from equieffort.recourse.solvers.milp.solver import Milp
-from equieffort.recourse.solvers.spatial.solver import Curved
+from equieffort.recourse.solvers.spatial.solver import SpatialBranchAndBound
 
 Limited = TypeVar("Limited", bound=Solver)
 
@@ -34,14 +34,14 @@ class Auto:
     | --- | --- | --- |
     | linear score | linear | `LinearExact`; with rules between features, or too many ways to act, `Milp` |
     | sum of trees, ReLU network, linear scores of several classes | linear | `BranchAndBound` |
-    | any that can be read | any that can be enclosed | `Curved` |
+    | any that can be read | any that can be enclosed | `SpatialBranchAndBound` |
     | anything else | anything else | `Search`, which proves nothing |
 
     Limits that are given (`gap`, `time_limit`, `node_limit`, `budget`, `random_state`) go to the solver that is chosen
     if it has them; the reason names those it does not have.
 
-    >>> Auto(node_limit=1000).limited(Curved())
-    Curved(gap=0.0001, node_limit=1000)
+    >>> Auto(node_limit=1000).limited(SpatialBranchAndBound())
+    SpatialBranchAndBound(gap=0.0001, node_limit=1000)
     """
 
     gap: float | None = None
@@ -52,7 +52,7 @@ class Auto:
 
     def __post_init__(self) -> None:
         # Whichever is chosen later, a limit that makes no sense is refused now.
-        for solver in (BranchAndBound(), Milp(), Curved(), Search()):
+        for solver in (BranchAndBound(), Milp(), SpatialBranchAndBound(), Search()):
             self.limited(solver)
 
     def limited(self, solver: Limited) -> Limited:
@@ -92,7 +92,7 @@ class Auto:
             obstacle = _obstacle(network, problem)
             if not obstacle:
                 return Choice(network, f"{_about(problem.view)}, and every equation an action can reach is linear.")
-        curved = self.limited(Curved())
+        curved = self.limited(SpatialBranchAndBound())
         bent = curved.supports(problem)
         if not bent:
             enclosed = f"All of it can be enclosed over boxes of actions, so answers are certified to {curved.gap:g}."

@@ -32,7 +32,7 @@ class Proposal:
     code: npt.NDArray[np.int8]
     cost: Floats
     bound: Floats
-    chosen: npt.NDArray[np.int64]
+    intervention_mask: npt.NDArray[np.int64]
     """The set of intervened features: bit b stands for problem.acts[b]."""
     delta: Floats
     """Change of each numeric actionable feature that is set."""
@@ -51,7 +51,7 @@ class Proposal:
 
     @classmethod
     def empty(cls, problem: RecourseProblem, n: int) -> Proposal:
-        """Nobody has anything yet: proven to have none, until a pattern finds something."""
+        """Nobody has anything yet: proven to have none, until an intervention set finds something."""
         return cls(
             np.full(n, NONE, dtype=np.int8),
             np.full(n, np.inf),
@@ -110,10 +110,10 @@ class Solver(ABC):
         """Actions for encoded people. `solve` gives problem and people in scaled units (`RecourseProblem.scaled`) and
         takes the answer in these; `action_box`, `limits`, `plausible`, `rules`, `cost`, `scm` and `view` of the problem
         are in them too, what the schema says is in the users' own numbers. Each further attempt steps twice as far over
-        the boundary; `only` restricts the search to one pattern."""
+        the boundary; `only` restricts the search to one intervention set."""
 
-    def patterns(self, problem: RecourseProblem) -> int:
-        """How many patterns `only` can name; 0 for a solver that never proposes a tie."""
+    def intervention_sets(self, problem: RecourseProblem) -> int:
+        """How many intervention sets `only` can name; 0 for a solver that never proposes a tie."""
         return 0
 
     def harder(self) -> Solver:

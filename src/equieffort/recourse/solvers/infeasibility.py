@@ -65,7 +65,7 @@ class _Wider:
             feature = problem.feature(k)
             if _follows(problem, k, below) and (feature.role == "immutable" or feature.plausible is not None):
                 parts.append(_Part(k, LimitKind.FIXED if feature.role == "immutable" else LimitKind.PLAUSIBLE))
-        parts += [_Part(link=number) for number in range(len(problem.schema.links))]
+        parts += [_Part(link=number) for number in range(len(problem.schema.constraints))]
         return cls(problem, tuple(parts))
 
     def without(self, parts: Iterable[_Part]) -> RecourseProblem:
@@ -76,8 +76,8 @@ class _Wider:
             for k in {part.position for part in gone if part.position >= 0}:
                 own = [part for part in gone if part.position == k]
                 features[self.problem.names[k]] = _widened(self.problem.feature(k), own)
-            links = [link for number, link in enumerate(schema.links) if _Part(link=number) not in gone]
-            rules = links if len(links) < len(schema.links) else schema.rules
+            constraints = [link for number, link in enumerate(schema.constraints) if _Part(link=number) not in gone]
+            rules = constraints if len(constraints) < len(schema.constraints) else schema.rules
             wider = replace(schema, features={**schema.features, **features}, rules=rules)
             self.made[gone] = replace(self.problem, schema=wider)
         return self.made[gone]
@@ -86,7 +86,7 @@ class _Wider:
         """A limit as what stands in a person's way."""
         problem = self.problem
         if part.link >= 0:
-            return Obstacle("", LimitKind.RULE, rule=str(problem.schema.links[part.link]))
+            return Obstacle("", LimitKind.RULE, rule=str(problem.schema.constraints[part.link]))
         if not part.side:
             return Obstacle("", part.kind, column=problem.names[part.position])
         limit, facts = self.limit(part), person[:, part.position]
@@ -189,7 +189,7 @@ def _broken(wider: _Wider, person: Floats, proposal: Proposal, row: int) -> set[
     picked, values = np.zeros(person.shape, dtype=bool), person.copy()
     for b, k in enumerate(problem.acts):
         numbers = len(problem.numeric)
-        picked[0, k] = bool((int(proposal.chosen[row]) >> b) & 1)
+        picked[0, k] = bool((int(proposal.intervention_mask[row]) >> b) & 1)
         if b < numbers:
             values[0, k] += proposal.delta[row, b]
         elif picked[0, k] and proposal.level[row, b - numbers] >= 0:
@@ -199,7 +199,7 @@ def _broken(wider: _Wider, person: Floats, proposal: Proposal, row: int) -> set[
     found = set()
     for part in wider.parts:
         if part.link >= 0:
-            rule = str(problem.schema.links[part.link])
+            rule = str(problem.schema.constraints[part.link])
             is_broken = any(bool(who[0]) for who, words in problem.rules.faults(person, moved) if words == rule)
         elif part.side:
             change = part.side * float(moved[0, part.position] - person[0, part.position])

@@ -1,7 +1,7 @@
-"""Patterns: which actionable features are set and which are left to follow, and what that does in a linear world.
+"""Intervention sets: which actionable features are set, which are left to follow, and what that does in a linear world.
 
 Setting a feature to its factual value holds it, so only a feature with an actionable cause upstream can also be left.
-For each pattern the change of every column is linear in the changes that are set, the same for everybody.
+For each intervention set the change of every column is linear in the changes that are set, the same for everybody.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from equieffort.errors import SchemaError
 from equieffort.recourse.problem import RecourseProblem
 from equieffort.world.scm import Linear
 
-MOST_PATTERNS = 4096
+MOST_INTERVENTION_SETS = 4096
 NOISE = 1e-14
 """A sum of effects that is smaller than this, relative to its parts, is rounding."""
 
@@ -50,10 +50,10 @@ class Row:
 
 
 @dataclass(frozen=True, eq=False)
-class Pattern:
+class InterventionSet:
     """One way to act: the numeric features that are set, the levels chosen, and what that does to every column."""
 
-    chosen: int
+    intervention_mask: int
     """Bits over problem.acts of the features that are set when their category, if any, changes."""
     is_set: tuple[bool, ...]
     levels: tuple[int, ...]
@@ -65,8 +65,8 @@ class Pattern:
     rows: tuple[Row, ...]
 
 
-def make_patterns(problem: RecourseProblem) -> list[Pattern]:
-    """All patterns of a linear problem; raises `NotLinear` if an action reaches an equation that is not linear."""
+def intervention_sets_of(problem: RecourseProblem) -> list[InterventionSet]:
+    """All sets of interventions in a linear world; raises `NotLinear` if an action reaches an equation that is not."""
     graph, names = problem.scm.graph, problem.names
     acting = {names[k] for k in problem.acts if names[k] in graph.nodes}
     for node in (names[k] for k in problem.categorical if names[k] in graph.nodes):
@@ -77,21 +77,21 @@ def make_patterns(problem: RecourseProblem) -> list[Pattern]:
     ]
     level_counts = [len(problem.encoding.columns[k].levels) for k in problem.categorical]
     total = 2 ** len(free) * int(np.prod([count + 1 for count in level_counts], initial=1))
-    if total > MOST_PATTERNS or len(problem.acts) > 62:
+    if total > MOST_INTERVENTION_SETS or len(problem.acts) > 62:
         raise SchemaError(
-            "PROBLEM_TOO_MANY_PATTERNS",
+            "PROBLEM_TOO_MANY_INTERVENTIONS",
             f"There are {total:,} ways to combine interventions on {len(problem.acts)} actionable features "
-            f"({len(free)} of them follow others); at most {MOST_PATTERNS:,} are tried.",
+            f"({len(free)} of them follow others); at most {MOST_INTERVENTION_SETS:,} are tried.",
             fix="Make some of them mutable, or merge levels of categories.",
         )
-    patterns = []
+    intervention_sets = []
     for left in product((False, True), repeat=len(free)):
         unset = {j for j, is_left in zip(free, left, strict=True) if is_left}
         is_set = tuple(j not in unset for j in range(len(problem.numeric)))
         effect, shifts, frozen = _effects(problem, is_set)
         for levels in product(*(range(-1, count) for count in level_counts)):
-            patterns.append(_pattern(problem, is_set, levels, effect, shifts, frozen))
-    return patterns
+            intervention_sets.append(_intervention_set(problem, is_set, levels, effect, shifts, frozen))
+    return intervention_sets
 
 
 def _effects(problem: RecourseProblem, is_set: tuple[bool, ...]) -> tuple[Floats, dict[int, Floats], dict[int, str]]:
@@ -127,14 +127,14 @@ def _effects(problem: RecourseProblem, is_set: tuple[bool, ...]) -> tuple[Floats
     return effect, shifts, frozen
 
 
-def _pattern(
+def _intervention_set(
     problem: RecourseProblem,
     is_set: tuple[bool, ...],
     levels: tuple[int, ...],
     effect: Floats,
     shifts: dict[int, Floats],
     frozen: dict[int, str],
-) -> Pattern:
+) -> InterventionSet:
     settled = {k for j, k in enumerate(problem.numeric) if is_set[j]}
     rows = []
     for k in range(len(problem.names)):
@@ -152,6 +152,6 @@ def _pattern(
         rows.append(
             Row(c, True, frozen[c], np.zeros(len(problem.numeric)), {c: np.arange(len(shifts[c][0]), dtype=np.float64)})
         )
-    chosen = sum(1 << b for b in range(len(problem.numeric)) if is_set[b])
-    chosen += sum(1 << (len(problem.numeric) + b) for b, level in enumerate(levels) if level >= 0)
-    return Pattern(chosen, is_set, levels, effect, shifts, tuple(rows))
+    mask = sum(1 << b for b in range(len(problem.numeric)) if is_set[b])
+    mask += sum(1 << (len(problem.numeric) + b) for b, level in enumerate(levels) if level >= 0)
+    return InterventionSet(mask, is_set, levels, effect, shifts, tuple(rows))

@@ -33,7 +33,7 @@ def check_same_rules(a: Audit, b: Audit) -> None:
 def warn_assumed(a: Audit, b: Audit) -> None:
     """Warn of limits that nobody declared and that differ because other people were observed."""
     assumed = [
-        {(limit.feature, limit.key): limit.value for limit in one.recourse.detail.schema.assumed} for one in (a, b)
+        {(limit.feature, limit.key): limit.value for limit in one.recourse.source.schema.assumed} for one in (a, b)
     ]
     for feature, key in assumed[0]:
         ends = [found.get((feature, key)) for found in assumed]
@@ -49,7 +49,7 @@ def warn_assumed(a: Audit, b: Audit) -> None:
 
 def _rules(audit: Audit) -> dict[str, Any]:
     """What the schema says, a key a thing; weights are prices and are compared there."""
-    schema = audit.recourse.detail.schema.to_dict()
+    schema = audit.recourse.source.schema.to_dict()
     found: dict[str, Any] = {"the sensitive columns": schema["sensitive"], "the favourable label": schema["favourable"]}
     if schema["threshold"] is not None:
         found["the threshold"] = schema["threshold"]

@@ -98,7 +98,7 @@ def _changes(
     before: npt.NDArray[np.int8], after: npt.NDArray[np.int8], cost: Floats, cost_after: Floats
 ) -> npt.NDArray[np.object_]:
     had, has = ~np.isnan(cost), ~np.isnan(cost_after)
-    give = SAME * np.fmax(np.abs(cost), np.abs(cost_after))
+    tolerance = SAME * np.fmax(np.abs(cost), np.abs(cost_after))
     free, still_free = before == Status.NOT_NEEDED, after == Status.NOT_NEEDED
     stuck, still_stuck = before == Status.INFEASIBLE, after == Status.INFEASIBLE
     unclear = (before == Status.UNKNOWN) | (after == Status.UNKNOWN)
@@ -109,8 +109,8 @@ def _changes(
         "newly refused": free & has,
         "newly possible": stuck & has,
         "unknown": unclear,
-        "more effort": had & has & (cost_after > cost + give),
-        "less effort": had & has & (cost_after < cost - give),
+        "more effort": had & has & (cost_after > cost + tolerance),
+        "less effort": had & has & (cost_after < cost - tolerance),
     }
     return np.select(list(conditions.values()), list(conditions), default="unchanged").astype(object)
 

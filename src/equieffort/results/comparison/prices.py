@@ -57,10 +57,10 @@ def at_prices_of(a: Audit, b: Audit) -> Audit:
             fix="Only weighted L1 costs over the same features can be rescaled; audit both with the same cost.",
         )
     table = b.recourse
-    detail, acts, width = table.detail, list(table.acts), table.delta.shape[1]
-    names = [detail.encoding.columns[k].name for k in acts[:width]]
-    facts = detail.facts(slice(None))[:, acts]
-    picked, values = detail.chosen(table, slice(None))
+    source, acts, width = table.source, list(table.acts), table.delta.shape[1]
+    names = [source.encoding.columns[k].name for k in acts[:width]]
+    facts = source.facts(slice(None))[:, acts]
+    picked, values = source.interventions(table, slice(None))
     change = np.where(picked, values - facts, 0.0)
     mine = _prices(one, names, facts[:, :width])
     theirs = _prices(other, names, facts[:, :width])
@@ -85,8 +85,8 @@ def at_prices_of(a: Audit, b: Audit) -> Audit:
 
 def _change_weights(audit: Audit) -> Floats:
     table = audit.recourse
-    names = [table.detail.encoding.columns[k].name for k in table.acts[table.delta.shape[1] :]]
-    return np.array([table.detail.schema.feature(name).weights[0] for name in names], dtype=np.float64)
+    names = [table.source.encoding.columns[k].name for k in table.acts[table.delta.shape[1] :]]
+    return np.array([table.source.schema.feature(name).weights[0] for name in names], dtype=np.float64)
 
 
 def _prices(saved: dict[str, Any], names: list[str], facts: Floats) -> tuple[Floats, Floats]:

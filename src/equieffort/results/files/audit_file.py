@@ -23,21 +23,21 @@ from equieffort.errors import AuditFileError, EquieffortError, EquieffortWarning
 from equieffort.foundations.arguments import check_path
 from equieffort.models.fidelity import Surrogate
 from equieffort.recourse.status import Status, fact_from_dict
-from equieffort.recourse.table import RecourseTable, Saved
+from equieffort.recourse.table import FileSource, RecourseTable
 from equieffort.results.files.checks import Contents, check_contents, check_groups
 from equieffort.results.files.formats import other_version, read_json
 from equieffort.results.files.shapes import check_fields
 from equieffort.world.distances import Distance, Euclidean, Manhattan
 from equieffort.world.groups import Groups
-from equieffort.world.rules import link_from_dict
+from equieffort.world.rules import constraint_from_dict
 from equieffort.world.scales import MAD, Own, Range, Scale, Std
 from equieffort.world.schema import Feature, Schema, check_kinds
 
 if TYPE_CHECKING:
     from equieffort.results.audits import Audit
 
-FORMAT, VERSION = "equieffort-audit", 3
-STORED = ("status", "cost", "bound", "chosen", "delta", "level", "vanishing")
+FORMAT, VERSION = "equieffort-audit", 4
+STORED = ("status", "cost", "bound", "intervention_mask", "delta", "level", "vanishing")
 SCALARS = ("string", "integer", "floating", "mixed-integer-float", "boolean", "empty")
 """What pandas calls columns of values that JSON gives back as they were."""
 
@@ -75,15 +75,15 @@ def _json(manifest: dict[str, Any]) -> bytes:
 
 
 def _parts(audit: Audit) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
-    table, detail = audit.recourse, audit.recourse.detail
+    table, source = audit.recourse, audit.recourse.source
     everything = slice(None)
     arrays: dict[str, npt.NDArray[Any]] = {name: getattr(table, name) for name in STORED}
-    facts = detail.facts(everything)
-    arrays |= {"codes": table.groups.codes, "facts": facts, "moved": detail.moved(table, everything)}
-    arrays["outside"] = detail.outside()
-    arrays |= {"values": detail.chosen(table, everything)[1], "costs": detail.costs(table, everything)}
+    facts = source.facts(everything)
+    arrays |= {"codes": table.groups.codes, "facts": facts, "moved": source.moved(table, everything)}
+    arrays["outside"] = source.outside()
+    arrays |= {"values": source.interventions(table, everything)[1], "costs": source.costs(table, everything)}
     rest: list[dict[str, Any]] = []
-    for name in (name for name in table.data.columns if name not in detail.encoding.names):
+    for name in (name for name in table.data.columns if name not in source.encoding.names):
         levels, arrays[f"rest{len(rest)}"] = _unused(table.data[name])
         rest.append({"name": name, "levels": levels})
     labels = _labels(table)
@@ -93,8 +93,8 @@ def _parts(audit: Audit) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
     manifest = {
         "format": FORMAT,
         "version": VERSION,
-        "schema": detail.schema.to_dict(),
-        "columns": [_column(column, table.data.dtypes[column.name]) for column in detail.encoding.columns],
+        "schema": source.schema.to_dict(),
+        "columns": [_column(column, table.data.dtypes[column.name]) for column in source.encoding.columns],
         "rest": rest,
         "order": list(table.data.columns),
         "groups": {
@@ -276,7 +276,7 @@ def _rebuild(manifest: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> A
     if "surrogate" in manifest["about"]:
         Surrogate.from_dict(manifest["about"]["surrogate"])
     reasons = {int(row): fact_from_dict(fact) for row, fact in manifest["reasons"].items()}
-    saved = Saved(schema, encoding, data, arrays, reasons)
+    saved = FileSource(schema, encoding, data, arrays, reasons)
     groups = manifest["groups"]
     table = RecourseTable(
         saved,
@@ -290,7 +290,7 @@ def _rebuild(manifest: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> A
         arrays["status"],
         arrays["cost"],
         arrays["bound"],
-        arrays["chosen"],
+        arrays["intervention_mask"],
         arrays["delta"],
         arrays["level"],
         vanishing=arrays["vanishing"],
@@ -333,7 +333,7 @@ def _schema(saved: dict[str, Any]) -> Schema:
         threshold=saved["threshold"],
         also_protected=saved["also_protected"],
         features=features,
-        rules=[link_from_dict(link) for link in saved["rules"]],
+        rules=[constraint_from_dict(link) for link in saved["rules"]],
     )
 
 

@@ -82,7 +82,7 @@ class Contents:
     def picked(self) -> Bools:
         """Which columns are set for whom."""
         bits = np.arange(self.width("acts"))
-        return ((self["chosen"][:, None] >> bits) & 1).astype(bool) & self.acting[:, None]
+        return ((self["intervention_mask"][:, None] >> bits) & 1).astype(bool) & self.acting[:, None]
 
     @cached_property
     def lacks(self) -> Bools:
@@ -113,7 +113,7 @@ ARRAYS: dict[str, Array] = {
     "status": Array("i1", about="what is known of each person"),
     "cost": Array("f8"),
     "bound": Array("f8"),
-    "chosen": Array("i1 i2 i4 i8", about="which features are set, as bits"),
+    "intervention_mask": Array("i1 i2 i4 i8", about="which features are set, as bits"),
     "delta": Array("f8", "numbers"),
     "level": Array("i2", "categories"),
     "vanishing": Array("b1"),
@@ -289,7 +289,7 @@ def _reasons_wrong(contents: Contents) -> Bools:
 
 
 def _strange_reasons(contents: Contents) -> Bools:
-    columns, rules = set(contents.encoding.names), {str(link) for link in contents.schema.links}
+    columns, rules = set(contents.encoding.names), {str(link) for link in contents.schema.constraints}
     found = np.zeros(contents.n, dtype=bool)
     for row, fact in contents.reasons.items():
         if isinstance(fact, Infeasibility):
@@ -331,8 +331,8 @@ CHECKS: tuple[tuple[str, Callable[[Contents], Broken]], ...] = (
     ("a bound is negative", lambda c: c["bound"] < -CLOSE),
     ("a bound is missing or infinite", lambda c: c.has(Status.UNKNOWN) & ~np.isfinite(c["bound"])),
     ("there is a bound where nothing is needed", lambda c: c.has(Status.NOT_NEEDED) & ~np.isnan(c["bound"])),
-    ("features are set that nobody can set", lambda c: (c["chosen"] < 0) | (c["chosen"] >> c.width("acts") != 0)),
-    ("features are set without an action", lambda c: ~c.acting & (c["chosen"] != 0)),
+    ("features are set that nobody can set", lambda c: c["intervention_mask"] >> c.width("acts") != 0),
+    ("features are set without an action", lambda c: ~c.acting & (c["intervention_mask"] != 0)),
     ("a level is none of its feature's",
      lambda c: ((c["level"] < -1) | (c["level"] >= np.array(_levels(c, c.acts[1]), dtype=np.int64))).any(axis=1)),
     ("a value that is set is not where the action leads", _values_wrong),

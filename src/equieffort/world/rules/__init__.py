@@ -26,8 +26,17 @@ not known to differ. The word `not` in front of a condition is plain negation: `
 includes people of unknown age, `age >= 25` does not.
 """
 
-from equieffort.world.rules.between import Always, Forbidden, Implies, Link, Monotone, Sum, link_from_dict, read_link
 from equieffort.world.rules.clauses import Atom, Clause, Clauses, clauses_of
+from equieffort.world.rules.constraints import (
+    Always,
+    Constraint,
+    Forbidden,
+    Implies,
+    Monotone,
+    Sum,
+    constraint_from_dict,
+    read_constraint,
+)
 from equieffort.world.rules.parser import MAX_DEPTH, MAX_LENGTH, parse_rule
 from equieffort.world.rules.rule import Rule
 
@@ -40,12 +49,12 @@ __all__ = [
     "Clauses",
     "Forbidden",
     "Implies",
-    "Link",
+    "Constraint",
     "Monotone",
     "Rule",
     "Sum",
     "clauses_of",
-    "link_from_dict",
+    "constraint_from_dict",
     "parse_rule",
-    "read_link",
+    "read_constraint",
 ]

@@ -18,10 +18,10 @@ import numpy as np
 
 from equieffort.data.frames import Bools, Encoding, Floats
 from equieffort.errors import RuleError, closest, listed
-from equieffort.foundations.tolerances import STRICT, give, power_of_two
-from equieffort.world.rules.between import Always, Forbidden, Implies, Link, Monotone, Sum
+from equieffort.foundations.tolerances import STRICT, power_of_two, tolerance
 from equieffort.world.rules.columns import Column as Values
 from equieffort.world.rules.columns import mask
+from equieffort.world.rules.constraints import Always, Constraint, Forbidden, Implies, Monotone, Sum
 from equieffort.world.rules.tree import Between, Compare, Condition, Joined, Literal, Name, Node, Not, Within
 
 MOST_CLAUSES = 256
@@ -170,16 +170,16 @@ class Clauses:
     def _inside(self, people: Floats, values: Floats, atom: Atom, low: Floats, high: Floats) -> Bools:
         if atom.levels is not None:
             return np.isin(values, atom.levels)
-        rounding = self.give(people, atom.column)
+        rounding = self.tolerance(people, atom.column)
         return np.asarray((values >= low - rounding) & (values <= high + rounding))
 
-    def give(self, people: Floats, column: int) -> Floats:
+    def tolerance(self, people: Floats, column: int) -> Floats:
         """How far rounding may carry a column of people; that of a sum is relative to what it is summed from."""
         count = people.shape[1]
         if column >= count:
-            return np.asarray(give(np.abs(people) @ np.abs(self.weights[column - count])), dtype=np.float64)
+            return np.asarray(tolerance(np.abs(people) @ np.abs(self.weights[column - count])), dtype=np.float64)
         spread = self.spreads[column]
-        return np.asarray(spread * give(people[:, column] / spread), dtype=np.float64)
+        return np.asarray(spread * tolerance(people[:, column] / spread), dtype=np.float64)
 
 
 def _widened(atoms: Disjunction, words: str) -> list[Clause]:
@@ -195,9 +195,9 @@ def _widened(atoms: Disjunction, words: str) -> list[Clause]:
     return found
 
 
-def clauses_of(links: Sequence[Link], encoding: Encoding, spreads: Floats | None = None) -> Clauses:
+def clauses_of(constraints: Sequence[Constraint], encoding: Encoding, spreads: Floats | None = None) -> Clauses:
     """The clauses of rules between features over encoded columns, whose values spread about so far."""
-    return _Reader(encoding, np.ones(len(encoding.columns)) if spreads is None else spreads).read(links)
+    return _Reader(encoding, np.ones(len(encoding.columns)) if spreads is None else spreads).read(constraints)
 
 
 class _Reader:
@@ -205,10 +205,10 @@ class _Reader:
         self.encoding, self.units, self.spreads = encoding, encoding.units, spreads
         self.virtual: list[tuple[tuple[int, float], ...]] = []
 
-    def read(self, links: Sequence[Link]) -> Clauses:
+    def read(self, constraints: Sequence[Constraint]) -> Clauses:
         clauses: list[Clause] = []
         moves: list[Move] = []
-        for link in links:
+        for link in constraints:
             words = str(link)
             if isinstance(link, Forbidden):
                 moves += self.moves(link)
@@ -232,7 +232,7 @@ class _Reader:
         unit = self.unit(column)
         return Atom(column, low / unit, high / unit)
 
-    def link(self, link: Link) -> list[Disjunction]:
+    def link(self, link: Constraint) -> list[Disjunction]:
         if isinstance(link, Always):
             return self.clauses(link.parsed.tree, link)
         if isinstance(link, Implies):
@@ -267,7 +267,7 @@ class _Reader:
         codes = {level: code for code, level in enumerate(column.levels)} | {None: -1}
         return [Move(k, codes[start], codes[end], str(link)) for start, end in link.moves]
 
-    def amount(self, name: str, link: Link) -> int:
+    def amount(self, name: str, link: Constraint) -> int:
         """The position of a column that holds amounts."""
         k = self.encoding.position(name)
         if self.encoding.columns[k].is_category:
@@ -286,7 +286,7 @@ class _Reader:
             self.virtual.append(parts)
         return len(self.encoding.columns) + self.virtual.index(parts)
 
-    def clauses(self, node: Node, link: Link, negated: bool = False) -> list[Disjunction]:
+    def clauses(self, node: Node, link: Constraint, negated: bool = False) -> list[Disjunction]:
         """A rule as clauses that must all hold."""
         if isinstance(node, Not):
             return self.clauses(node.part, link, not negated)
@@ -304,7 +304,7 @@ class _Reader:
             return [tuple(atom for clause in choice for atom in clause) for choice in product(*parts)]
         return self.condition(node, link, negated)
 
-    def condition(self, node: Condition, link: Link, negated: bool) -> list[Disjunction]:
+    def condition(self, node: Condition, link: Constraint, negated: bool) -> list[Disjunction]:
         k = self.encoding.position(node.name.name)
         column = self.encoding.columns[k]
         if isinstance(node, Compare) and isinstance(node.other, Name):
@@ -333,7 +333,7 @@ class _Reader:
         """A comparison with a number; "more than" begins a little past it."""
         sign = OPPOSITE[sign] if negated else sign
         size = self.unit(column) * (self.spreads[column] if column < len(self.units) else 1.0)
-        step = STRICT * give(value / size) * size
+        step = STRICT * tolerance(value / size) * size
         below, above = self.atom(column, high=value - step), self.atom(column, low=value + step)
         if sign == "!=":
             return [(below, above)]

@@ -12,7 +12,7 @@ from equieffort.world.scm.asked import AskedEquation, AskedLadder, why_asked
 from equieffort.world.scm.base import DiscreteMechanism, Mechanism
 from equieffort.world.scm.equations import Additive, Discrete
 
-Given = Mechanism | DiscreteMechanism
+Parsed = Mechanism | DiscreteMechanism
 
 
 @contextmanager
@@ -39,7 +39,7 @@ def additive(mechanism: Mechanism, node: str, causes: Encoding) -> Additive:
 
 
 def bound_equations(
-    graph: CausalGraph, encoding: Encoding, mechanisms: Mapping[str, Given | None]
+    graph: CausalGraph, encoding: Encoding, mechanisms: Mapping[str, Parsed | None]
 ) -> dict[str, Additive | Discrete]:
     """The equations over their encoded causes."""
     bound: dict[str, Additive | Discrete] = {}

@@ -152,8 +152,11 @@ class FunctionEquation(Additive):
         point = (low == high).all(axis=1)
         if point.any():
             value = self(low[point])
-            give = 16 * EPS * np.abs(value)
-            least[point], most[point] = np.maximum(least[point], value - give), np.minimum(most[point], value + give)
+            tolerance = 16 * EPS * np.abs(value)
+            least[point], most[point] = (
+                np.maximum(least[point], value - tolerance),
+                np.minimum(most[point], value + tolerance),
+            )
         return least, most
 
     def _pair(self, answer: Any, boxes: int) -> tuple[Floats, Floats]:
@@ -175,8 +178,8 @@ class FunctionEquation(Additive):
             at = end.copy()
             at[:, categories] = low[:, categories]
             value = self(at)
-            give = 1e-12 * (1 + np.abs(value))
-            wrong = (value < least - give) | (value > most + give)
+            tolerance = 1e-12 * (1 + np.abs(value))
+            wrong = (value < least - tolerance) | (value > most + tolerance)
             if wrong.any():
                 row = int(wrong.argmax())
                 raise CausalModelError(

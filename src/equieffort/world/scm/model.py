@@ -13,11 +13,11 @@ from equieffort.data.frames import Bools, Encoding, Floats, aligned, read_frame,
 from equieffort.data.units import unit_of_column
 from equieffort.errors import CausalModelError, EquieffortWarning, ParameterError, Setting, closest, collecting, listed
 from equieffort.foundations.arguments import check_mapping, is_number, names_in, refused, shown
-from equieffort.foundations.tolerances import give
+from equieffort.foundations.tolerances import tolerance
 from equieffort.world.graph import CausalGraph
 from equieffort.world.scm.asked import readable
 from equieffort.world.scm.base import DiscreteLearner, DiscreteMechanism, Learner, Mechanism
-from equieffort.world.scm.binding import Given, additive, bound_equations, naming, subset
+from equieffort.world.scm.binding import Parsed, additive, bound_equations, naming, subset
 from equieffort.world.scm.design import check_rows, indicators
 from equieffort.world.scm.diagnostics import examine
 from equieffort.world.scm.discrete import ordered_column
@@ -94,7 +94,7 @@ class StructuralCausalModel:
                 f"{closest(node, self.graph.nodes)}".rstrip(),
                 fix="Add its edges or remove the equation.",
             )
-        if isinstance(mechanism, Given | Learner | DiscreteLearner):
+        if isinstance(mechanism, Parsed | Learner | DiscreteLearner):
             return
         if isinstance(mechanism, type):
             raise refused(f"The equation of {node!r}", mechanism, "one that was made", error=CausalModelError)
@@ -127,7 +127,7 @@ class StructuralCausalModel:
         screen(frame, self.graph.nodes, "error")
         encoding = self._encoding(frame)
         matrix = encoding.encode(frame)
-        mechanisms: dict[str, Given | None] = {}
+        mechanisms: dict[str, Parsed | None] = {}
         rows: list[dict[str, Any]] = []
         with collecting() as kept:
             for node in self.graph.nodes:
@@ -151,7 +151,7 @@ class StructuralCausalModel:
                     columns[node] = ordered_column(node, columns[node], frame[node], given)
         return Encoding(tuple(columns.values()))
 
-    def _learn(self, node: str, encoding: Encoding, matrix: Floats, rows: list[dict[str, Any]]) -> Given | None:
+    def _learn(self, node: str, encoding: Encoding, matrix: Floats, rows: list[dict[str, Any]]) -> Parsed | None:
         causes = subset(encoding, self.graph.parents(node))
         given = self.mechanisms.get(node, self.default)
         if isinstance(given, DiscreteMechanism):
@@ -191,7 +191,7 @@ class StructuralCausalModel:
         if self.is_fitted:
             return self
         caused = [node for node in self.graph.nodes if self.graph.parents(node)]
-        learned = [node for node in caused if not isinstance(self.mechanisms.get(node), Given)]
+        learned = [node for node in caused if not isinstance(self.mechanisms.get(node), Parsed)]
         if learned:
             raise CausalModelError(
                 "SCM_NOT_FITTED",
@@ -240,7 +240,7 @@ class StructuralCausalModel:
         learners = {
             node: one.estimator if isinstance(one, Regressor) else one
             for node, one in used.items()
-            if not isinstance(one, Given)
+            if not isinstance(one, Parsed)
         }
         return {node: " ".join(repr(one).split()) for node, one in learners.items()}
 
@@ -326,7 +326,7 @@ class StructuralCausalModel:
                 positions = [self.encoding_.position(parent) for parent in self.graph.parents(node)]
                 before = matrix[:, positions]
                 unit = self.units[positions]
-                shifted = (np.abs(moved[:, positions] - before) > unit * give(before / unit)).any(axis=1) & ~picked
+                shifted = (np.abs(moved[:, positions] - before) > unit * tolerance(before / unit)).any(axis=1) & ~picked
                 if shifted.any():
                     unknown[node] = shifted
             elif follows:
@@ -417,7 +417,7 @@ class StructuralCausalModel:
             self._bound = bound_equations(self.graph, self.encoding_, self.mechanisms_)
 
     # Fitted attributes, declared for readers and type checkers.
-    mechanisms_: dict[str, Given | None]
+    mechanisms_: dict[str, Parsed | None]
     encoding_: Encoding
     diagnostics_: pd.DataFrame
     warnings_: tuple[EquieffortWarning, ...]

@@ -270,8 +270,8 @@ def _repeats(trees: Trees, estimator: Any) -> bool:
             rows[:, k] = drawn + step
     least, most = trees.bounds(rows, rows)
     theirs = np.asarray(estimator.predict(rows), dtype=np.float64)
-    give = 1e-9 * (1 + np.abs(theirs))
-    return bool(np.all((least <= theirs) & (theirs <= most) & (most - least <= give * (1 + trees.size))))
+    tolerance = 1e-9 * (1 + np.abs(theirs))
+    return bool(np.all((least <= theirs) & (theirs <= most) & (most - least <= tolerance * (1 + trees.size))))
 
 
 def _single(values: Floats) -> Floats:

@@ -19,10 +19,10 @@ from equieffort.models.classifiers import BlackBox, NetworkView, TreeView
 from equieffort.recourse.problem import RecourseProblem
 from equieffort.recourse.solvers.base import FOUND, LIMIT, Proposal, Solver, check_count, check_gap, check_seconds
 from equieffort.recourse.solvers.branch_and_bound.networks.search import propose_network, supports_network
-from equieffort.recourse.solvers.branch_and_bound.trees.compiled_problem import TreeWorld, together, tree_world
+from equieffort.recourse.solvers.branch_and_bound.trees.compiled_problem import CompiledTrees, compile_trees, together
 from equieffort.recourse.solvers.endings import termination
 from equieffort.recourse.solvers.infeasibility import ANY, NODES_EACH, why_infeasible
-from equieffort.recourse.solvers.interventions import NotLinear, Pattern
+from equieffort.recourse.solvers.interventions import InterventionSet, NotLinear
 from equieffort.recourse.status import Infeasibility
 from equieffort.world.cost import LinearCost, PiecewiseCost
 
@@ -68,7 +68,7 @@ class BranchAndBound(Solver):
         if not isinstance(problem.cost, LinearCost | PiecewiseCost):
             return "The cost is neither linear nor piecewise linear in each change."
         try:
-            tree_world(problem)
+            compile_trees(problem)
         except NotLinear as reason:
             return f"It is not linear: {reason.reason}."
         return ""
@@ -88,15 +88,15 @@ class BranchAndBound(Solver):
         proposal, size = Proposal.empty(problem, len(matrix)), together(problem, matrix)
         for first in range(0, len(matrix), size):
             part, rows = self._propose_trees(problem, matrix[first : first + size], attempt), slice(first, first + size)
-            for name in ("code", "cost", "bound", "chosen", "delta", "level", "vanishing"):
+            for name in ("code", "cost", "bound", "intervention_mask", "delta", "level", "vanishing"):
                 getattr(proposal, name)[rows] = getattr(part, name)
             proposal.notes |= {first + row: note for row, note in part.notes.items()}
         return proposal
 
     def _propose_trees(self, problem: RecourseProblem, matrix: Floats, attempt: int) -> Proposal:
-        world = tree_world(problem)
-        found = world.search(
-            world.people(problem, matrix),
+        compiled = compile_trees(problem)
+        found = compiled.search(
+            compiled.people(problem, matrix),
             gap=self.gap,
             strict=2.0**attempt,
             asks=attempt == 0,
@@ -107,14 +107,14 @@ class BranchAndBound(Solver):
         proposal.cost, proposal.bound = found.cost, found.bound
         roots, change = found.root, found.change
         if len(found.asked):
-            _ask(problem, world, matrix, found.asked, proposal, roots, change)
+            _ask(problem, compiled, matrix, found.asked, proposal, roots, change)
         has = roots >= 0
         proposal.code[has] = FOUND
         for i in np.flatnonzero(has).tolist():
-            pattern = world.patterns[roots[i]]
-            proposal.chosen[i] = pattern.chosen
-            proposal.delta[i] = np.where(pattern.is_set, change[i], 0.0)
-            proposal.level[i] = pattern.levels
+            interventions = compiled.intervention_sets[roots[i]]
+            proposal.intervention_mask[i] = interventions.intervention_mask
+            proposal.delta[i] = np.where(interventions.is_set, change[i], 0.0)
+            proposal.level[i] = interventions.levels
         proposal.bound = np.minimum(proposal.bound, proposal.cost)
         # Without proof that nothing is left, nothing found is not the same as nothing there.
         unsure = ~has & (np.isfinite(proposal.bound) | (found.ended > 0) | (attempt > 0))
@@ -139,7 +139,7 @@ class BranchAndBound(Solver):
 
 def _ask(
     problem: RecourseProblem,
-    world: TreeWorld,
+    compiled: CompiledTrees,
     matrix: Floats,
     asked: Floats,
     proposal: Proposal,
@@ -152,7 +152,7 @@ def _ask(
     if len(asked) == 0:
         return
     rows, tried = asked[:, 0].astype(np.intp), asked[:, 1].astype(np.intp)
-    answers = _is_favourable(problem, [world.patterns[r] for r in tried], matrix[rows], asked[:, 4:])
+    answers = _is_favourable(problem, [compiled.intervention_sets[r] for r in tried], matrix[rows], asked[:, 4:])
     for k in np.flatnonzero(answers).tolist():
         i = rows[k]
         proposal.bound[i] = min(proposal.bound[i], asked[k, 3])
@@ -160,23 +160,27 @@ def _ask(
             proposal.cost[i], roots[i], change[i] = asked[k, 2], tried[k], asked[k, 4:]
 
 
-def _is_favourable(problem: RecourseProblem, patterns: list[Pattern], facts: Floats, change: Floats) -> Bools:
+def _is_favourable(
+    problem: RecourseProblem, intervention_sets: list[InterventionSet], facts: Floats, change: Floats
+) -> Bools:
     """The model's own labels of actions."""
     moved = np.empty_like(facts)
     low, high = problem.action_box(facts)
-    for i, pattern in enumerate(patterns):
-        moved[i] = facts[i] + pattern.effect @ change[i]
-        for c, level in zip(problem.categorical, pattern.levels, strict=True):
+    for i, interventions in enumerate(intervention_sets):
+        moved[i] = facts[i] + interventions.effect @ change[i]
+        for c, level in zip(problem.categorical, interventions.levels, strict=True):
             if level >= 0:
-                shift = pattern.shifts[c]
+                shift = interventions.shifts[c]
                 moved[i] += shift[:, level] - shift[:, int(facts[i, c])]
-        for c, level in zip(problem.categorical, pattern.levels, strict=True):
+        for c, level in zip(problem.categorical, interventions.levels, strict=True):
             moved[i, c] = facts[i, c] if level < 0 else level
         for j, k in enumerate(problem.numeric):
-            if pattern.is_set[j]:
+            if interventions.is_set[j]:
                 moved[i, k] = min(max(facts[i, k] + change[i, j], low[i, j]), high[i, j])
     answers = problem.decision.is_favourable(problem.encoding.decode(moved, None))
     if problem.margin > 0:
         assert isinstance(problem.view, TreeView)
-        answers &= problem.view.goals.met(problem.view.margins(moved) + problem.view.blur(moved), problem.margin)
+        answers &= problem.view.goals.met(
+            problem.view.margins(moved) + problem.view.rounding_error(moved), problem.margin
+        )
     return answers

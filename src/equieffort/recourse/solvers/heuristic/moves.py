@@ -9,7 +9,7 @@ import numpy as np
 
 from equieffort.data.frames import Bools, Floats
 from equieffort.recourse.problem import RecourseProblem
-from equieffort.recourse.solvers.heuristic.people import Candidates, People, frame_of
+from equieffort.recourse.solvers.heuristic.people import Candidates, SearchBatch, frame_of
 from equieffort.world.cost import LinearCost
 
 SHARES = np.linspace(0.0, 1.0, 9)
@@ -58,7 +58,7 @@ def _look(problem: RecourseProblem) -> Data:
 class Moves:
     """Makes candidates for people."""
 
-    def __init__(self, people: People) -> None:
+    def __init__(self, people: SearchBatch) -> None:
         self.people, self.data = people, data_of(people.problem)
         numbers = people.numbers
         facts, spread = people.facts[:, :numbers], self.data.spread

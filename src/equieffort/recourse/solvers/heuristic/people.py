@@ -62,7 +62,7 @@ class Answers:
     good: Bools
 
 
-class People:
+class SearchBatch:
     """Encoded people, and all that a search must know of them."""
 
     def __init__(self, problem: RecourseProblem, matrix: Floats, *, budget: int, random_state: int) -> None:
@@ -83,9 +83,9 @@ class People:
         self.ids, self.memory = np.arange(self.count), Memory()
         self._curves: dict[tuple[int, int], tuple[Floats, Floats]] = {}
 
-    def part(self, rows: Ints) -> People:
+    def part(self, rows: Ints) -> SearchBatch:
         """Some of the people, who go on where they are."""
-        part = People(self.problem, self.matrix[rows], budget=self.budget, random_state=self.random_state)
+        part = SearchBatch(self.problem, self.matrix[rows], budget=self.budget, random_state=self.random_state)
         part.used, part.ids, part.memory = self.used[rows], self.ids[rows], self.memory
         return part
 
@@ -168,8 +168,8 @@ class People:
             feature = problem.feature(k)
             if feature.role == "immutable" or feature.plausible is not None:
                 low, high = problem.plausible(facts, k)
-                give = 0.01 * problem.give(k, facts[:, k])
-                good = good & (moved[:, k] >= low - give) & (moved[:, k] <= high + give)
+                tolerance = 0.01 * problem.tolerance(k, facts[:, k])
+                good = good & (moved[:, k] >= low - tolerance) & (moved[:, k] <= high + tolerance)
         for broken, _ in problem.rules.faults(facts, moved):
             good = good & ~broken
         for whom in unknown.values():

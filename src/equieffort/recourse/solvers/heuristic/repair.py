@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from equieffort.data.frames import Bools, Floats
-from equieffort.recourse.solvers.heuristic.people import Candidates, Ints, People
+from equieffort.recourse.solvers.heuristic.people import Candidates, Ints, SearchBatch
 from equieffort.world.rules import Clauses
 
 PASSES = 2
 """A repair may break another rule, so all are looked at again."""
 
 
-def repaired(people: People, tried: Candidates) -> Candidates:
+def repaired(people: SearchBatch, tried: Candidates) -> Candidates:
     """The same candidates, those that break a rule set another feature too, or the same one otherwise."""
     rules = people.problem.rules
     if not rules.clauses or len(tried) == 0:
@@ -32,7 +32,7 @@ def repaired(people: People, tried: Candidates) -> Candidates:
 
 
 def _bend(
-    people: People, rules: Clauses, c: int, rows: Ints, facts: Floats, moved: Floats, turn: Ints, is_set: Bools,
+    people: SearchBatch, rules: Clauses, c: int, rows: Ints, facts: Floats, moved: Floats, turn: Ints, is_set: Bools,
     value: Floats,
 ) -> None:  # fmt: skip
     """Make one clause hold for these candidates, each by one of the ways there are, in place."""

@@ -6,7 +6,7 @@ import numpy as np
 
 from equieffort.data.frames import Bools, Floats
 from equieffort.recourse.solvers.heuristic.moves import Moves
-from equieffort.recourse.solvers.heuristic.people import Answers, Candidates, Ints, People
+from equieffort.recourse.solvers.heuristic.people import Answers, Candidates, Ints, SearchBatch
 from equieffort.recourse.solvers.heuristic.repair import repaired
 from equieffort.recourse.solvers.heuristic.variations import VARIED, vary
 
@@ -31,7 +31,7 @@ LAST_SHARE = 5
 class Best:
     """The cheapest action known of each person."""
 
-    def __init__(self, people: People) -> None:
+    def __init__(self, people: SearchBatch) -> None:
         self.cost = np.full(people.count, np.inf)
         self.is_set = np.zeros(people.facts.shape, dtype=bool)
         self.value = people.facts.copy()
@@ -59,7 +59,7 @@ class Best:
         return Candidates(rows, self.is_set[rows], self.value[rows])
 
 
-def search(people: People, halvings: int) -> Best:
+def search(people: SearchBatch, halvings: int) -> Best:
     """Spend everybody's budget; how finely actions are trimmed is given in halvings."""
     if not len(people.problem.acts):
         return Best(people)
@@ -78,7 +78,7 @@ def search(people: People, halvings: int) -> Best:
     return best
 
 
-def _look(people: People, moves: Moves) -> list[Best]:
+def _look(people: SearchBatch, moves: Moves) -> list[Best]:
     """First looks until something works; the cheapest on different features are drawn back towards the facts."""
     most, starts = max(people.budget // 3, 1), [Best(people) for _ in range(IMPROVED)]
     for look, reach in enumerate(REACHES):
@@ -107,7 +107,7 @@ def _cheapest_kinds(found: Answers) -> Candidates:
     return asked.take(np.sort(order[_ranks(asked.who[order], cost[order]) < STARTS]))
 
 
-def _draw_back(people: People, lines: Candidates, moving: Bools, halvings: int) -> tuple[Candidates, Floats]:
+def _draw_back(people: SearchBatch, lines: Candidates, moving: Bools, halvings: int) -> tuple[Candidates, Floats]:
     """Each action moved towards the facts of its moving features, as far as the model still says yes; and its cost."""
     count = len(lines)
     lines = people.allow(lines)
@@ -129,7 +129,7 @@ def _draw_back(people: People, lines: Candidates, moving: Bools, halvings: int) 
     return Candidates(lines.who, lines.is_set, value), cost
 
 
-def _improve(people: People, moves: Moves, best: Best, salt: int) -> None:
+def _improve(people: SearchBatch, moves: Moves, best: Best, salt: int) -> None:
     """Vary everybody's action in lockstep; steps grow with success and shrink without."""
     scale, idle = np.ones(people.count), np.zeros(people.count, dtype=np.intp)
     patience = max(PATIENCE, people.budget // (VARIED * LAST_SHARE))
@@ -147,7 +147,7 @@ def _improve(people: People, moves: Moves, best: Best, salt: int) -> None:
         scale[(idle > 0) & (idle % PATIENCE == 0)] = 1.0
 
 
-def _trim(people: People, best: Best, halvings: int) -> None:
+def _trim(people: SearchBatch, best: Best, halvings: int) -> None:
     """Draw back one number after the other, the dearest first."""
     rows = np.flatnonzero(np.isfinite(best.cost))
     if len(rows) == 0 or people.numbers == 0:

@@ -15,7 +15,7 @@ from equieffort.foundations.arguments import check_number
 from equieffort.models.classifiers import BlackBox
 from equieffort.recourse.problem import RecourseProblem
 from equieffort.recourse.solvers.base import FOUND, LIMIT, NONE, Proposal, Solver, check_count
-from equieffort.recourse.solvers.heuristic.people import People
+from equieffort.recourse.solvers.heuristic.people import SearchBatch
 from equieffort.recourse.solvers.heuristic.rounds import HALVINGS, Best, search
 from equieffort.recourse.solvers.infeasibility import why_infeasible
 from equieffort.recourse.solvers.obstacles import obstacle_of, room_to
@@ -74,14 +74,14 @@ class Search(Solver):
         """The cheapest action found for each encoded person; nothing is proven of its cost."""
         proposal = Proposal.empty(problem, len(matrix))
         for start in range(0, len(matrix), BLOCK):
-            people = People(
+            people = SearchBatch(
                 problem, matrix[start : start + BLOCK], budget=self.budget, random_state=int(self.random_state)
             )
             best = search(people, max(HALVINGS - attempt, 3))
             self._write(people, best, proposal, start)
         return proposal
 
-    def _write(self, people: People, best: Best, proposal: Proposal, start: int) -> None:
+    def _write(self, people: SearchBatch, best: Best, proposal: Proposal, start: int) -> None:
         rows = start + np.arange(people.count)
         numbers, has = people.numbers, np.isfinite(best.cost)
         stuck = ~people.can_change().any(axis=1)
@@ -90,7 +90,7 @@ class Search(Solver):
         # Nothing is proven but that effort is not negative; where nothing may change, that there is no action.
         proposal.bound[rows] = np.where(stuck & ~has, np.inf, 0.0)
         bits = best.is_set.astype(np.int64) << np.arange(len(people.is_number))
-        proposal.chosen[rows] = bits.sum(axis=1)
+        proposal.intervention_mask[rows] = bits.sum(axis=1)
         proposal.delta[rows] = best.value[:, :numbers] - people.facts[:, :numbers]
         levels = np.where(best.is_set[:, numbers:], best.value[:, numbers:], -1)
         proposal.level[rows] = levels.astype(np.int16)

@@ -108,7 +108,7 @@ def farthest(curves: Curves, i: int, j: int, side: int, budget: float) -> float:
 
 
 @inner
-def cut_to(curves: Curves, i: int, fact: Any, budget: float, low: Any, high: Any) -> bool:
+def tighten_to_budget(curves: Curves, i: int, fact: Any, budget: float, low: Any, high: Any) -> bool:
     """Tighten a box to what a budget pays for, in place; False if it pays for nothing there."""
     least = 0.0
     for j in range(low.shape[0]):

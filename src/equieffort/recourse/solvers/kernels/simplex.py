@@ -29,7 +29,7 @@ def dual_simplex(
     width: Any,
     low: Any,
     high: Any,
-    give: Any,
+    tolerance: Any,
     table: Any,
     reduced: Any,
     ends: Any,
@@ -39,9 +39,9 @@ def dual_simplex(
 ) -> tuple[int, float]:
     """(how it ended, lower bound); the solution is left in `t`.
 
-    `low` and `high` bound matrix t; a row may be violated by `give`. Columns are measured in units of `price`, above
-    zero; `reduced` comes with 1 for each, or 0 for a column that is free and whose price is only a measure. Work space:
-    table (rows, columns), ends (rows + columns; low, high and what rounding may add), place (rows + columns; the
+    `low` and `high` bound matrix t; rows may be violated by `tolerance`. Columns are measured in units of `price`,
+    above zero; `reduced` comes with 1 for each, or 0 for a column that is free and whose price is only a measure. Work
+    space: table (rows, columns), ends (rows + columns; low, high and what rounding may add), place (rows + columns; the
     variable in each row, then in each column), held (columns; the value of each variable that is not in the basis).
     Variables below `columns` are segments, the others rows.
     """
@@ -55,13 +55,13 @@ def dual_simplex(
             table[r, j] = matrix[r, j] / price[j]
             size = max(size, abs(table[r, j]))
         if size == 0.0:
-            if low[r] > give[r] or high[r] < -give[r]:
+            if low[r] > tolerance[r] or high[r] < -tolerance[r]:
                 return EMPTY, np.inf
             size = 1.0
         for j in range(columns):
             table[r, j] /= size
-        ends[columns + r, 0], ends[columns + r, 1] = (low[r] - give[r]) / size, (high[r] + give[r]) / size
-        ends[columns + r, 2] = 0.1 * give[r] / size
+        ends[columns + r, 0], ends[columns + r, 1] = (low[r] - tolerance[r]) / size, (high[r] + tolerance[r]) / size
+        ends[columns + r, 2] = 0.1 * tolerance[r] / size
         place[r] = columns + r
     state = UNSURE
     for _ in range(20 + 4 * (rows + columns)):
@@ -129,13 +129,13 @@ def dual_simplex(
 
 
 def program(
-    matrix: Any, price: Any, width: Any, low: Any, high: Any, give: Any
+    matrix: Any, price: Any, width: Any, low: Any, high: Any, tolerance: Any
 ) -> tuple[int, float, np.ndarray[Any, np.dtype[np.float64]]]:
     """The same with its own work space: (how it ended, lower bound, solution)."""
     rows, columns = matrix.shape
     t = np.zeros(columns)
     ended, value = dual_simplex(
-        rows, columns, np.ascontiguousarray(matrix), price, width, low, high, give, np.empty((rows, columns)),
+        rows, columns, np.ascontiguousarray(matrix), price, width, low, high, tolerance, np.empty((rows, columns)),
         np.ones(columns), np.empty((rows + columns, 3)), np.empty(rows + columns, dtype=np.int32), np.empty(columns),
         t,
     )  # fmt: skip

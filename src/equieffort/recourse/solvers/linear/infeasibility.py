@@ -14,7 +14,14 @@ from equieffort.models.classifiers import LinearView
 from equieffort.recourse.problem import Limit, RecourseProblem
 from equieffort.recourse.solvers.interventions import Row
 from equieffort.recourse.solvers.linear.programs import Program, Side
-from equieffort.recourse.solvers.linear.solver import Box, LinearPattern, People, level_shift, make_box, row_range
+from equieffort.recourse.solvers.linear.solver import (
+    Box,
+    LinearBatch,
+    LinearInterventionSet,
+    level_shift,
+    make_box,
+    row_range,
+)
 from equieffort.recourse.solvers.obstacles import obstacle_of, room_to
 from equieffort.recourse.status import Blocking, Infeasibility, LimitKind, Obstacle
 
@@ -22,24 +29,26 @@ Stop = Callable[[float, float], Obstacle]
 """From a person's fact and how far it may go to the obstacle that ends it there."""
 
 
-def reasons(problem: RecourseProblem, patterns: list[LinearPattern], matrix: Floats) -> list[Infeasibility]:
-    """For each person how close the best pattern comes, and what stops it."""
+def reasons(
+    problem: RecourseProblem, intervention_sets: list[LinearInterventionSet], matrix: Floats
+) -> list[Infeasibility]:
+    """For each person how close the best intervention set comes, and what stops it."""
     view = problem.view
     assert isinstance(view, LinearView)
     lacking = problem.margin - view.score(matrix)
-    people = People.of(problem, matrix, 0)
+    people = LinearBatch.of(problem, matrix, 0)
     best, most = np.zeros(len(matrix), dtype=np.intp), np.full(len(matrix), -np.inf)
-    for b, pattern in enumerate(patterns):
-        reach = _reach(problem, pattern, people, lacking)
+    for b, interventions in enumerate(intervention_sets):
+        reach = _reach(problem, interventions, people, lacking)
         best[reach > most] = b
         most = np.maximum(most, reach)
-    categories = _stopped_categories(problem, patterns, matrix)
+    categories = _stopped_categories(problem, intervention_sets, matrix)
     found = [Infeasibility()] * len(matrix)
     for b in np.unique(best).tolist():
         rows = np.flatnonzero(best == b)
-        rooms = _rooms(problem, patterns[b], matrix[rows])
-        shared = tuple(_held_by(problem, row, "") for row in patterns[b].rows if len(row.movers) > 1)
-        moves = bool(patterns[b].gain.any() or problem.categorical)
+        rooms = _rooms(problem, intervention_sets[b], matrix[rows])
+        shared = tuple(_held_by(problem, row, "") for row in intervention_sets[b].rows if len(row.movers) > 1)
+        moves = bool(intervention_sets[b].gain.any() or problem.categorical)
         for at, i in enumerate(rows.tolist()):
             gain = float(most[i])
             if gain <= 0 and not moves:
@@ -59,20 +68,20 @@ def _held_by(problem: RecourseProblem, row: Row, feature: str) -> Obstacle:
 
 
 def _stopped_categories(
-    problem: RecourseProblem, patterns: list[LinearPattern], matrix: Floats
+    problem: RecourseProblem, intervention_sets: list[LinearInterventionSet], matrix: Floats
 ) -> list[list[Obstacle]]:
     """For each person: categories whose change would help, but would move a column that must stay."""
     found: list[dict[Obstacle, None]] = [{} for _ in matrix]
-    for pattern in patterns:
-        changed = [c for c, level in zip(problem.categorical, pattern.levels, strict=True) if level >= 0]
+    for interventions in intervention_sets:
+        changed = [c for c, level in zip(problem.categorical, interventions.levels, strict=True) if level >= 0]
         if not changed:
             continue
-        helps = level_shift(problem, pattern, matrix, lambda b, c, p=pattern: p.level_gain[b]) > 0
-        for row in pattern.rows:
+        helps = level_shift(problem, interventions, matrix, lambda b, c, p=interventions: p.level_gain[b]) > 0
+        for row in interventions.rows:
             movers = [c for c in changed if c in row.shifts and np.ptp(row.shifts[c]) > 0]
             if row.movers or not movers:
                 continue
-            least, most = row_range(problem, pattern, row, matrix)
+            least, most = row_range(problem, interventions, row, matrix)
             stops = {_held_by(problem, row, problem.names[c]): None for c in movers}
             for i in np.flatnonzero(helps & ((least > 0) | (most < 0))).tolist():
                 found[i] |= stops
@@ -105,20 +114,20 @@ class _Room:
         return self.stops[self.stop[at]](float(person[problem.numeric[self.j]]), float(self.room[at]))
 
 
-def _rooms(problem: RecourseProblem, pattern: LinearPattern, matrix: Floats) -> list[_Room]:
+def _rooms(problem: RecourseProblem, interventions: LinearInterventionSet, matrix: Floats) -> list[_Room]:
     """One for each set feature that matters."""
     found = []
     for j, k in enumerate(problem.numeric):
-        if not pattern.is_set[j] or pattern.gain[j] == 0:
+        if not interventions.is_set[j] or interventions.gain[j] == 0:
             continue
-        side = 1 if pattern.gain[j] > 0 else -1
+        side = 1 if interventions.gain[j] > 0 else -1
         room = _Room(j, side, np.full(len(matrix), np.inf), np.full(len(matrix), -1, dtype=np.intp))
         for limit in problem.limits(k):
             if limit.side == side:
                 room.tighten(room_to(limit, matrix[:, k]), _limited(problem, k, limit))
-        for row in pattern.rows:
+        for row in interventions.rows:
             if row.movers == [j]:
-                least, most = row_range(problem, pattern, row, matrix)
+                least, most = row_range(problem, interventions, row, matrix)
                 # Moving the useful way pushes the column up or down; that end of its range stops it.
                 end = most if side * row.effect[j] > 0 else least
                 room.tighten(np.maximum(end / (side * row.effect[j]), 0.0), _followed(problem, k, row, side))
@@ -137,23 +146,25 @@ def _followed(problem: RecourseProblem, k: int, row: Row, side: int) -> Stop:
     return lambda fact, room: replace(held, fact=problem.own(k, fact), stops_at=problem.own(k, fact + side * room))
 
 
-def _reach(problem: RecourseProblem, pattern: LinearPattern, people: People, lacking: Floats) -> Floats:
-    """The largest gain in score the pattern allows each person; minus infinity where it allows nothing."""
-    whole = problem.is_integer & np.array(pattern.is_set, dtype=bool)
-    box = make_box(problem, people, pattern, whole)
-    total = level_shift(problem, pattern, people.matrix, lambda b, c: pattern.level_gain[b])
-    rooms = _rooms(problem, pattern, people.matrix)
-    gained: Any = sum(abs(pattern.gain[room.j]) * room.room for room in rooms)
+def _reach(
+    problem: RecourseProblem, interventions: LinearInterventionSet, people: LinearBatch, lacking: Floats
+) -> Floats:
+    """The largest gain in score the intervention set allows each person; minus infinity where it allows nothing."""
+    whole = problem.is_integer & np.array(interventions.is_set, dtype=bool)
+    box = make_box(problem, people, interventions, whole)
+    total = level_shift(problem, interventions, people.matrix, lambda b, c: interventions.level_gain[b])
+    rooms = _rooms(problem, interventions, people.matrix)
+    gained: Any = sum(abs(interventions.gain[room.j]) * room.room for room in rooms)
     reach = np.where(box.usable, total + gained, -np.inf)
     hard = box.usable & (box.forced | bool(box.shared))
     for i in np.flatnonzero(hard).tolist():
         most = 2 * abs(float(lacking[i])) + abs(float(total[i]))
-        reach[i] = total[i] + _program(problem, pattern, box, whole, i).largest_gain(most)[0]
+        reach[i] = total[i] + _program(problem, interventions, box, whole, i).largest_gain(most)[0]
     return reach
 
 
-def _program(problem: RecourseProblem, pattern: LinearPattern, box: Box, whole: Bools, i: int) -> Program:
-    """Person i under a pattern, where several actions share a column or a change forces another."""
+def _program(problem: RecourseProblem, interventions: LinearInterventionSet, box: Box, whole: Bools, i: int) -> Program:
+    """Person i under an intervention set, where several actions share a column or a change forces another."""
     low, high = box.low[i], box.high[i]
     sides = [
         Side(j, sign, [(room, 1.0)])
@@ -165,6 +176,6 @@ def _program(problem: RecourseProblem, pattern: LinearPattern, box: Box, whole: 
     rows = [(row.effect, least[i], most[i]) for row, least, most in box.shared]
     rows += [(unit[j], low[j], high[j]) for j in range(len(unit)) if low[j] > 0 or high[j] < 0]
     return Program(
-        sides, pattern.gain, whole,
+        sides, interventions.gain, whole,
         np.array([row for row, _, _ in rows]), np.array([low for _, low, _ in rows]), np.array([h for _, _, h in rows]),
     )  # fmt: skip

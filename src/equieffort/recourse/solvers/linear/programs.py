@@ -1,4 +1,4 @@
-"""One person, one pattern, as a linear or mixed-integer program (scipy's HiGHS).
+"""One person, one intervention set, as a linear or mixed-integer program (scipy's HiGHS).
 
 Used where the fill does not apply: several actions move one limited column, or the price of a change is not constant.
 The answer is polished in floating point before it is returned, since solvers work to tolerances of their own.
@@ -274,18 +274,18 @@ class Program:
         upper = np.concatenate([widths, np.ones(extra), np.full(len(wholes), np.inf), np.full(tops, most or 0.0)])
         if extra == 0 and len(wholes) == 0:
             return _linprog(price, block, lows, highs, lower, upper, count)
-        links, link_low, link_high = [block], [lows], [highs]
+        constraints, link_low, link_high = [block], [lows], [highs]
         for b, (first, second) in enumerate(breaks):
             link = np.zeros((2, block.shape[1]))
             link[0, [first, count + b]] = 1.0, -widths[first]
             link[1, [second, count + b]] = 1.0, -widths[second]
-            links.append(link)
+            constraints.append(link)
             link_low.append(np.array([0.0, -np.inf]))
             link_high.append(np.array([np.inf, 0.0]))
         for w, j in enumerate(wholes):
             link = np.zeros((1, block.shape[1]))
             link[0, :count], link[0, count + extra + w] = moves[j], -1.0
-            links.append(link)
+            constraints.append(link)
             link_low.append(np.zeros(1))
             link_high.append(np.zeros(1))
         # The solver's absolute gap is 1e-6: a large objective makes it small beside the cost.
@@ -297,7 +297,9 @@ class Program:
                     price * blow,
                     integrality=np.concatenate([np.zeros(count), np.ones(extra + len(wholes)), np.zeros(tops)]),
                     bounds=Bounds(lower, upper),
-                    constraints=LinearConstraint(np.vstack(links), np.concatenate(link_low), np.concatenate(link_high)),
+                    constraints=LinearConstraint(
+                        np.vstack(constraints), np.concatenate(link_low), np.concatenate(link_high)
+                    ),
                     options={"mip_rel_gap": 0.0, "time_limit": SECONDS, "presolve": presolve},
                 )
                 for presolve in (False, True)

@@ -1,8 +1,8 @@
 """LinearExact: the cheapest action in a linear world, proven.
 
-For every pattern of interventions the gain in score is linear in the changes, so one fill in the order of gain a
+For every set of interventions the gain in score is linear in the changes, so one fill in the order of gain a
 price solves everybody at once. Columns that move by propagation and must stay in a range tighten the fill's limits
-when one action moves them, and become rows of a small program when several do. The least over patterns is exact.
+when one action moves them, and become rows of a small program when several do. The least over all sets is exact.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from equieffort.data.frames import Bools, Floats
-from equieffort.foundations.tolerances import ROUNDING, TOLERANCE, give
+from equieffort.foundations.tolerances import ROUNDING, TOLERANCE, tolerance
 from equieffort.models.classifiers import BlackBox, LinearView
 from equieffort.recourse.problem import RecourseProblem
 from equieffort.recourse.solvers.base import ATTEMPTS, FOUND, LIMIT, NONE, TIE, Proposal, Solver
-from equieffort.recourse.solvers.interventions import NotLinear, Pattern, Row, make_patterns
+from equieffort.recourse.solvers.interventions import InterventionSet, NotLinear, Row, intervention_sets_of
 from equieffort.recourse.solvers.linear.programs import Program, Segment, Side
 from equieffort.recourse.status import Infeasibility
 from equieffort.world.cost import LinearCost, PiecewiseCost
@@ -34,12 +34,12 @@ UNSEEN = 1e-10
 AT_ONCE = 512
 """People searched for whole numbers in one compiled call, between which Ctrl-C is heard."""
 
-_made: WeakKeyDictionary[RecourseProblem, list[LinearPattern]] = WeakKeyDictionary()
+_made: WeakKeyDictionary[RecourseProblem, list[LinearInterventionSet]] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, eq=False)
-class LinearPattern(Pattern):
-    """A pattern and what it does to a linear score."""
+class LinearInterventionSet(InterventionSet):
+    """An intervention set and what it does to a linear score."""
 
     gain: Floats
     """Gain in score a unit of each numeric action."""
@@ -47,12 +47,13 @@ class LinearPattern(Pattern):
     """Score at each level of each actionable category, up to a constant."""
 
     @classmethod
-    def of(cls, pattern: Pattern, view: LinearView) -> LinearPattern:
+    def of(cls, interventions: InterventionSet, view: LinearView) -> LinearInterventionSet:
         """The score follows the columns."""
         level_gain = tuple(
-            view.weights @ shift + view.tables.get(c, np.zeros(shift.shape[1])) for c, shift in pattern.shifts.items()
+            view.weights @ shift + view.tables.get(c, np.zeros(shift.shape[1]))
+            for c, shift in interventions.shifts.items()
         )
-        return cls(**vars(pattern), gain=view.weights @ pattern.effect, level_gain=level_gain)
+        return cls(**vars(interventions), gain=view.weights @ interventions.effect, level_gain=level_gain)
 
 
 @dataclass(frozen=True)
@@ -72,24 +73,24 @@ class LinearExact(Solver):
         if problem.rules:
             return "It does not reckon with rules between features."
         try:
-            _patterns(problem)
+            _intervention_sets(problem)
         except NotLinear as reason:
             return f"It is not linear: {reason.reason}."
         return ""
 
-    def patterns(self, problem: RecourseProblem) -> int:
-        """How many patterns of interventions there are."""
-        return len(_patterns(problem))
+    def intervention_sets(self, problem: RecourseProblem) -> int:
+        """How many sets of interventions there are."""
+        return len(_intervention_sets(problem))
 
     def propose(
         self, problem: RecourseProblem, matrix: Floats, *, attempt: int = 0, only: int | None = None
     ) -> Proposal:
-        """The cheapest action of each encoded person, over all patterns or only one."""
+        """The cheapest action of each encoded person, over all intervention sets or only one."""
         proposal = Proposal.empty(problem, len(matrix))
-        people = People.of(problem, matrix, attempt)
-        everyone = _patterns(problem)
-        for pattern in everyone if only is None else [everyone[only]]:
-            _try_pattern(problem, people, pattern, proposal)
+        people = LinearBatch.of(problem, matrix, attempt)
+        everyone = _intervention_sets(problem)
+        for interventions in everyone if only is None else [everyone[only]]:
+            _try_interventions(problem, people, interventions, proposal)
         if np.any(people.noise) and not problem.is_integer.any() and isinstance(problem.cost, LinearCost):
             # All is solved exactly: only rounding, on either side of the boundary, lies between the two.
             proposal.rounding = np.where(proposal.code == FOUND, proposal.cost - proposal.bound, 0.0)
@@ -104,19 +105,21 @@ class LinearExact(Solver):
         """The same for many at once."""
         from equieffort.recourse.solvers.linear.infeasibility import reasons
 
-        return reasons(problem, _patterns(problem), people)
+        return reasons(problem, _intervention_sets(problem), people)
 
 
-def _patterns(problem: RecourseProblem) -> list[LinearPattern]:
+def _intervention_sets(problem: RecourseProblem) -> list[LinearInterventionSet]:
     if problem not in _made:
         assert isinstance(problem.view, LinearView)
-        _made[problem] = [LinearPattern.of(pattern, problem.view) for pattern in make_patterns(problem)]
+        _made[problem] = [
+            LinearInterventionSet.of(interventions, problem.view) for interventions in intervention_sets_of(problem)
+        ]
     return _made[problem]
 
 
 @dataclass(frozen=True, eq=False)
-class People:
-    """What is the same for every pattern."""
+class LinearBatch:
+    """What is the same for every intervention set."""
 
     matrix: Floats
     facts: Floats
@@ -135,7 +138,7 @@ class People:
     """How far the model's own score may be off, where it does not compute with doubles."""
 
     @classmethod
-    def of(cls, problem: RecourseProblem, matrix: Floats, attempt: int) -> People:
+    def of(cls, problem: RecourseProblem, matrix: Floats, attempt: int) -> LinearBatch:
         """Facts, limits, and how much score each person lacks."""
         view = problem.view
         assert isinstance(view, LinearView)
@@ -170,52 +173,54 @@ class People:
         return 2.0 * self.noise + self.step * (self.tolerance / self.step) ** (turn / ATTEMPTS) * 2.0**turn
 
 
-def level_shift(problem: RecourseProblem, pattern: Pattern, matrix: Floats, values: Any) -> Floats:
+def level_shift(problem: RecourseProblem, interventions: InterventionSet, matrix: Floats, values: Any) -> Floats:
     """Sum over the changed categories of value at the new level minus value at the fact's level."""
     total = np.zeros(len(matrix))
-    for b, (c, level) in enumerate(zip(problem.categorical, pattern.levels, strict=True)):
+    for b, (c, level) in enumerate(zip(problem.categorical, interventions.levels, strict=True)):
         table = values(b, c)
         if level >= 0 and table is not None:
             total += table[level] - table[matrix[:, c].astype(np.intp)]
     return total
 
 
-def row_range(problem: RecourseProblem, pattern: Pattern, row: Row, matrix: Floats) -> tuple[Floats, Floats]:
+def row_range(
+    problem: RecourseProblem, interventions: InterventionSet, row: Row, matrix: Floats
+) -> tuple[Floats, Floats]:
     """Least and largest change that numeric actions may still make to a row's column."""
     fact = matrix[:, row.position]
     low, high = (fact, fact) if row.fixed else problem.plausible(matrix, row.position)
-    start = fact + level_shift(problem, pattern, matrix, lambda b, c: row.shifts.get(c))
+    start = fact + level_shift(problem, interventions, matrix, lambda b, c: row.shifts.get(c))
     return low - start, high - start
 
 
 @dataclass(frozen=True, eq=False)
 class Box:
-    """How far each numeric action may go under a pattern, for each person."""
+    """How far each numeric action may go under an intervention set, for each person."""
 
     low: Floats
     high: Floats
     usable: Bools
-    """False where the pattern is no use: the fact's own level, or a category that moves what must stay."""
+    """False where the intervention set is no use: the fact's own level, or a category that moves what must stay."""
     forced: Bools
     """Where a category's change forces another action, or several actions share a column that is out of range."""
     shared: list[tuple[Row, Floats, Floats]]
     """Columns that several actions move, with the least and largest change they may make."""
 
 
-def make_box(problem: RecourseProblem, people: People, pattern: Pattern, whole: Bools) -> Box:
+def make_box(problem: RecourseProblem, people: LinearBatch, interventions: InterventionSet, whole: Bools) -> Box:
     """Limits of the actions themselves, tightened by the columns that follow one of them alone."""
     n = len(people.matrix)
-    is_set = np.array(pattern.is_set, dtype=bool)
+    is_set = np.array(interventions.is_set, dtype=bool)
     low = np.where(is_set, people.low - people.facts, 0.0)
     high = np.where(is_set, people.high - people.facts, 0.0)
     usable, forced = np.ones(n, dtype=bool), np.zeros(n, dtype=bool)
-    for c, level in zip(problem.categorical, pattern.levels, strict=True):
+    for c, level in zip(problem.categorical, interventions.levels, strict=True):
         if level >= 0:
             usable &= (people.matrix[:, c] != level) & problem.rules.allows(c, people.matrix[:, c], level)
     shared: list[tuple[Row, Floats, Floats]] = []
-    for row in pattern.rows:
-        least, most = row_range(problem, pattern, row, people.matrix)
-        forgiven = problem.give(row.position, people.matrix[:, row.position])
+    for row in interventions.rows:
+        least, most = row_range(problem, interventions, row, people.matrix)
+        forgiven = problem.tolerance(row.position, people.matrix[:, row.position])
         if not row.movers:
             usable &= (least <= forgiven) & (most >= -forgiven)
         elif len(row.movers) == 1:
@@ -225,24 +230,26 @@ def make_box(problem: RecourseProblem, people: People, pattern: Pattern, whole: 
             forced |= (least > 0) | (most < 0)
     # Columns in a chain ask the same of an action, up to rounding.
     numeric = list(problem.numeric)
-    nearly = (low > high) & (low - high <= give(high / problem.spreads[numeric]) * problem.spreads[numeric])
+    nearly = (low > high) & (low - high <= tolerance(high / problem.spreads[numeric]) * problem.spreads[numeric])
     low = np.where(nearly, high, low)
     forced |= ((low > 0) | (high < 0)).any(axis=1)
     usable &= (low <= high).all(axis=1)
     return Box(low, high, usable, forced, shared)
 
 
-def _try_pattern(problem: RecourseProblem, people: People, pattern: LinearPattern, proposal: Proposal) -> None:
-    """Solve one pattern for everybody and keep it where it is better."""
+def _try_interventions(
+    problem: RecourseProblem, people: LinearBatch, interventions: LinearInterventionSet, proposal: Proposal
+) -> None:
+    """Solve one intervention set for everybody and keep it where it is better."""
     from equieffort.recourse.solvers.linear.fill_kernels import fill_batch
 
     n, cost = len(people.matrix), problem.cost
     need, price = people.need, np.zeros(n)
     if problem.categorical:
-        need = need - level_shift(problem, pattern, people.matrix, lambda b, c: pattern.level_gain[b])
-        price += sum(w for w, level in zip(problem.change_weights, pattern.levels, strict=True) if level >= 0)
-    whole = problem.is_integer & np.array(pattern.is_set, dtype=bool)
-    box = make_box(problem, people, pattern, whole)
+        need = need - level_shift(problem, interventions, people.matrix, lambda b, c: interventions.level_gain[b])
+        price += sum(w for w, level in zip(problem.change_weights, interventions.levels, strict=True) if level >= 0)
+    whole = problem.is_integer & np.array(interventions.is_set, dtype=bool)
+    box = make_box(problem, people, interventions, whole)
     low, high, shared, hard = box.low, box.high, box.shared, box.forced.copy()
     if isinstance(cost, LinearCost):
         up, down = cost.prices(people.facts)
@@ -259,12 +266,13 @@ def _try_pattern(problem: RecourseProblem, people: People, pattern: LinearPatter
         part = slice(start, start + AT_ONCE if any_whole else n)
         own = part if len(up) > 1 else slice(None)
         fill_batch(
-            need[part], slack[part], people.tolerance[part], pattern.gain, up[own], down[own], least[part], most[part],
+            need[part], slack[part], people.tolerance[part], interventions.gain, up[own], down[own], least[part],
+            most[part],
             whole, any_whole, out_cost[part], out_bound[part], delta[part], code[part],
         )  # fmt: skip
     for row, least, most in shared:
         moved = delta @ row.effect
-        forgiven = problem.give(row.position, people.matrix[:, row.position])
+        forgiven = problem.tolerance(row.position, people.matrix[:, row.position])
         hard |= (moved < least - forgiven) | (moved > most + forgiven)
     code[~box.usable] = NONE
     hard &= box.usable & (code != NONE)
@@ -275,9 +283,11 @@ def _try_pattern(problem: RecourseProblem, people: People, pattern: LinearPatter
         hard &= ~dearer
     for i in np.flatnonzero(hard).tolist():
         sure = proposal.cost[i] - price[i] if proposal.code[i] == FOUND else np.inf
-        program = _program(problem, people, pattern, i, low[i], high[i], shared, float(need[i] + max(slack[i], 0.0)))
+        program = _program(
+            problem, people, interventions, i, low[i], high[i], shared, float(need[i] + max(slack[i], 0.0))
+        )
         code[i], out_cost[i], out_bound[i], delta[i] = program.solve(need[i], slack[i], people.tolerance[i], sure)
-    _keep(problem, pattern, proposal, code, out_cost + price, out_bound + price, delta)
+    _keep(problem, interventions, proposal, code, out_cost + price, out_bound + price, delta)
 
 
 def _fold(row: Row, least: Floats, most: Floats, low: Floats, high: Floats, whole: Bools) -> None:
@@ -293,29 +303,29 @@ def _fold(row: Row, least: Floats, most: Floats, low: Floats, high: Floats, whol
 
 def _program(
     problem: RecourseProblem,
-    people: People,
-    pattern: LinearPattern,
+    people: LinearBatch,
+    interventions: LinearInterventionSet,
     i: int,
     low: Floats,
     high: Floats,
     shared: list[tuple[Row, Floats, Floats]],
     need: float,
 ) -> Program:
-    """Person i under a pattern as a program over segments of change."""
+    """Person i under an intervention set as a program over segments of change."""
     cost, sides, rows = problem.cost, [], []
     row_low = [least[i] for _, least, _ in shared]
     row_high = [most[i] for _, _, most in shared]
     rows = [row.effect for row, _, _ in shared]
     forced = bool(((low > 0) | (high < 0)).any())
     for j in range(len(problem.numeric)):
-        if not pattern.is_set[j]:
+        if not interventions.is_set[j]:
             continue
         for sign, room in ((1.0, high[j]), (-1.0, -low[j])):
             if room <= 0:
                 continue
             if not shared and not forced:
                 # With one constraint a move the wrong way never helps, nor one further than would do alone.
-                gain = sign * pattern.gain[j]
+                gain = sign * interventions.gain[j]
                 if gain <= 0:
                     continue
                 room = min(room, np.ceil(max(need, 0.0) / gain * (1 + 1e-9)) + 1.0)
@@ -332,8 +342,8 @@ def _program(
             row_high.append(high[j])
     return Program(
         sides,
-        pattern.gain,
-        problem.is_integer & np.array(pattern.is_set, dtype=bool),
+        interventions.gain,
+        problem.is_integer & np.array(interventions.is_set, dtype=bool),
         np.array(rows).reshape(len(rows), len(problem.numeric)),
         np.array(row_low),
         np.array(row_high),
@@ -360,14 +370,14 @@ def _segments(cost: PiecewiseCost, j: int, fact: float, sign: float, room: float
 
 def _keep(
     problem: RecourseProblem,
-    pattern: Pattern,
+    interventions: InterventionSet,
     proposal: Proposal,
     code: Any,
     cost: Floats,
     bound: Floats,
     delta: Floats,
 ) -> None:
-    """Merge one pattern's answers: the least cost wins, the least bound stands, and nothing given up is forgotten."""
+    """Merge one set's answers: the least cost wins, the least bound stands, and nothing given up is forgotten."""
     open_ = code != NONE
     proposal.bound = np.where(open_, np.minimum(proposal.bound, bound), proposal.bound)
     given_up = (code == LIMIT) & (proposal.code == NONE)
@@ -378,6 +388,6 @@ def _keep(
     proposal.code[better] = code[better]
     proposal.cost[better] = cost[better]
     proposal.delta[better] = delta[better]
-    proposal.chosen[better] = pattern.chosen
+    proposal.intervention_mask[better] = interventions.intervention_mask
     if problem.categorical:
-        proposal.level[better] = pattern.levels
+        proposal.level[better] = interventions.levels

@@ -21,7 +21,7 @@ class Action:
     """An action that leads where it should, tried with the equations and the model's own label."""
 
     cost: float
-    chosen: int
+    intervention_mask: int
     delta: Floats
     level: Floats
 
@@ -31,11 +31,11 @@ def act(model: Model, point: Floats) -> tuple[Action, Floats, bool]:
     problem, facts = model.problem, model.facts
     picked, values = np.zeros(facts.shape, dtype=bool), facts.copy()
     low, high = problem.action_box(facts)
-    chosen, delta = 0, np.zeros(len(problem.numeric))
+    mask, delta = 0, np.zeros(len(problem.numeric))
     for j, k in enumerate(problem.numeric):
         if j in model.set_ and point[model.set_[j]] < 0.5:
             continue
-        chosen |= 1 << j
+        mask |= 1 << j
         picked[0, k] = True
         delta[j] = model.amounts[j].at(point)
         if problem.is_integer[j]:
@@ -47,7 +47,7 @@ def act(model: Model, point: Floats) -> tuple[Action, Floats, bool]:
     for b, c in enumerate(problem.categorical):
         target = int(np.argmax([point[switch] for switch in model.levels[c]]))
         if target != int(facts[0, c]):
-            chosen |= 1 << (len(problem.numeric) + b)
+            mask |= 1 << (len(problem.numeric) + b)
             picked[0, c], values[0, c], level[b] = True, target, target
     nodes = len(problem.scm.graph.nodes)
     moved = np.where(picked, values, facts)
@@ -57,7 +57,7 @@ def act(model: Model, point: Floats) -> tuple[Action, Floats, bool]:
     cost = float(problem.cost.parts(before, np.where(picked[:, numeric], values[:, numeric], before)).sum())
     cost += float(problem.change_weights[level >= 0].sum())
     holds = not unknown and _allowed(problem, facts, moved) and _keeps(problem, facts, picked, values)
-    return Action(cost, chosen, delta, level), moved, holds
+    return Action(cost, mask, delta, level), moved, holds
 
 
 def _stepped(model: Model, k: int, change: float, point: Floats) -> float:
@@ -66,7 +66,7 @@ def _stepped(model: Model, k: int, change: float, point: Floats) -> float:
     What counts is fact + change as doubles add them, so the change itself is stepped.
     """
     fact = model.fact(k)
-    for column, threshold, switch in model.decrees:
+    for column, threshold, switch in model.branching_bounds:
         if column == k and (fact + change <= threshold) != (point[switch] > 0.5):
             change = _beside(fact, threshold, below=point[switch] > 0.5)
     return change
@@ -87,8 +87,8 @@ def _allowed(problem: RecourseProblem, facts: Floats, moved: Floats) -> bool:
         feature = problem.feature(k)
         if feature.role == "immutable" or feature.plausible is not None:
             low, high = problem.plausible(facts, k)
-            give = problem.give(k, facts[0, k])
-            if not low[0] - give <= moved[0, k] <= high[0] + give:
+            tolerance = problem.tolerance(k, facts[0, k])
+            if not low[0] - tolerance <= moved[0, k] <= high[0] + tolerance:
                 return False
     return not any(broken[0] for broken, _ in problem.rules.faults(facts, moved))
 
@@ -116,8 +116,8 @@ def _keeps(problem: RecourseProblem, facts: Floats, picked: Bools, values: Float
         if size[k] > 0 and (feature.role == "immutable" or feature.plausible is not None):
             low, high = (float(end[0]) - facts[0, k] for end in problem.plausible(facts, k))
             ends = [abs(end) for end in (low, high) if np.isfinite(end)]
-            give = EXACT * (size[k] + (max(ends, default=0.0) + abs(facts[0, k]) * 1e-4 if low < high else 0.0))
-            if not low - give <= change[k] <= high + give:
+            tolerance = EXACT * (size[k] + (max(ends, default=0.0) + abs(facts[0, k]) * 1e-4 if low < high else 0.0))
+            if not low - tolerance <= change[k] <= high + tolerance:
                 return False
     return True
 
@@ -131,5 +131,5 @@ def flips(problem: RecourseProblem, moved: Floats) -> bool:
     else:
         answer = bool(problem.decision.is_favourable(problem.encoding.decode(moved, None))[0])
     if answer and problem.margin > 0:
-        answer = bool(view.goals.met(view.margins(moved) + view.blur(moved), problem.margin)[0])
+        answer = bool(view.goals.met(view.margins(moved) + view.rounding_error(moved), problem.margin)[0])
     return answer

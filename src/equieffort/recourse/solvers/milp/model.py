@@ -42,7 +42,7 @@ class Model:
     """By leaf of a tree: the variable that is 1 when the person falls into it."""
     only: set[int] = field(default_factory=set)
     """The leaves of trees in which the person can fall into no other."""
-    decrees: list[tuple[int, float, int]] = field(default_factory=list)
+    branching_bounds: list[tuple[int, float, int]] = field(default_factory=list)
     """(column, threshold, switch that is 1 at or below it)."""
     is_cut: bool = False
     """Whether the budget, not a limit, ends what may be set."""

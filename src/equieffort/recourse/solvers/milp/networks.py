@@ -51,7 +51,7 @@ def add_network(model: Model, view: NetworkView) -> None:
             for n in np.flatnonzero(weights).tolist():
                 total = total.plus(inputs[n], float(weights[n]))
             forms.append(total)
-    near = view.blur(model.facts)[0] / view.relative_error if view.relative_error > 0 else np.ones(len(forms))
+    near = view.rounding_error(model.facts)[0] / view.relative_error if view.relative_error > 0 else np.ones(len(forms))
     add_goals(model, view.goals.sets, forms, view.relative_error * _largest(model, view), STEP * near)
 
 

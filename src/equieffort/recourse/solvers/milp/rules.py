@@ -51,16 +51,16 @@ def _options(model: Model, atom: Atom, low: float, high: float, own: float) -> l
             return [(Form({}, 1.0), None, 0.0, 0.0)] if int(own) in levels else []
         return [(Form({model.levels[atom.column][level]: 1.0 for level in levels}), None, 0.0, 0.0)]
     column = _rule_column(model, atom.column, own)
-    give = float(model.problem.rules.give(model.facts, atom.column)[0])
+    tolerance = float(model.problem.rules.tolerance(model.facts, atom.column)[0])
     if not column.weights:
-        return [(Form({}, 1.0), None, 0.0, 0.0)] if low - give <= own <= high + give else []
+        return [(Form({}, 1.0), None, 0.0, 0.0)] if low - tolerance <= own <= high + tolerance else []
     if model.is_whole(atom.column):
-        low = np.ceil(low - give) if np.isfinite(low) else low
-        high = np.floor(high + give) if np.isfinite(high) else high
+        low = np.ceil(low - tolerance) if np.isfinite(low) else low
+        high = np.floor(high + tolerance) if np.isfinite(high) else high
     least, most = model.program.range(column)
     if low <= least and most <= high:
         return [(Form({}, 1.0), None, 0.0, 0.0)]
-    return [] if low > most + give or high < least - give else [(NOTHING, column, low, high)]
+    return [] if low > most + tolerance or high < least - tolerance else [(NOTHING, column, low, high)]
 
 
 def _rule_column(model: Model, k: int, own: float) -> Form:

@@ -86,7 +86,7 @@ class Milp(Solver):
         action = result.action
         if action is not None:
             proposal.code[i] = FOUND
-            proposal.cost[i], proposal.chosen[i] = action.cost, action.chosen
+            proposal.cost[i], proposal.intervention_mask[i] = action.cost, action.intervention_mask
             proposal.delta[i], proposal.level[i] = action.delta, action.level
             proposal.bound[i] = min(result.bound, action.cost)
         else:

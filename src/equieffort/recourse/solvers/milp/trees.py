@@ -165,7 +165,7 @@ class _Trees:
             program.row(change.plus(below, high - least), high=high, drop=drop)
         if program.need(low, what=name):
             program.row(change.plus(below, most - low), low=most, rise=aside)
-        model.decrees.append((k, threshold, switch))
+        model.branching_bounds.append((k, threshold, switch))
         self._order(k, threshold, switch)
         return below
 
@@ -180,7 +180,7 @@ class _Trees:
 
     def _order(self, k: int, threshold: float, switch: int) -> None:
         """Whoever is at most a lower threshold is at most a higher one."""
-        others = [(t, s) for c, t, s in self.model.decrees if c == k and s != switch]
+        others = [(t, s) for c, t, s in self.model.branching_bounds if c == k and s != switch]
         lower = max((pair for pair in others if pair[0] < threshold), default=None)
         higher = min((pair for pair in others if pair[0] > threshold), default=None)
         if lower is not None:

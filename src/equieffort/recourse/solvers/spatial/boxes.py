@@ -8,18 +8,18 @@ from functools import cached_property
 import numpy as np
 
 from equieffort.data.frames import Bools, Floats
-from equieffort.foundations.tolerances import give
+from equieffort.foundations.tolerances import tolerance
 from equieffort.models.classifiers import BlackBox, LinearView, NetworkView, TreeView
-from equieffort.recourse.solvers.spatial.compiled_problem import Indices, People
+from equieffort.recourse.solvers.spatial.compiled_problem import Indices, SpatialBatch
 from equieffort.recourse.solvers.spatial.enclosures import (
     FAR,
     Boxes,
     Enclosure,
     Planes,
-    contract,
     enclose,
     fill,
     impossible,
+    tighten_bounds,
 )
 from equieffort.recourse.solvers.spatial.points import Points
 from equieffort.recourse.solvers.spatial.rules import demand_rules
@@ -30,7 +30,7 @@ from equieffort.recourse.solvers.spatial.views import Layered, Leaves, Margins
 class Open:
     """Boxes of one way that may hold something, and what is known of them."""
 
-    way: int
+    interventions: int
     boxes: Boxes
     bound: Floats
     found: Enclosure
@@ -51,10 +51,10 @@ class Open:
         )  # fmt: skip
         below, above = (planes.take(which) if planes is not None else None for planes in (m.below, m.above))
         margins = Margins(
-            m.most[which], m.blur[which], below, above, m.decided[which], m.column[which], m.threshold[which]
+            m.most[which], m.rounding_error[which], below, above, m.decided[which], m.column[which], m.threshold[which]
         )  # fmt: skip
         return Open(
-            self.way, self.boxes.take(which), self.bound[which], enclosure, margins, self.start[which],
+            self.interventions, self.boxes.take(which), self.bound[which], enclosure, margins, self.start[which],
             self.wanted[which],
         )  # fmt: skip
 
@@ -63,7 +63,7 @@ class Open:
 class Look:
     """How boxes of these people are looked at."""
 
-    people: People
+    people: SpatialBatch
     attempt: int
 
     @cached_property
@@ -85,11 +85,11 @@ class Look:
             table[g, list(members)] = True
         return table
 
-    def bound(self, way_id: int, boxes: Boxes, bound: Floats, fixed: Floats) -> Open:
+    def bound(self, set_index: int, boxes: Boxes, bound: Floats, fixed: Floats) -> Open:
         """Drop boxes that hold nothing, shrink the others, and bound their cost; `fixed` is that of the levels."""
         people = self.people
-        way = people.world.ways[way_id]
-        found = enclose(people, way, boxes)
+        interventions = people.compiled.intervention_sets[set_index]
+        found = enclose(people, interventions, boxes)
         found.alive &= demand_rules(people, boxes, found)
         margins = self.margins(boxes, found)
         mine = self.goals[boxes.goal]
@@ -97,9 +97,9 @@ class Look:
         rows = self._rows(found, margins, mine)
         if rows is not None:
             found.alive &= ~impossible(rows, boxes.low, boxes.high)
-            low, high = contract(rows, boxes.low, boxes.high, people.problem.is_integer & way.is_set)
-            found.alive &= ((low <= high) | ~way.is_set).all(axis=1)
-            keep = found.alive[:, None] & way.is_set
+            low, high = tighten_bounds(rows, boxes.low, boxes.high, people.problem.is_integer & interventions.is_set)
+            found.alive &= ((low <= high) | ~interventions.is_set).all(axis=1)
+            keep = found.alive[:, None] & interventions.is_set
             boxes.low, boxes.high = np.where(keep, low, boxes.low), np.where(keep, high, boxes.high)
         start = np.clip(people.facts[boxes.person], boxes.low, boxes.high)
         price, wanted = np.zeros(len(start)), start
@@ -113,22 +113,22 @@ class Look:
                 if people.straight:
                     price = price + extra[each, dearest]
         bound = np.maximum(bound, (fixed + price) * (1 - 1e-12))
-        return Open(way_id, boxes, bound, found, margins, start, wanted).take(found.alive)
+        return Open(set_index, boxes, bound, found, margins, start, wanted).take(found.alive)
 
     def _can_reach(self, margins: Margins, mine: Bools) -> Bools:
         """Whether every margin of the goal can be what it must, the model's own rounding granted."""
         view, need = self.people.problem.view, self.people.problem.margin
         assert not isinstance(view, BlackBox)
-        most = margins.most + margins.blur
+        most = margins.most + margins.rounding_error
         # Where sums of leaves are exact, a tie is no win.
-        exact = (margins.blur == 0) & (need == 0) & ~view.goals.closed & (margins.above is None)
+        exact = (margins.rounding_error == 0) & (need == 0) & ~view.goals.closed & (margins.above is None)
         good = np.where(exact, most > need, most >= need)
         return np.asarray((good | ~mine).all(axis=1))
 
     def _rows(self, found: Enclosure, margins: Margins, mine: Bools) -> Planes | None:
         parts = list(found.rows)
         if margins.above is not None:
-            offset = margins.above.offset - self.people.problem.margin + margins.blur
+            offset = margins.above.offset - self.people.problem.margin + margins.rounding_error
             parts.append(_usable(margins.above.slope, offset, mine))
         return Planes.joined(parts) if parts else None
 
@@ -141,12 +141,12 @@ class Look:
             found.append(np.where(slope > 0, boxes.high, np.where(slope < 0, boxes.low, kept.start)))
         else:
             found += [boxes.low, boxes.high]
-        whole, way = self.people.problem.is_integer, np.full(len(kept), kept.way)
+        whole, interventions = self.people.problem.is_integer, np.full(len(kept), kept.interventions)
         points = []
         for z in found:
             away = np.where(z > kept.start, np.ceil(z - 1e-9), np.floor(z + 1e-9))
             inside = np.clip(np.where(whole, away, z), boxes.low, boxes.high)
-            points.append(Points(boxes.person, way, boxes.levels, inside))
+            points.append(Points(boxes.person, interventions, boxes.levels, inside))
         return points
 
     def _safe(self, kept: Open) -> Floats:
@@ -154,17 +154,20 @@ class Look:
         boxes, people = kept.boxes, self.people
         more = 2.0**self.attempt
         rows: list[Planes] = []
-        for step in people.world.ways[kept.way].steps:
-            k, sides = step.column, ((kept.found.below, boxes.decree_low, 1), (kept.found.above, boxes.decree_high, -1))
+        for step in people.compiled.intervention_sets[kept.interventions].steps:
+            k, sides = (
+                step.column,
+                ((kept.found.below, boxes.branching_low, 1), (kept.found.above, boxes.branching_high, -1)),
+            )
             for planes, ends, sign in sides:
                 usable = np.isfinite(ends[:, k])
                 if usable.any():
                     end = np.where(usable, ends[:, k], 0.0)
-                    offset = sign * (planes.offset[:, k] - end) - 4 * more * give(end)
+                    offset = sign * (planes.offset[:, k] - end) - 4 * more * tolerance(end)
                     rows.append(_usable(sign * planes.slope[:, [k]], offset[:, None], usable[:, None]))
         if kept.margins.below is not None:
             mine, below = self.goals[boxes.goal], kept.margins.below
-            offset = below.offset - people.problem.margin - 4 * more * kept.margins.blur
+            offset = below.offset - people.problem.margin - 4 * more * kept.margins.rounding_error
             rows += [_usable(below.slope[:, [m]], offset[:, [m]], mine[:, [m]]) for m in range(mine.shape[1])]
         z = kept.start
         if z.shape[1]:
@@ -181,10 +184,10 @@ def _usable(slope: Floats, offset: Floats, where: Bools) -> Planes:
 
 
 def boxes_of(part: list[tuple[float, tuple[int, int, Floats, int, Floats, Floats, Floats, Floats]]]) -> Boxes:
-    """Boxes as arrays: (person, way, levels, goal, low, high, decrees) each."""
-    person, _, levels, goal, low, high, decree_low, decree_high = zip(*(box for _, box in part), strict=True)
+    """Boxes as arrays: (person, way, levels, goal, low, high, branching bounds) each."""
+    person, _, levels, goal, low, high, branching_low, branching_high = zip(*(box for _, box in part), strict=True)
     whom: Indices = np.array(person, dtype=np.intp)
     return Boxes(
         whom, np.array(levels).reshape(len(whom), -1), np.array(goal, dtype=np.intp), np.array(low), np.array(high),
-        np.array(decree_low), np.array(decree_high),
+        np.array(branching_low), np.array(branching_high),
     )  # fmt: skip

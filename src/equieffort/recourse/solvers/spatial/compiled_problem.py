@@ -33,7 +33,7 @@ class Step:
 
 
 @dataclass(frozen=True, eq=False)
-class Way:
+class InterventionSet:
     """Which features are set and which are left, and what follows then."""
 
     is_set: Bools
@@ -46,18 +46,18 @@ class Way:
     """Columns that must stay, since a category without an equation hangs on them."""
     bent: Bools
     """(numeric action): whether it reaches an equation that is not linear."""
-    chosen: int
+    intervention_mask: int
 
 
 @dataclass(frozen=True)
 class Root:
     """A way and a level for each actionable category, -1 where it is left."""
 
-    way: int
+    interventions: int
     levels: tuple[int, ...]
 
 
-_made: WeakKeyDictionary[RecourseProblem, World] = WeakKeyDictionary()
+_made: WeakKeyDictionary[RecourseProblem, CompiledProblem] = WeakKeyDictionary()
 
 
 class Refused(Exception):
@@ -69,10 +69,10 @@ class Refused(Exception):
 
 
 @dataclass(frozen=True, eq=False)
-class World:
+class CompiledProblem:
     """What is the same for everybody."""
 
-    ways: tuple[Way, ...]
+    intervention_sets: tuple[InterventionSet, ...]
     roots: tuple[Root, ...]
     follows: Bools
     """(categorical action): whether an action can move it, so that keeping its level differs from leaving it."""
@@ -82,19 +82,19 @@ class World:
     """(column): whether it may take any value between its ends, so that it has no levels."""
 
     @cached_property
-    def chosen(self) -> npt.NDArray[np.int64]:
+    def intervention_masks(self) -> npt.NDArray[np.int64]:
         """(way) bits of the features that are set."""
-        return np.array([way.chosen for way in self.ways], dtype=np.int64)
+        return np.array([interventions.intervention_mask for interventions in self.intervention_sets], dtype=np.int64)
 
 
-def curved_world(problem: RecourseProblem) -> World:
+def compile_problem(problem: RecourseProblem) -> CompiledProblem:
     """Made once for a problem; raises `Refused` if it cannot be enclosed."""
     if problem not in _made:
         _made[problem] = _world(problem)
     return _made[problem]
 
 
-def _world(problem: RecourseProblem) -> World:
+def _world(problem: RecourseProblem) -> CompiledProblem:
     graph, names = problem.scm.graph, problem.names
     nodes = set(graph.nodes)
     acting = {names[k] for k in problem.acts if names[k] in nodes}
@@ -107,22 +107,29 @@ def _world(problem: RecourseProblem) -> World:
             f"most {MOST_WAYS:,} are tried"
         )
     needed = _needed(problem)
-    ways: list[Way] = []
+    intervention_sets: list[InterventionSet] = []
     roots: list[Root] = []
     options = [(True, False) if k in follows else (True,) for k in problem.numeric]
     options += [(False, True)] * len(problem.categorical)
     for picks in product(*options):
-        way = _way(problem, picks, needed)
-        if way is None:
+        interventions = _way(problem, picks, needed)
+        if interventions is None:
             continue
-        chosen = [range(count) if pick else (-1,) for count, pick in zip(levels, way.sets_level, strict=True)]
-        roots += [Root(len(ways), target) for target in product(*chosen)]
-        ways.append(way)
+        chosen = [range(count) if pick else (-1,) for count, pick in zip(levels, interventions.sets_level, strict=True)]
+        roots += [Root(len(intervention_sets), target) for target in product(*chosen)]
+        intervention_sets.append(interventions)
     followers = np.array([k in follows for k in problem.categorical], dtype=bool)
-    stepped = {step.column for way in ways for step in way.steps if isinstance(step.equation, Discrete)}
+    stepped = {
+        step.column
+        for interventions in intervention_sets
+        for step in interventions.steps
+        if isinstance(step.equation, Discrete)
+    }
     columns = enumerate(problem.encoding.columns)
     amounts = np.array([k not in stepped and not column.is_category for k, column in columns], dtype=bool)
-    return World(tuple(ways), tuple(roots), followers, _cuts(problem, ways), amounts)
+    return CompiledProblem(
+        tuple(intervention_sets), tuple(roots), followers, _cuts(problem, intervention_sets), amounts
+    )
 
 
 def used_columns(problem: RecourseProblem) -> set[int]:
@@ -158,7 +165,7 @@ def _needed(problem: RecourseProblem) -> set[int]:
     return found
 
 
-def _way(problem: RecourseProblem, picks: tuple[bool, ...], needed: set[int]) -> Way | None:
+def _way(problem: RecourseProblem, picks: tuple[bool, ...], needed: set[int]) -> InterventionSet | None:
     """What follows if these features are set; None if a feature left would stay anyway, as if it were held."""
     graph, count = problem.scm.graph, len(problem.numeric)
     picked = {k for k, pick in zip(problem.acts, picks, strict=True) if pick}
@@ -186,14 +193,16 @@ def _way(problem: RecourseProblem, picks: tuple[bool, ...], needed: set[int]) ->
             steps.append(Step(k, parents, equation))
     if any(k not in moved for k, pick in zip(problem.numeric, picks, strict=False) if not pick):
         return None
-    chosen = sum(1 << b for b, pick in enumerate(picks) if pick)
+    mask = sum(1 << b for b, pick in enumerate(picks) if pick)
     is_set, sets_level = np.array(picks[:count], dtype=bool), np.array(picks[count:], dtype=bool)
-    return Way(is_set, sets_level, tuple(steps), tuple(dict.fromkeys(frozen)), bent, chosen)
+    return InterventionSet(is_set, sets_level, tuple(steps), tuple(dict.fromkeys(frozen)), bent, mask)
 
 
-def _cuts(problem: RecourseProblem, ways: list[Way]) -> dict[int, Floats]:
+def _cuts(problem: RecourseProblem, intervention_sets: list[InterventionSet]) -> dict[int, Floats]:
     found: dict[int, list[Floats]] = {}
-    equations: dict[int, Step] = {step.column: step for way in ways for step in way.steps}
+    equations: dict[int, Step] = {
+        step.column: step for interventions in intervention_sets for step in interventions.steps
+    }
     for step in equations.values():
         for p, at in step.equation.jumps().items() if isinstance(step.equation, Additive) else ():
             if step.parents[p] in problem.numeric:
@@ -202,11 +211,11 @@ def _cuts(problem: RecourseProblem, ways: list[Way]) -> dict[int, Floats]:
 
 
 @dataclass(frozen=True, eq=False)
-class People:
+class SpatialBatch:
     """Encoded people, what they may do, what it costs, and what must hold of them afterwards."""
 
     problem: RecourseProblem
-    world: World
+    compiled: CompiledProblem
     matrix: Floats
     facts: Floats
     low: Floats
@@ -222,7 +231,7 @@ class People:
     """(person, clause)."""
 
     @classmethod
-    def of(cls, problem: RecourseProblem, matrix: Floats) -> People:
+    def of(cls, problem: RecourseProblem, matrix: Floats) -> SpatialBatch:
         """Limits, prices and ranges."""
         facts = matrix[:, list(problem.numeric)]
         low, high = problem.action_box(matrix)
@@ -236,16 +245,16 @@ class People:
         for k in range(matrix.shape[1]):
             start, end = problem.plausible(matrix, k)
             # The replay forgives a little; what is pruned must lie beyond even that.
-            forgiven = 1.01 * problem.give(k, matrix[:, k])
+            forgiven = 1.01 * problem.tolerance(k, matrix[:, k])
             least[:, k], most[:, k] = start - forgiven, end + forgiven
         asked = problem.rules.asked(matrix)
-        return cls(problem, curved_world(problem), matrix, facts, low, high, up, down, straight, least, most, asked)
+        return cls(problem, compile_problem(problem), matrix, facts, low, high, up, down, straight, least, most, asked)
 
     @cached_property
     def start(self) -> dict[int, Floats]:
         """By column that follows: f of the factual causes, or the noise of a level."""
         found = {}
-        for step in (step for way in self.world.ways for step in way.steps):
+        for step in (step for interventions in self.compiled.intervention_sets for step in interventions.steps):
             if step.column not in found:
                 parents, equation = self.matrix[:, step.parents], step.equation
                 if isinstance(equation, Additive):
@@ -273,8 +282,8 @@ class People:
                 ends = fact - budget / self.down[i, j], fact + budget / self.up[i, j]
             else:
                 ends = _paid(self.problem.cost, j, fact, budget)
-            give = 1e-9 * (abs(fact) + (ends[1] - ends[0]))
-            low[j], high[j] = max(low[j], ends[0] - give), min(high[j], ends[1] + give)
+            tolerance = 1e-9 * (abs(fact) + (ends[1] - ends[0]))
+            low[j], high[j] = max(low[j], ends[0] - tolerance), min(high[j], ends[1] + tolerance)
         whole = self.problem.is_integer
         return np.where(whole, np.ceil(low), low), np.where(whole, np.floor(high), high)
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from equieffort.data.frames import Bools, Floats
-from equieffort.recourse.solvers.spatial.compiled_problem import Indices, People, Step, Way
+from equieffort.recourse.solvers.spatial.compiled_problem import Indices, InterventionSet, SpatialBatch, Step
 from equieffort.world.scm.discrete import LatentEquation
 from equieffort.world.scm.equations import EPS, Additive, Affine, Discrete
 
@@ -62,9 +62,9 @@ class Boxes:
     goal: Indices
     low: Floats
     high: Floats
-    decree_low: Floats
+    branching_low: Floats
     """(box, column): what branching demands of columns."""
-    decree_high: Floats
+    branching_high: Floats
 
     def take(self, which: Bools | Indices) -> Boxes:
         """Some of them."""
@@ -86,7 +86,7 @@ class Enclosure:
     """What any allowed point satisfies, one quantity each."""
 
 
-def enclose(people: People, way: Way, boxes: Boxes) -> Enclosure:
+def enclose(people: SpatialBatch, interventions: InterventionSet, boxes: Boxes) -> Enclosure:
     """Follow the graph in causal order."""
     problem, n = people.problem, len(boxes.person)
     least = people.matrix[boxes.person]
@@ -95,18 +95,18 @@ def enclose(people: People, way: Way, boxes: Boxes) -> Enclosure:
     above = Planes(np.zeros((n, least.shape[1], count)), least.copy())
     found = Enclosure(least, most, below, above, np.ones(n, dtype=bool), [])
     for j, k in enumerate(problem.numeric):
-        if way.is_set[j]:
+        if interventions.is_set[j]:
             least[:, k], most[:, k] = boxes.low[:, j], boxes.high[:, j]
             for planes in (below, above):
                 planes.slope[:, k, j], planes.offset[:, k] = 1.0, 0.0
     for b, k in enumerate(problem.categorical):
-        if way.sets_level[b]:
+        if interventions.sets_level[b]:
             for array in (least, most, below.offset, above.offset):
                 array[:, k] = boxes.levels[:, b]
-    following = {step.column for step in way.steps}
-    for k in {*problem.acts, *way.frozen} - following:
+    following = {step.column for step in interventions.steps}
+    for k in {*problem.acts, *interventions.frozen} - following:
         _hold_to(found, boxes, k)
-    for step in way.steps:
+    for step in interventions.steps:
         if isinstance(step.equation, Additive):
             _follow(found, people, step, step.equation, boxes)
             _hold_to(found, boxes, step.column)
@@ -117,9 +117,9 @@ def enclose(people: People, way: Way, boxes: Boxes) -> Enclosure:
 
 
 def _hold_to(found: Enclosure, boxes: Boxes, k: int) -> None:
-    """Only values that the decrees allow matter."""
-    np.maximum(found.least[:, k], boxes.decree_low[:, k], out=found.least[:, k])
-    np.minimum(found.most[:, k], boxes.decree_high[:, k], out=found.most[:, k])
+    """Only values that the branching bounds allow matter."""
+    np.maximum(found.least[:, k], boxes.branching_low[:, k], out=found.least[:, k])
+    np.minimum(found.most[:, k], boxes.branching_high[:, k], out=found.most[:, k])
     _bury(found, k)
 
 
@@ -134,8 +134,8 @@ def _bury(found: Enclosure, k: int) -> None:
 
 
 def _demand(found: Enclosure, k: int, boxes: Boxes) -> None:
-    """The decrees on a column as rows."""
-    low, high = boxes.decree_low[:, k], boxes.decree_high[:, k]
+    """The branching bounds on a column as rows."""
+    low, high = boxes.branching_low[:, k], boxes.branching_high[:, k]
     if np.isfinite(low).any():
         found.rows.append(_row(found.above.slope[:, k], found.above.offset[:, k] - low))
     if np.isfinite(high).any():
@@ -147,7 +147,7 @@ def _row(slope: Floats, offset: Floats) -> Planes:
     return Planes(np.where(usable[:, None], slope, 0.0)[:, None], np.where(usable, offset, FAR)[:, None])
 
 
-def _follow(found: Enclosure, people: People, step: Step, f: Additive, boxes: Boxes) -> None:
+def _follow(found: Enclosure, people: SpatialBatch, step: Step, f: Additive, boxes: Boxes) -> None:
     """x' = x + f(causes') - f(causes)."""
     k, parents = step.column, list(step.parents)
     fact, before = people.matrix[boxes.person, k], people.start[k][boxes.person]
@@ -175,8 +175,8 @@ def _follow(found: Enclosure, people: People, step: Step, f: Additive, boxes: Bo
 
 def _range(slope: Floats, offset: Floats, boxes: Boxes) -> tuple[Floats, Floats]:
     plane = Planes(slope[:, None], offset[:, None])
-    give = 8 * EPS * plane.size(boxes.low, boxes.high)
-    bottom, top = plane.bottom(boxes.low, boxes.high) - give, plane.top(boxes.low, boxes.high) + give
+    tolerance = 8 * EPS * plane.size(boxes.low, boxes.high)
+    bottom, top = plane.bottom(boxes.low, boxes.high) - tolerance, plane.top(boxes.low, boxes.high) + tolerance
     return bottom[:, 0], top[:, 0]
 
 
@@ -204,7 +204,7 @@ def _compose(
     return slope, offset
 
 
-def _follow_levels(found: Enclosure, people: People, step: Step, f: Discrete, boxes: Boxes) -> None:
+def _follow_levels(found: Enclosure, people: SpatialBatch, step: Step, f: Discrete, boxes: Boxes) -> None:
     """The levels that the person's own noise can pick."""
     k, parents = step.column, list(step.parents)
     noise, facts = people.start[k][boxes.person], people.matrix[boxes.person]
@@ -226,10 +226,12 @@ def _follow_levels(found: Enclosure, people: People, step: Step, f: Discrete, bo
         planes.slope[:, k], planes.offset[:, k] = 0.0, end[:, k]
 
 
-def _demand_latent(found: Enclosure, people: People, step: Step, f: LatentEquation, boxes: Boxes, stays: Bools) -> None:
-    """A decree on a level as rows of the sum behind it."""
+def _demand_latent(
+    found: Enclosure, people: SpatialBatch, step: Step, f: LatentEquation, boxes: Boxes, stays: Bools
+) -> None:
+    """A branching bound on a level as rows of the sum behind it."""
     k, parents = step.column, list(step.parents)
-    low, high = boxes.decree_low[:, k], boxes.decree_high[:, k]
+    low, high = boxes.branching_low[:, k], boxes.branching_high[:, k]
     ladder, cuts = f.ladder, np.concatenate([[-np.inf], f.cuts, [np.inf]])
     first = np.searchsorted(ladder, low).clip(max=len(ladder) - 1)
     last = (np.searchsorted(ladder, high, side="right") - 1).clip(min=0)
@@ -251,11 +253,11 @@ def _demand_latent(found: Enclosure, people: People, step: Step, f: LatentEquati
 
 def impossible(rows: Planes, low: Floats, high: Floats) -> Bools:
     """Where some row fails all over the box."""
-    give = 16 * EPS * rows.size(low, high)
-    return np.asarray((rows.top(low, high) + give < 0).any(axis=1))
+    tolerance = 16 * EPS * rows.size(low, high)
+    return np.asarray((rows.top(low, high) + tolerance < 0).any(axis=1))
 
 
-def contract(rows: Planes, low: Floats, high: Floats, whole: Bools) -> tuple[Floats, Floats]:
+def tighten_bounds(rows: Planes, low: Floats, high: Floats, whole: Bools) -> tuple[Floats, Floats]:
     """The box without ends at which some row cannot hold; rounded outwards."""
     a = rows.slope
     parts = np.maximum(a * low[:, None], a * high[:, None])

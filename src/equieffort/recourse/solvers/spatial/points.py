@@ -12,9 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from equieffort.data.frames import Bools, Floats
-from equieffort.foundations.tolerances import give
+from equieffort.foundations.tolerances import tolerance
 from equieffort.models.classifiers import BlackBox, TreeView
-from equieffort.recourse.solvers.spatial.compiled_problem import Indices, People
+from equieffort.recourse.solvers.spatial.compiled_problem import Indices, SpatialBatch
 
 GOOD, FRAGILE, BAD, UNSURE = 0, 1, 2, 3
 """A sound point; one favourable as it stands only; an unfavourable one; one that a stricter attempt does not take."""
@@ -25,25 +25,27 @@ class Points:
     """Values to set: rows of people, the way to act, levels and numbers."""
 
     person: Indices
-    way: Indices
+    interventions: Indices
     levels: Floats
     z: Floats
 
     def take(self, which: Bools | Indices) -> Points:
         """Some of them."""
-        return Points(self.person[which], self.way[which], self.levels[which], self.z[which])
+        return Points(self.person[which], self.interventions[which], self.levels[which], self.z[which])
 
 
-def price(people: People, points: Points) -> Floats:
+def price(people: SpatialBatch, points: Points) -> Floats:
     """What the points cost."""
     total = people.level_price(points.person, points.levels.astype(np.int16))
     if points.z.shape[1]:
-        is_set = np.array([way.is_set for way in people.world.ways])[points.way]
+        is_set = np.array([interventions.is_set for interventions in people.compiled.intervention_sets])[
+            points.interventions
+        ]
         total = total + people.cost(points.person, np.where(is_set, points.z, people.facts[points.person]))
     return total
 
 
-def judge(people: People, points: Points, attempt: int) -> npt.NDArray[np.int8]:
+def judge(people: SpatialBatch, points: Points, attempt: int) -> npt.NDArray[np.int8]:
     """What becomes of each point."""
     problem = people.problem
     facts = people.matrix[points.person]
@@ -56,7 +58,7 @@ def judge(people: People, points: Points, attempt: int) -> npt.NDArray[np.int8]:
         feature = problem.feature(k)
         if feature.role == "immutable" or feature.plausible is not None:
             low, high = problem.plausible(facts, k)
-            forgiven = problem.give(k, facts[:, k])
+            forgiven = problem.tolerance(k, facts[:, k])
             allowed &= (moved[:, k] >= low - forgiven) & (moved[:, k] <= high + forgiven)
     for broken, _ in problem.rules.faults(facts, moved):
         allowed &= ~broken
@@ -65,16 +67,16 @@ def judge(people: People, points: Points, attempt: int) -> npt.NDArray[np.int8]:
     found = np.full(len(facts), BAD, dtype=np.int8)
     rows = np.flatnonzero(allowed)
     if len(rows):
-        follows = ~picked[rows] & (moved[rows] != facts[rows]) & people.world.amounts
+        follows = ~picked[rows] & (moved[rows] != facts[rows]) & people.compiled.amounts
         found[rows] = _labels(people, moved[rows], follows, attempt)
     return found
 
 
-def _settings(people: People, points: Points, facts: Floats) -> tuple[Bools, Floats]:
+def _settings(people: SpatialBatch, points: Points, facts: Floats) -> tuple[Bools, Floats]:
     """As the replay will: the fact plus the change, kept inside its limits."""
-    problem, world = people.problem, people.world
+    problem, compiled = people.problem, people.compiled
     picked, values = np.zeros(facts.shape, dtype=bool), facts.copy()
-    is_set = np.array([way.is_set for way in world.ways])[points.way]
+    is_set = np.array([interventions.is_set for interventions in compiled.intervention_sets])[points.interventions]
     for j, k in enumerate(problem.numeric):
         picked[:, k] = is_set[:, j]
         change = points.z[:, j] - facts[:, k]
@@ -86,18 +88,18 @@ def _settings(people: People, points: Points, facts: Floats) -> tuple[Bools, Flo
     return picked, values
 
 
-def _labels(people: People, moved: Floats, follows: Bools, attempt: int) -> npt.NDArray[np.int8]:
+def _labels(people: SpatialBatch, moved: Floats, follows: Bools, attempt: int) -> npt.NDArray[np.int8]:
     problem, view = people.problem, people.problem.view
     assert not isinstance(view, BlackBox)
-    margins, blur = view.margins(moved), view.blur(moved)
-    sound = view.goals.met(margins - 2.0**attempt * blur, problem.margin)
+    margins, rounding_error = view.margins(moved), view.rounding_error(moved)
+    sound = view.goals.met(margins - 2.0**attempt * rounding_error, problem.margin)
     if isinstance(view, TreeView):
         rows = np.flatnonzero(sound)
-        hair = np.where(follows[rows], 2.0**attempt * give(moved[rows]), 0.0)
+        hair = np.where(follows[rows], 2.0**attempt * tolerance(moved[rows]), 0.0)
         for side in (-1.0, 1.0):
             sound[rows] &= view.goals.met(view.margins(moved[rows] + side * hair), problem.margin)
     found = np.where(sound, GOOD, BAD).astype(np.int8)
-    rest = np.flatnonzero(~sound & view.goals.met(margins + blur, problem.margin))
+    rest = np.flatnonzero(~sound & view.goals.met(margins + rounding_error, problem.margin))
     if len(rest):
         if attempt > 0:
             found[rest] = UNSURE

@@ -5,19 +5,19 @@ from __future__ import annotations
 import numpy as np
 
 from equieffort.data.frames import Bools, Floats
-from equieffort.foundations.tolerances import give
-from equieffort.recourse.solvers.spatial.compiled_problem import People
+from equieffort.foundations.tolerances import tolerance
+from equieffort.recourse.solvers.spatial.compiled_problem import SpatialBatch
 from equieffort.recourse.solvers.spatial.enclosures import FAR, Boxes, Enclosure, Planes
 from equieffort.world.scm.equations import EPS
 
 
-def demand_rules(people: People, boxes: Boxes, found: Enclosure) -> Bools:
+def demand_rules(people: SpatialBatch, boxes: Boxes, found: Enclosure) -> Bools:
     """Where every rule can still hold; rows are added to the enclosure."""
     rules, facts = people.problem.rules, people.matrix[boxes.person]
     possible = np.ones(len(facts), dtype=bool)
     if rules.clauses:
         least, most, below, above, sizes = _extended(rules.weights, found)
-        forgiven = 2 * give(sizes)
+        forgiven = 2 * tolerance(sizes)
         for c, clause in enumerate(rules.clauses):
             ends = rules.ends(facts, clause)
             can = np.array(

@@ -17,7 +17,7 @@ from equieffort.data.frames import Bools, Floats
 from equieffort.models.classifiers import BlackBox, TreeView
 from equieffort.recourse.solvers.endings import DONE, ENDLESS, NODES
 from equieffort.recourse.solvers.spatial.boxes import Look, Open, boxes_of
-from equieffort.recourse.solvers.spatial.compiled_problem import Indices, People
+from equieffort.recourse.solvers.spatial.compiled_problem import Indices, SpatialBatch
 from equieffort.recourse.solvers.spatial.enclosures import Boxes
 from equieffort.recourse.solvers.spatial.points import BAD, FRAGILE, GOOD, UNSURE, Points, judge, price
 from equieffort.recourse.solvers.spatial.split import split
@@ -39,12 +39,12 @@ class Found:
     ended: npt.NDArray[np.int8]
     boxes: npt.NDArray[np.int64]
     thin: Bools
-    way: Indices
+    interventions: Indices
     levels: Floats
     z: Floats
 
 
-def search(people: People, *, gap: float, node_limit: int, attempt: int) -> Found:
+def search(people: SpatialBatch, *, gap: float, node_limit: int, attempt: int) -> Found:
     """Everybody's cheapest point, proven to the gap."""
     run = Search(people, gap, node_limit, attempt)
     run.run()
@@ -54,7 +54,7 @@ def search(people: People, *, gap: float, node_limit: int, attempt: int) -> Foun
 class Search:
     """The open boxes and the best points of people solved together."""
 
-    def __init__(self, people: People, gap: float, node_limit: int, attempt: int) -> None:
+    def __init__(self, people: SpatialBatch, gap: float, node_limit: int, attempt: int) -> None:
         problem, n = people.problem, len(people.matrix)
         self.people, self.node_limit, self.attempt = people, node_limit, attempt
         # The rest of the gap is for preferring sound points to fragile ones, and for rounding.
@@ -64,7 +64,7 @@ class Search:
         self.count = 0
         self.cost = np.full(n, np.inf)
         self.key = np.full(n, np.inf)
-        self.way = np.full(n, -1, dtype=np.intp)
+        self.interventions = np.full(n, -1, dtype=np.intp)
         self.levels = np.full((n, len(problem.categorical)), -1.0)
         self.z = people.facts.copy()
         self.least_left = np.full(n, np.inf)
@@ -80,7 +80,7 @@ class Search:
     def found(self) -> Found:
         """The answers; a bound never lies above the cost."""
         bound = np.minimum(self.least_left, self.cost)
-        return Found(self.cost, bound, self.ended, self.boxes, self.thin, self.way, self.levels, self.z)
+        return Found(self.cost, bound, self.ended, self.boxes, self.thin, self.interventions, self.levels, self.z)
 
     def run(self) -> None:
         """Step until everybody is done."""
@@ -102,7 +102,7 @@ class Search:
     def _plant(self, i: int) -> None:
         """One box for each way to act, level and goal."""
         people = self.people
-        problem, world = people.problem, people.world
+        problem, compiled = people.problem, people.compiled
         low, high = people.reach(i, self.budget[i])
         own = people.matrix[i, list(problem.categorical)]
         counts = [len(problem.encoding.columns[c].levels) for c in problem.categorical]
@@ -112,30 +112,36 @@ class Search:
         ]
         assert not isinstance(problem.view, BlackBox)
         goals = len(problem.view.goals.sets)
-        for root in world.roots:
+        for root in compiled.roots:
             levels = np.array(root.levels, dtype=np.float64)
             if any(
-                level >= 0 and (not allowed[b][level] or (level == own[b] and not world.follows[b]))
+                level >= 0 and (not allowed[b][level] or (level == own[b] and not compiled.follows[b]))
                 for b, level in enumerate(root.levels)
             ):
                 continue
-            way = world.ways[root.way]
-            decree_low, decree_high = people.least[i].copy(), people.most[i].copy()
-            for k in way.frozen:
+            interventions = compiled.intervention_sets[root.interventions]
+            branching_low, branching_high = people.least[i].copy(), people.most[i].copy()
+            for k in interventions.frozen:
                 fact = people.matrix[i, k]
-                give = 1.01 * problem.give(k, fact)
-                decree_low[k], decree_high[k] = max(decree_low[k], fact - give), min(decree_high[k], fact + give)
-            start, end = np.where(way.is_set, low, people.facts[i]), np.where(way.is_set, high, people.facts[i])
+                tolerance = 1.01 * problem.tolerance(k, fact)
+                branching_low[k], branching_high[k] = (
+                    max(branching_low[k], fact - tolerance),
+                    min(branching_high[k], fact + tolerance),
+                )
+            start, end = (
+                np.where(interventions.is_set, low, people.facts[i]),
+                np.where(interventions.is_set, high, people.facts[i]),
+            )
             for j, k in enumerate(problem.numeric):
-                if way.is_set[j]:
-                    start[j], end[j] = max(start[j], decree_low[k]), min(end[j], decree_high[k])
-            whole = problem.is_integer & way.is_set
+                if interventions.is_set[j]:
+                    start[j], end[j] = max(start[j], branching_low[k]), min(end[j], branching_high[k])
+            whole = problem.is_integer & interventions.is_set
             start, end = np.where(whole, np.ceil(start), start), np.where(whole, np.floor(end), end)
             if (start > end).any():
                 continue
             cost = float(people.level_price(np.array([i]), levels[None].astype(np.int16))[0])
             for goal in range(goals):
-                self._push(i, cost, (root.way, levels, goal, start, end, decree_low, decree_high))
+                self._push(i, cost, (root.interventions, levels, goal, start, end, branching_low, branching_high))
 
     def _push(self, i: int, bound: float, box: Any) -> None:
         # Of equal bounds the newest first: deep boxes find points, which close all the others.
@@ -188,21 +194,21 @@ class Search:
 
     def _step(self, taken: list[tuple[float, Any]]) -> None:
         """Look at boxes, way by way: bound, try points, split."""
-        ways: dict[int, list[tuple[float, Any]]] = {}
+        intervention_sets: dict[int, list[tuple[float, Any]]] = {}
         for bound, box in taken:
-            ways.setdefault(box[1], []).append((bound, box))
-        looked = [self._look(way, part) for way, part in sorted(ways.items())]
+            intervention_sets.setdefault(box[1], []).append((bound, box))
+        looked = [self._look(interventions, part) for interventions, part in sorted(intervention_sets.items())]
         looked = [kept for kept in looked if len(kept)]
         self._try([points for kept in looked for points in self.look.suggest(kept)])
         for kept in looked:
             self._branch(kept)
 
-    def _look(self, way: int, part: list[tuple[float, Any]]) -> Open:
+    def _look(self, interventions: int, part: list[tuple[float, Any]]) -> Open:
         boxes, bound = boxes_of(part), np.array([b for b, _ in part])
         fixed = self.people.level_price(boxes.person, boxes.levels.astype(np.int16))
         self._cut(boxes, fixed)
         filled = np.asarray((boxes.low <= boxes.high).all(axis=1))
-        return self.look.bound(way, boxes.take(filled), bound[filled], fixed[filled])
+        return self.look.bound(interventions, boxes.take(filled), bound[filled], fixed[filled])
 
     def _cut(self, boxes: Boxes, fixed: Floats) -> None:
         """Leave out what costs as much as the best point: its price is already known."""
@@ -218,9 +224,9 @@ class Search:
         if not cut.any():
             return
         facts, whole = people.facts[rows], people.problem.is_integer
-        give = 1e-12 * np.abs(facts)
+        tolerance = 1e-12 * np.abs(facts)
         with np.errstate(invalid="ignore"):
-            low, high = facts - room / down - give, facts + room / up + give
+            low, high = facts - room / down - tolerance, facts + room / up + tolerance
         low, high = np.where(whole, np.ceil(low), low), np.where(whole, np.floor(high), high)
         shrinks = cut & ((low > boxes.low) | (high < boxes.high)).any(axis=1)
         boxes.low, boxes.high = (
@@ -243,7 +249,7 @@ class Search:
             whole = self.people.problem.is_integer
             low, high = self.people.low[rows], self.people.high[rows]
             z = np.clip(np.where(whole, np.rint(z), z), low, high)
-            self._judge(Points(rows, self.way[rows], self.levels[rows], z))
+            self._judge(Points(rows, self.interventions[rows], self.levels[rows], z))
 
     def _judge(self, points: Points) -> Indices:
         """Keep the cheapest favourable point of each person; who has a better one now."""
@@ -253,7 +259,7 @@ class Search:
             return hopeful
         points, cost = points.take(hopeful), cost[hopeful]
         unique = np.unique(
-            np.column_stack([points.person, points.way, points.levels, points.z]), axis=0, return_index=True
+            np.column_stack([points.person, points.interventions, points.levels, points.z]), axis=0, return_index=True
         )[1]
         points, cost = points.take(unique), cost[unique]
         verdict = judge(self.people, points, self.attempt)
@@ -264,7 +270,7 @@ class Search:
             if not key[p] < self.key[i]:
                 continue
             self.key[i], self.cost[i] = key[p], cost[p]
-            self.way[i], self.levels[i], self.z[i] = points.way[p], points.levels[p], points.z[p]
+            self.interventions[i], self.levels[i], self.z[i] = points.interventions[p], points.levels[p], points.z[p]
             better.append(i)
         return np.array(sorted(set(better)), dtype=np.intp)
 
@@ -280,15 +286,15 @@ class Search:
         kept = self._settle(kept)
         if len(kept) == 0:
             return
-        first, second, splits = split(self.people, kept.way, kept.boxes, kept.found, kept.margins, THIN)
+        first, second, splits = split(self.people, kept.interventions, kept.boxes, kept.found, kept.margins, THIN)
         thin = ~splits
         np.minimum.at(self.least_left, kept.boxes.person[thin], kept.bound[thin])
         self.thin[kept.boxes.person[thin]] = True
         for half in (first, second):
             filled = splits & (half.low <= half.high).all(axis=1)
             for b in np.flatnonzero(filled).tolist():
-                box = (kept.way, half.levels[b], int(half.goal[b]), half.low[b], half.high[b], half.decree_low[b],
-                       half.decree_high[b])  # fmt: skip
+                box = (kept.interventions, half.levels[b], int(half.goal[b]), half.low[b], half.high[b],
+                       half.branching_low[b], half.branching_high[b])  # fmt: skip
                 self._push(int(half.person[b]), float(kept.bound[b]), box)
 
     def _settle(self, kept: Open) -> Open:
@@ -296,7 +302,9 @@ class Search:
         point = (kept.boxes.low == kept.boxes.high).all(axis=1)
         if point.any():
             some = kept.take(point)
-            points = Points(some.boxes.person, np.full(len(some), kept.way), some.boxes.levels, some.boxes.low)
+            points = Points(
+                some.boxes.person, np.full(len(some), kept.interventions), some.boxes.levels, some.boxes.low
+            )
             verdict = judge(self.people, points, self.attempt)
             # A good one has been taken, or was not better; a stricter attempt proves nothing of what it does not take.
             left = verdict != BAD
@@ -310,15 +318,15 @@ class Search:
         """A cell with one leaf of every tree has one label; where rounding decides it, the model says which."""
         problem, view = self.people.problem, self.people.problem.view
         mine, margins = self.look.goals[kept.boxes.goal], kept.margins
-        near = margins.most - 2 * margins.blur <= problem.margin
-        rows = np.flatnonzero(margins.decided & (mine & near & (margins.blur > 0)).any(axis=1))
+        near = margins.most - 2 * margins.rounding_error <= problem.margin
+        rows = np.flatnonzero(margins.decided & (mine & near & (margins.rounding_error > 0)).any(axis=1))
         if len(rows) == 0:
             return kept
         assert isinstance(view, TreeView)
         least, most = kept.found.least[rows], kept.found.most[rows]
         facts = self.people.matrix[kept.boxes.person[rows]]
         sample = np.where(np.isfinite(least), least, np.where(np.isfinite(most), most, facts))
-        good = view.goals.met(view.margins(sample) + view.blur(sample), problem.margin)
+        good = view.goals.met(view.margins(sample) + view.rounding_error(sample), problem.margin)
         good[good] = problem.decision.is_favourable(problem.encoding.decode(sample[good]))
         stays = np.ones(len(kept), dtype=bool)
         stays[rows[~good]] = False

@@ -1,4 +1,4 @@
-"""Curved: the cheapest action where equations bend or levels follow, proven to a stated gap.
+"""SpatialBranchAndBound: the cheapest action where equations bend or levels follow, proven to a stated gap.
 
 Polynomials, splines, forests and functions with bounds are enclosed over boxes of the values that are set; boxes that
 cannot hold a favourable point are dropped, the others are split, the cheapest first. When the gap is closed, every box
@@ -18,7 +18,7 @@ from equieffort.recourse.problem import RecourseProblem
 from equieffort.recourse.solvers.base import FOUND, LIMIT, NONE, Proposal, Solver, check_count, check_gap
 from equieffort.recourse.solvers.endings import DONE, termination
 from equieffort.recourse.solvers.infeasibility import ANY, why_infeasible
-from equieffort.recourse.solvers.spatial.compiled_problem import People, Refused, curved_world
+from equieffort.recourse.solvers.spatial.compiled_problem import Refused, SpatialBatch, compile_problem
 from equieffort.recourse.status import Infeasibility
 from equieffort.world.cost import LinearCost, PiecewiseCost
 
@@ -31,7 +31,7 @@ BOXES_EACH = 200
 
 
 @dataclass(frozen=True)
-class Curved(Solver):
+class SpatialBranchAndBound(Solver):
     """Spatial branch and bound for equations that are not linear, with any classifier that can be read.
 
     Parameters
@@ -42,8 +42,8 @@ class Curved(Solver):
     node_limit
         Boxes a person may take. Whoever reaches it keeps the best action found and the bound proven so far.
 
-    >>> Curved().harder()
-    Curved(gap=0.0001, node_limit=200000)
+    >>> SpatialBranchAndBound().harder()
+    SpatialBranchAndBound(gap=0.0001, node_limit=200000)
     """
 
     gap: float = 1e-4
@@ -67,12 +67,12 @@ class Curved(Solver):
             if not (problem.cost.tails > 0).all():
                 return "The cost does not grow beyond its last knot, so no budget limits an action."
         try:
-            curved_world(problem)
+            compile_problem(problem)
         except Refused as refusal:
             return f"Nothing can be proven: {refusal.reason}."
         return ""
 
-    def harder(self) -> Curved:
+    def harder(self) -> SpatialBranchAndBound:
         """Ten times the boxes."""
         return replace(self, node_limit=10 * self.node_limit)
 
@@ -89,15 +89,19 @@ class Curved(Solver):
     def _block(self, problem: RecourseProblem, matrix: Floats, attempt: int, proposal: Proposal, start: int) -> None:
         from equieffort.recourse.solvers.spatial.search import search
 
-        people = People.of(problem, matrix)
+        people = SpatialBatch.of(problem, matrix)
         # What a stricter attempt asks for beyond the boundary opens a gap that no number of boxes closes.
         limit = self.node_limit if attempt == 0 else min(self.node_limit, STRICTER)
         found = search(people, gap=self.gap, node_limit=limit, attempt=attempt)
         rows = slice(start, start + len(matrix))
-        has = found.way >= 0
+        has = found.interventions >= 0
         proposal.cost[rows], proposal.bound[rows] = found.cost, found.bound
-        proposal.chosen[rows] = np.where(has, people.world.chosen[np.maximum(found.way, 0)], 0)
-        is_set = np.array([way.is_set for way in people.world.ways])[np.maximum(found.way, 0)]
+        proposal.intervention_mask[rows] = np.where(
+            has, people.compiled.intervention_masks[np.maximum(found.interventions, 0)], 0
+        )
+        is_set = np.array([interventions.is_set for interventions in people.compiled.intervention_sets])[
+            np.maximum(found.interventions, 0)
+        ]
         proposal.delta[rows] = np.where(is_set & has[:, None], found.z - people.facts, 0.0)
         proposal.level[rows] = np.where(has[:, None], found.levels, -1).astype(np.int16)
         none = ~has & (found.bound == np.inf) & (found.ended == DONE) & (attempt == 0)

@@ -6,7 +6,7 @@ import numpy as np
 
 from equieffort.data.frames import Bools, Floats
 from equieffort.models.classifiers import LinearView
-from equieffort.recourse.solvers.spatial.compiled_problem import Indices, People
+from equieffort.recourse.solvers.spatial.compiled_problem import Indices, SpatialBatch
 from equieffort.recourse.solvers.spatial.enclosures import Boxes, Enclosure
 from equieffort.recourse.solvers.spatial.views import Margins
 from equieffort.world.scm.equations import Discrete
@@ -15,18 +15,18 @@ STRAIGHT = 0.05
 
 
 def split(
-    people: People, way_id: int, boxes: Boxes, found: Enclosure, margins: Margins, thin: float
+    people: SpatialBatch, set_index: int, boxes: Boxes, found: Enclosure, margins: Margins, thin: float
 ) -> tuple[Boxes, Boxes, Bools]:
     """Two halves of each box, and whether there are: not where it is too thin."""
-    way = people.world.ways[way_id]
+    interventions = people.compiled.intervention_sets[set_index]
     n, everything = len(boxes.person), np.arange(len(boxes.person))
     first, second = boxes.take(everything), boxes.take(everything)
     action = np.full(len(people.problem.names), -1, dtype=np.intp)
     for j, k in enumerate(people.problem.numeric):
-        if way.is_set[j]:
+        if interventions.is_set[j]:
             action[k] = j
     column, threshold = margins.column.copy(), margins.threshold.copy()
-    for step in way.steps:
+    for step in interventions.steps:
         if isinstance(step.equation, Discrete):
             k = step.column
             open_ = (column < 0) & (found.least[:, k] < found.most[:, k])
@@ -39,16 +39,16 @@ def split(
         wanted = column[codes]
         threshold[codes] = np.floor(0.5 * (found.least[codes, wanted] + found.most[codes, wanted]))
     by_action = np.where(column >= 0, action[column], -1)
-    decreed = np.flatnonzero((column >= 0) & (by_action < 0))
-    first.decree_high[decreed, column[decreed]] = threshold[decreed]
-    second.decree_low[decreed, column[decreed]] = np.nextafter(threshold[decreed], np.inf)
+    branched = np.flatnonzero((column >= 0) & (by_action < 0))
+    first.branching_high[branched, column[branched]] = threshold[branched]
+    second.branching_low[branched, column[branched]] = np.nextafter(threshold[branched], np.inf)
     chosen = np.flatnonzero(by_action >= 0)
     _halve(first, second, chosen, by_action[chosen], threshold[chosen], exact=np.ones(len(chosen), dtype=bool),
            whole=people.problem.is_integer)  # fmt: skip
     rest = np.flatnonzero(column < 0)
     splits = np.ones(n, dtype=bool)
     if len(rest):
-        splits[rest] = _bisect(people, way_id, first, second, rest, thin)
+        splits[rest] = _bisect(people, set_index, first, second, rest, thin)
     return first, second, splits
 
 
@@ -60,24 +60,24 @@ def _halve(first: Boxes, second: Boxes, rows: Indices, j: Indices, at: Floats, *
     second.low[rows, j] = np.maximum(second.low[rows, j], np.where(whole[j], down + 1, past))
 
 
-def _bisect(people: People, way_id: int, first: Boxes, second: Boxes, rows: Indices, thin: float) -> Bools:
-    way = people.world.ways[way_id]
+def _bisect(people: SpatialBatch, set_index: int, first: Boxes, second: Boxes, rows: Indices, thin: float) -> Bools:
+    interventions = people.compiled.intervention_sets[set_index]
     low, high, who = first.low[rows], first.high[rows], first.person[rows]
     if low.shape[1] == 0:
         return np.zeros(len(rows), dtype=bool)
     width = high - low
     scale = np.maximum(np.abs(low), np.abs(high))
-    can = (width > thin * (1e-3 + scale)) & way.is_set
+    can = (width > thin * (1e-3 + scale)) & interventions.is_set
     weight = np.where(can, 0.5 * (people.up[who] + people.down[who]) * width, -1.0)
     if isinstance(people.problem.view, LinearView):
         # Of actions that enter a linear score linearly splitting tightens little, as long as another bends.
-        bent = can & way.bent
+        bent = can & interventions.bent
         weight = np.where(can & bent.any(axis=1, keepdims=True) & ~bent, STRAIGHT * weight, weight)
     j = weight.argmax(axis=1)
     each = np.arange(len(rows))
     at = 0.5 * (low[each, j] + high[each, j])
     exact = np.zeros(len(rows), dtype=bool)
-    for action, cuts in people.world.cuts.items():
+    for action, cuts in people.compiled.cuts.items():
         mine = np.flatnonzero(j == action)
         start, end = np.searchsorted(cuts, low[mine, action]), np.searchsorted(cuts, high[mine, action])
         inside = mine[end > start]

@@ -24,7 +24,7 @@ class Margins:
 
     most: Floats
     """(box, margin): nothing in the box has more, the model's own rounding aside."""
-    blur: Floats
+    rounding_error: Floats
     """How far rounding may carry the model's own margins from the view's."""
     below: Planes | None
     """Planes below and above the margins; none for trees."""
@@ -69,8 +69,8 @@ class Layered:
         least, most = _sums(first.weights[:, used], low, high)
         least, most = least + self._added(found, np.minimum) + first.bias, most + self._added(found, np.maximum)
         most = most + first.bias
-        give = 4 * EPS * (8 + len(used)) * size
-        least, most = least - give, most + give
+        tolerance = 4 * EPS * (8 + len(used)) * size
+        least, most = least - tolerance, most + tolerance
         for layer in self.layers[1:]:
             bottom = np.maximum(below.bottom(boxes.low, boxes.high) - _rounding(below, boxes), least)
             top = np.minimum(above.top(boxes.low, boxes.high) + _rounding(above, boxes), most)
@@ -78,14 +78,14 @@ class Layered:
             below, above = _through(layer.weights, layer.bias, below, above, boxes)
             least, most = _sums(layer.weights, np.maximum(bottom, 0.0), np.maximum(top, 0.0))
             size = np.einsum("nk,hk->nh", size, np.abs(layer.weights)) + np.abs(layer.bias)
-            give = 4 * EPS * (8 + layer.weights.shape[1]) * size
-            least, most = least + layer.bias - give, most + layer.bias + give
+            tolerance = 4 * EPS * (8 + layer.weights.shape[1]) * size
+            least, most = least + layer.bias - tolerance, most + layer.bias + tolerance
         most = np.minimum(most, above.top(boxes.low, boxes.high) + _rounding(above, boxes))
         most[~sure], above.offset[~sure], below.offset[~sure] = np.inf, np.inf, -np.inf
         nowhere = np.zeros(len(most), dtype=bool)
         nothing = np.full(len(most), -1, dtype=np.intp)
-        blur = self.relative_error * np.where(sure[:, None], size, 0.0)
-        return Margins(most, blur, below, above, nowhere, nothing, np.zeros(len(most)))
+        rounding_error = self.relative_error * np.where(sure[:, None], size, 0.0)
+        return Margins(most, rounding_error, below, above, nowhere, nothing, np.zeros(len(most)))
 
     def _first(
         self, boxes: Boxes, found: Enclosure, used: Indices, parts: list[Planes], ends: Floats
@@ -132,12 +132,12 @@ def _through(weights: Floats, bias: Floats, below: Planes, above: Planes, boxes:
     rising, falling = np.maximum(weights, 0.0), np.minimum(weights, 0.0)
     spread = [p.size(boxes.low, boxes.high) for p in (below, above)]
     size = np.einsum("nk,hk->nh", np.maximum(*spread), np.abs(weights)) + np.abs(bias)
-    give = EPS * (16 + 4 * weights.shape[1]) * size
+    tolerance = EPS * (16 + 4 * weights.shape[1]) * size
     found = []
     for first, second, sign in ((below, above, -1), (above, below, 1)):
         slope = np.einsum("nkj,hk->nhj", first.slope, rising) + np.einsum("nkj,hk->nhj", second.slope, falling)
         offset = np.einsum("nk,hk->nh", first.offset, rising) + np.einsum("nk,hk->nh", second.offset, falling)
-        found.append(Planes(slope, offset + bias + sign * give))
+        found.append(Planes(slope, offset + bias + sign * tolerance))
     return found[0], found[1]
 
 
@@ -208,8 +208,10 @@ class Leaves:
             worst = np.minimum.reduceat(np.where(leaf, view.values[:, m], np.inf), starts, axis=1)
             total = view.base[m] + best.sum(axis=1)
             # A sum in another order may differ in its last bits, unless all of it is exact.
-            give = 4 * EPS * len(starts) * (abs(view.base[m]) + np.abs(best).sum(axis=1)) if view.error[m] > 0 else 0.0
-            result.most[part, m] = total + give
+            tolerance = (
+                4 * EPS * len(starts) * (abs(view.base[m]) + np.abs(best).sum(axis=1)) if view.error[m] > 0 else 0.0
+            )
+            result.most[part, m] = total + tolerance
             counted = np.array([m in own for own in members], dtype=bool)
             spread += np.where(counted[:, None], best - worst, 0.0)
         result.decided[part] = ~torn.any(axis=1)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from equieffort.recourse.solvers.branch_and_bound.networks.crown_kernels import blame, raise_planes
+from equieffort.recourse.solvers.branch_and_bound.networks.crown_kernels import branching_scores, crown_upper_bounds
 from equieffort.recourse.solvers.branch_and_bound.networks.program_kernels import (
     IMPOSSIBLE,
     cheapest,
@@ -26,11 +26,11 @@ from equieffort.recourse.solvers.branch_and_bound.networks.tightening_kernels im
     round_inwards,
     round_point,
     settle_clauses,
-    tighten,
+    tighten_bounds,
 )
 from equieffort.recourse.solvers.branch_and_bound.networks.value_kernels import copy, gradient_at, look_at
 from equieffort.recourse.solvers.kernels.compiled import inner, pasted
-from equieffort.recourse.solvers.kernels.cost_curves import cost_at, cut_to, most_underpaid
+from equieffort.recourse.solvers.kernels.cost_curves import cost_at, most_underpaid, tighten_to_budget
 
 CLOSED, OPEN, THIN, WIDE = 0, 1, 2, 3
 """Nothing cheaper is in a box; it is to be cut; nothing is left to cut, and rounding decides; it has no end."""
@@ -53,22 +53,22 @@ class Best(NamedTuple):
 
 
 @inner
-def _agrees(net: Any, world: Any, roots: Any, r: int, point: Any, sure: float, work: Any) -> bool:
+def _agrees(net: Any, compiled: Any, roots: Any, r: int, point: Any, sure: float, work: Any) -> bool:
     """Whether the network's margins at a point reach what is needed with `sure` times its rounding to spare."""
     group, last = roots.group[r], net.widths.shape[0] - 1
     look_at(net, group, roots.start[r], roots.start_size[r], point, work)
-    for m in world.members[roots.goal[r]]:
-        if m >= 0 and not work.value[last, m] >= world.need[m] + sure * net.relative_error * work.size[last, m]:
+    for m in compiled.members[roots.goal[r]]:
+        if m >= 0 and not work.value[last, m] >= compiled.need[m] + sure * net.relative_error * work.size[last, m]:
             return False
     return True
 
 
 @inner
 def keep(
-    net: Any, world: Any, roots: Any, prices: Any, r: int, point: Any, sure: float, work: Any, room: Any, best: Any
+    net: Any, compiled: Any, roots: Any, prices: Any, r: int, point: Any, sure: float, work: Any, room: Any, best: Any
 ) -> bool:  # fmt: skip
     """Keep a point if it is an action, and the cheapest so far; whether it is one."""
-    if not is_allowed(world, roots, r, point, room) or not _agrees(net, world, roots, r, point, sure, work):
+    if not is_allowed(compiled, roots, r, point, room) or not _agrees(net, compiled, roots, r, point, sure, work):
         return False
     cost = roots.price[r] + total_price(prices, point)
     if cost < best.cost[0]:
@@ -80,7 +80,7 @@ def keep(
 
 @pasted
 def local_search(
-    net: Any, world: Any, roots: Any, prices: Any, r: int, low: Any, high: Any, sure: float, work: Any, table: Any,
+    net: Any, compiled: Any, roots: Any, prices: Any, r: int, low: Any, high: Any, sure: float, work: Any, table: Any,
     room: Any, best: Any,
 ) -> None:  # fmt: skip
     """A first action: follow the network's slopes from the fact, linear program by linear program."""
@@ -89,13 +89,13 @@ def local_search(
     for j in range(low.shape[0]):
         point[j] = min(max(0.0, low[j]), high[j])
     ahead = 0.0
-    for turn in range(12 + world.clause_start.shape[0]):
+    for turn in range(12 + compiled.clause_start.shape[0]):
         look_at(net, group, roots.start[r], roots.start_size[r], point, work)
         count: Any = np.int64(0)
-        for m in world.members[roots.goal[r]]:
+        for m in compiled.members[roots.goal[r]]:
             if m >= 0:
                 gradient_at(net, group, m, work, room.rows[count])
-                value, need = work.value[last, m], world.need[m]
+                value, need = work.value[last, m], compiled.need[m]
                 here = 0.0
                 for j in range(low.shape[0]):
                     here += room.rows[count, j] * point[j]
@@ -104,25 +104,25 @@ def local_search(
                     ahead = max(ahead, 1e-4 * abs(lack))
                 room.row_low[count], room.row_high[count] = lack + ahead + here, np.inf
                 count += 1
-        count = fit_rows(world, roots, r, low, high, room, count)
+        count = fit_rows(compiled, roots, r, low, high, room, count)
         state, _ = cheapest(prices, low, high, room.rows, room.row_low, room.row_high, count, table, other)
         if state == IMPOSSIBLE:
             # Nothing near by: go where the first margin rises, as far as the box goes.
             for j in range(low.shape[0]):
                 slope = room.rows[0, j]
                 other[j] = high[j] if slope > 0.0 else low[j] if slope < 0.0 else point[j]
-        round_point(other, world.whole[group], room.rows[0], low, high)
-        clause = broken_clause(world, roots, r, other, room)
+        round_point(other, compiled.whole[group], room.rows[0], low, high)
+        clause = broken_clause(compiled, roots, r, other, room)
         if clause >= 0:
-            atom = nearest_atom(world, roots, prices, r, clause, other)
-            if atom < 0 or not choose_atom(world, roots, r, atom, room):
+            atom = nearest_atom(compiled, roots, prices, r, clause, other)
+            if atom < 0 or not choose_atom(compiled, roots, r, atom, room):
                 return
             continue
         moved = False
         for j in range(low.shape[0]):
             moved |= other[j] != point[j]
             point[j] = other[j]
-        agreed = keep(net, world, roots, prices, r, point, sure, work, room, best)
+        agreed = keep(net, compiled, roots, prices, r, point, sure, work, room, best)
         if not moved or (agreed and turn >= 6):
             return
         if turn >= 3 and not agreed:
@@ -130,8 +130,8 @@ def local_search(
 
 
 @pasted
-def look_into(
-    net: Any, world: Any, roots: Any, prices: Any, r: int, low: Any, high: Any, sure: float, gap: float, found: bool,
+def process_node(
+    net: Any, compiled: Any, roots: Any, prices: Any, r: int, low: Any, high: Any, sure: float, gap: float, found: bool,
     forgive: bool, work: Any, table: Any, room: Any, best: Any,
 ) -> tuple[int, float, int, float]:  # fmt: skip
     """Bound a box and look for actions in it: (CLOSED, OPEN or THIN, bound, action to cut, where).
@@ -139,29 +139,31 @@ def look_into(
     Instead of an action, -1 - q stands for clause q: one box for each of its atoms.
     """
     group, last = roots.group[r], net.widths.shape[0] - 1
-    members, whole = world.members[roots.goal[r]], world.whole[group]
+    members, whole = compiled.members[roots.goal[r]], compiled.whole[group]
     k, price = low.shape[0], roots.price[r]
-    if not cut_to(prices, 0, room.still, best.cost[0] - price, low, high) or not round_inwards(low, high, whole):
+    if not tighten_to_budget(prices, 0, room.still, best.cost[0] - price, low, high) or not round_inwards(
+        low, high, whole
+    ):
         return CLOSED, 0.0, -1, 0.0
     for j in range(k):
         if not (np.isfinite(low[j]) and np.isfinite(high[j])):
             return WIDE, price, -1, 0.0
     count: Any = np.int64(0)
     for _ in range(2):
-        if not settle_clauses(world, roots, r, low, high, room):
+        if not settle_clauses(compiled, roots, r, low, high, room):
             return CLOSED, 0.0, -1, 0.0
         for j in range(k):
             room.other[j] = high[j] - low[j]
-        raise_planes(net, group, roots.start[r], roots.start_size[r], low, high, members, work, room.score)
+        crown_upper_bounds(net, group, roots.start[r], roots.start_size[r], low, high, members, work, room.score)
         count = np.int64(0)
         for m in members:
             if m >= 0:
                 copy(work.plane[m], room.rows[count])
-                room.row_low[count] = world.need[m] - work.blur[m] - work.const[m]
+                room.row_low[count] = compiled.need[m] - work.rounding_error[m] - work.const[m]
                 room.row_high[count] = np.inf
                 count += 1
-        count = fit_rows(world, roots, r, low, high, room, count)
-        if not tighten(room.rows, room.row_low, room.row_high, count, low, high):
+        count = fit_rows(compiled, roots, r, low, high, room, count)
+        if not tighten_bounds(room.rows, room.row_low, room.row_high, count, low, high):
             return CLOSED, 0.0, -1, 0.0
         if not round_inwards(low, high, whole):
             return CLOSED, 0.0, -1, 0.0
@@ -178,7 +180,7 @@ def look_into(
     if bound >= best.cost[0] * (1.0 - gap if found else 1.0):
         best.cost[1] = min(best.cost[1], bound)
         return CLOSED, bound, -1, 0.0
-    clause = broken_clause(world, roots, r, room.point, room)
+    clause = broken_clause(compiled, roots, r, room.point, room)
     if clause >= 0:
         return OPEN, bound, -1 - clause, 0.0
 
@@ -186,7 +188,7 @@ def look_into(
     i = 0
     for m in members:
         if m >= 0:
-            room.row_low[i] = world.need[m] - work.const[m] + 0.5 * sure * work.blur[m]
+            room.row_low[i] = compiled.need[m] - work.const[m] + 0.5 * sure * work.rounding_error[m]
             i += 1
     state, least = cheapest(prices, low, high, room.rows, room.row_low, room.row_high, count, table, room.other)
     least = np.inf if state == IMPOSSIBLE else least + price
@@ -199,7 +201,7 @@ def look_into(
     at_once = False
     for turn in range(SHIFTS + 1):
         round_point(other, whole, room.rows[0], low, high)
-        agreed = keep(net, world, roots, prices, r, other, sure, work, room, best)
+        agreed = keep(net, compiled, roots, prices, r, other, sure, work, room, best)
         here = point if turn == 0 else other
         if not agreed or turn == 0:
             # What is not allowed was not looked at, and of whole numbers the rounded point was.
@@ -215,12 +217,12 @@ def look_into(
                 # Of whole numbers the rounded point was looked at, and it may be dearer.
                 at_once = agreed and price + total_price(prices, other) <= bound + 1e-12 * (1.0 + bound)
                 room.short[i] = max(short, 0.0)
-                lacks = work.value[last, m] < world.need[m] + sure * net.relative_error * work.size[last, m]
+                lacks = work.value[last, m] < compiled.need[m] + sure * net.relative_error * work.size[last, m]
                 if lacks and short > loose:
                     loose, worst = short, m
             else:
                 room.short[i] = max(room.short[i], short)
-            room.row_low[i] = world.need[m] - work.const[m] + 1.01 * sure * work.blur[m] + room.short[i]
+            room.row_low[i] = compiled.need[m] - work.const[m] + 1.01 * sure * work.rounding_error[m] + room.short[i]
             i += 1
         if agreed or turn == SHIFTS:
             break
@@ -239,27 +241,27 @@ def look_into(
             seek |= forgive and whole[j] and low[j] < high[j]
         if not seek:
             return THIN, bound, -1, 0.0
-    return _where(net, world, roots, prices, r, low, high, bound, worst, work, room)
+    return _where(net, compiled, roots, prices, r, low, high, bound, worst, work, room)
 
 
 @inner
 def _where(
-    net: Any, world: Any, roots: Any, prices: Any, r: int, low: Any, high: Any, bound: float, worst: int,
+    net: Any, compiled: Any, roots: Any, prices: Any, r: int, low: Any, high: Any, bound: float, worst: int,
     work: Any, room: Any,
 ) -> tuple[int, float, int, float]:  # fmt: skip
     """Where to cut a box whose cheapest point is `room.point`."""
     group, k = roots.group[r], low.shape[0]
-    whole, point = world.whole[group], room.point
+    whole, point = compiled.whole[group], room.point
     j: Any = np.int64(-1)
     fixed = True
     for g in range(k):
         fixed &= low[g] == high[g]
-    if fixed and not _agrees(net, world, roots, r, low, -1.0, work):
+    if fixed and not _agrees(net, compiled, roots, r, low, -1.0, work):
         # The rows left a single point, and the network itself says no there.
         return CLOSED, bound, -1, 0.0
     if worst >= 0 and not fixed:
         look_at(net, group, roots.start[r], roots.start_size[r], point, work)
-        blame(net, group, roots.start[r], worst, low, high, work, room.score)
+        branching_scores(net, group, roots.start[r], worst, low, high, work, room.score)
         j = np.int64(-1)
         for g in range(k):
             if high[g] > low[g] and room.score[g] > 0.0 and (j < 0 or room.score[g] > room.score[j]):

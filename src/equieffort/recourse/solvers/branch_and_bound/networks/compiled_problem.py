@@ -9,7 +9,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from equieffort.data.frames import Bools, Floats
-from equieffort.foundations.tolerances import give
+from equieffort.foundations.tolerances import tolerance
 from equieffort.models.classifiers import NetworkView
 from equieffort.recourse.problem import RecourseProblem
 from equieffort.recourse.solvers.branch_and_bound.networks.rules import (
@@ -20,8 +20,8 @@ from equieffort.recourse.solvers.branch_and_bound.networks.rules import (
     Ways,
     ways_of,
 )
-from equieffort.recourse.solvers.interventions import Pattern, make_patterns
-from equieffort.recourse.solvers.linear.solver import People, make_box
+from equieffort.recourse.solvers.interventions import InterventionSet, intervention_sets_of
+from equieffort.recourse.solvers.linear.solver import LinearBatch, make_box
 from equieffort.world.cost import LinearCost, PiecewiseCost
 
 _made: WeakKeyDictionary[RecourseProblem, Prepared] = WeakKeyDictionary()
@@ -32,11 +32,11 @@ class Prepared:
     """Everything that does not depend on the person."""
 
     view: NetworkView
-    patterns: list[Pattern]
+    intervention_sets: list[InterventionSet]
     group: Any
-    """For each pattern, which choice of set features it belongs to."""
+    """For each intervention set, which choice of set features it belongs to."""
     net: Any
-    world: Any
+    compiled: Any
     gains: list[dict[int, tuple[Floats, Floats]]]
     """For each group and category: what each level adds to the first layer, up to a constant, and its size."""
     rules: RuleRows
@@ -50,15 +50,15 @@ def prepare(problem: RecourseProblem) -> Prepared:
 
 
 def _prepared(problem: RecourseProblem) -> Prepared:
-    from equieffort.recourse.solvers.branch_and_bound.networks.tightening_kernels import World
+    from equieffort.recourse.solvers.branch_and_bound.networks.tightening_kernels import CompiledProblem
     from equieffort.recourse.solvers.branch_and_bound.networks.value_kernels import Net
 
     view = problem.view
     assert isinstance(view, NetworkView)
-    patterns = make_patterns(problem)
-    choices = list(dict.fromkeys(pattern.is_set for pattern in patterns))
-    group = [choices.index(pattern.is_set) for pattern in patterns]
-    samples = [patterns[group.index(g)] for g in range(len(choices))]
+    intervention_sets = intervention_sets_of(problem)
+    choices = list(dict.fromkeys(interventions.is_set for interventions in intervention_sets))
+    group = [choices.index(interventions.is_set) for interventions in intervention_sets]
+    samples = [intervention_sets[group.index(g)] for g in range(len(choices))]
     weights = view.layers[0].weights
     widths = np.array([len(layer.bias) for layer in view.layers], dtype=np.int64)
     wide, deep = int(widths.max()), len(view.layers) - 1
@@ -66,8 +66,8 @@ def _prepared(problem: RecourseProblem) -> Prepared:
     for t, layer in enumerate(view.layers[1:]):
         rest[t, : layer.weights.shape[0], : layer.weights.shape[1]] = layer.weights
         biases[t, : len(layer.bias)] = layer.bias
-    first = np.array([weights @ pattern.effect for pattern in samples])
-    size = np.array([np.abs(weights) @ np.abs(pattern.effect) for pattern in samples])
+    first = np.array([weights @ interventions.effect for interventions in samples])
+    size = np.array([np.abs(weights) @ np.abs(interventions.effect) for interventions in samples])
     turned = np.ascontiguousarray(rest.transpose(0, 2, 1))
     rises, falls = np.maximum(turned, 0.0), np.minimum(turned, 0.0)
     net = Net(widths, first, size, rest, rises, falls, biases, float(view.relative_error))
@@ -80,26 +80,26 @@ def _prepared(problem: RecourseProblem) -> Prepared:
         members[goal, : len(margins)] = margins
     need = np.full(int(widths[-1]), float(problem.margin))
     gains = []
-    for pattern in samples:
+    for interventions in samples:
         own: dict[int, tuple[Floats, Floats]] = {}
-        for c, shift in pattern.shifts.items():
+        for c, shift in interventions.shifts.items():
             table = view.tables.get(c, np.zeros((len(weights), shift.shape[1])))
             own[c] = (weights @ shift + table, np.abs(weights) @ np.abs(shift) + np.abs(table))
         gains.append(own)
-    world = World(rules.rows, rules.counts, whole, members, need, rules.clause_start, rules.atom_rows)
-    return Prepared(view, patterns, np.array(group, dtype=np.int64), net, world, gains, rules)
+    compiled = CompiledProblem(rules.rows, rules.counts, whole, members, need, rules.clause_start, rules.atom_rows)
+    return Prepared(view, intervention_sets, np.array(group, dtype=np.int64), net, compiled, gains, rules)
 
 
 @dataclass(frozen=True, eq=False)
 class NetworkPeople:
-    """Arrays of some people, one entry a pattern."""
+    """Arrays of some people, one entry an intervention set."""
 
     problem: RecourseProblem
     made: Prepared
     matrix: Floats
     facts: Floats
     start: Floats
-    """(pattern, person, output)."""
+    """(intervention set, person, output)."""
     start_size: Floats
     low: Floats
     high: Floats
@@ -117,22 +117,22 @@ class NetworkPeople:
         facts = matrix[:, list(problem.numeric)]
         low, high = problem.action_box(matrix)
         nothing = np.zeros(n)
-        people = People(matrix, facts, low, high, nothing, nothing, nothing, 0, False)
+        people = LinearBatch(matrix, facts, low, high, nothing, nothing, nothing, 0, False)
         base, size = _first_layer(made.view, matrix)
-        count, k, rows = len(made.patterns), len(problem.numeric), made.world.rows.shape[1]
+        count, k, rows = len(made.intervention_sets), len(problem.numeric), made.compiled.rows.shape[1]
         start = np.repeat(base[None], count, axis=0)
         start_size = np.repeat(size[None], count, axis=0)
         boxes = np.zeros((2, count, n, k))
         ends = np.empty((2, count, n, rows))
         ends[0], ends[1] = -np.inf, np.inf
         price, usable = np.zeros(count), np.zeros((count, n), dtype=bool)
-        for p, (pattern, g) in enumerate(zip(made.patterns, made.group, strict=True)):
-            box = make_box(problem, people, pattern, made.world.whole[g])
+        for p, (interventions, g) in enumerate(zip(made.intervention_sets, made.group, strict=True)):
+            box = make_box(problem, people, interventions, made.compiled.whole[g])
             boxes[0, p], boxes[1, p], usable[p] = box.low, box.high, box.usable
             for e, (row, least, most) in enumerate(box.shared):
-                forgiven = OUTWARDS * problem.give(row.position, matrix[:, row.position])
+                forgiven = OUTWARDS * problem.tolerance(row.position, matrix[:, row.position])
                 ends[0, p, :, e], ends[1, p, :, e] = least - forgiven, most + forgiven
-            for c, level, weight in zip(problem.categorical, pattern.levels, problem.change_weights, strict=True):
+            for c, level, weight in zip(problem.categorical, interventions.levels, problem.change_weights, strict=True):
                 if level >= 0:
                     gain, sizes = made.gains[g][c]
                     own = matrix[:, c].astype(np.intp)
@@ -145,7 +145,7 @@ class NetworkPeople:
         )  # fmt: skip
 
     def roots(self, i: int) -> tuple[Any, Any]:
-        """One person's ways to act, and the pattern of each."""
+        """One person's ways to act, and the intervention set of each."""
         from equieffort.recourse.solvers.branch_and_bound.networks.tightening_kernels import Roots
 
         goals = len(self.made.view.goals.sets)
@@ -156,7 +156,7 @@ class NetworkPeople:
         ways = self._ways(i, which)
         roots = Roots(
             ways.group, goal, self.start[which, i], self.start_size[which, i], ways.low, ways.high, self.price[which],
-            ways.row_low, ways.row_high, ways.row_give, ways.atom_low, ways.atom_high,
+            ways.row_low, ways.row_high, ways.row_tolerance, ways.atom_low, ways.atom_high,
         )  # fmt: skip
         if ways.possible.all():
             return roots, which
@@ -164,16 +164,16 @@ class NetworkPeople:
 
     def _ways(self, i: int, chosen: Any) -> Ways:
         rules, group = self.made.rules, self.made.group[chosen]
-        row_give = np.empty((len(chosen), rules.rows.shape[1]))
-        if self.atoms is None and row_give.size > 0:
-            row_give[:] = FORGIVEN * give(self.matrix[i, rules.row_track[group]])
+        row_tolerance = np.empty((len(chosen), rules.rows.shape[1]))
+        if self.atoms is None and row_tolerance.size > 0:
+            row_tolerance[:] = FORGIVEN * tolerance(self.matrix[i, rules.row_track[group]])
         atoms = np.empty((2, len(chosen), len(rules.track)))
         ways = Ways(
             group, self.low[chosen, i], self.high[chosen, i], self.row_low[chosen, i], self.row_high[chosen, i],
-            row_give, atoms[0], atoms[1], np.ones(len(chosen), dtype=bool),
+            row_tolerance, atoms[0], atoms[1], np.ones(len(chosen), dtype=bool),
         )  # fmt: skip
         if self.atoms is not None:
-            ways_of(self.problem, rules, self.atoms, i, [self.made.patterns[p] for p in chosen], ways)
+            ways_of(self.problem, rules, self.atoms, i, [self.made.intervention_sets[p] for p in chosen], ways)
         return ways
 
     def prices(self, i: int) -> Any:

@@ -128,7 +128,7 @@ def _second_layer(net: Any, group: int, start: Any, low: Any, high: Any, work: A
 
 
 @inner
-def raise_planes(
+def crown_upper_bounds(
     net: Any, group: int, start: Any, start_size: Any, low: Any, high: Any, members: Any, work: Any, spare: Any
 ) -> None:
     """Planes above these margins over a finite box, and how far rounding may carry the margins there."""
@@ -177,11 +177,11 @@ def raise_planes(
             work.const[m] = start[m]
         else:
             work.const[m] = _plane(net, group, start, last, m, 1.0, work, work.plane[m])
-        work.blur[m] = net.relative_error * work.size[last, m]
+        work.rounding_error[m] = net.relative_error * work.size[last, m]
 
 
 @inner
-def blame(net: Any, group: int, start: Any, margin: int, low: Any, high: Any, work: Any, score: Any) -> None:
+def branching_scores(net: Any, group: int, start: Any, margin: int, low: Any, high: Any, work: Any, score: Any) -> None:
     """How much each action's width has to do with the looseness of a margin's plane, most of all at the point looked at
     last."""
     here, there = work.coef[0], work.coef[1]

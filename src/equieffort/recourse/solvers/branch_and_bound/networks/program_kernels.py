@@ -138,11 +138,11 @@ def _dual_simplex(table: Any, n: int, m: int) -> int:
             return IMPOSSIBLE
         # Rounding alone keeps the row out: it gets that much more room, which leaves the cost a lower bound.
         _flip_back(table, n, leaving)
-        give = 1.01 * max(left, 0.0) + 1e-13 * worst
+        tolerance = 1.01 * max(left, 0.0) + 1e-13 * worst
         if below:
-            low[v] -= give
+            low[v] -= tolerance
         else:
-            high[v] += give
+            high[v] += tolerance
     _most_violated(table, n, m)
     return STOPPED
 
@@ -158,10 +158,10 @@ def _most_violated(table: Any, n: int, m: int) -> tuple[int, float, bool]:
                 total += table.entries[i, c] * table.at[table.free[c]]
         v = table.basic[i]
         table.at[v] = total
-        give = 1e-12 * (1.0 + abs(total))
-        if table.low[v] - total > max(worst, give):
+        tolerance = 1e-12 * (1.0 + abs(total))
+        if table.low[v] - total > max(worst, tolerance):
             leaving, worst, below = i, table.low[v] - total, True
-        elif total - table.high[v] > max(worst, give):
+        elif total - table.high[v] > max(worst, tolerance):
             leaving, worst, below = i, total - table.high[v], False
     return leaving, worst, below
 

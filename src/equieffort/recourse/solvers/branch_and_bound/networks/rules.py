@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from equieffort.data.frames import Bools, Floats
-from equieffort.foundations.tolerances import give
+from equieffort.foundations.tolerances import tolerance
 from equieffort.recourse.problem import RecourseProblem
-from equieffort.recourse.solvers.interventions import NOISE, Pattern
+from equieffort.recourse.solvers.interventions import NOISE, InterventionSet
 
 OUTWARDS, FORGIVEN = 0.5, 0.2
 """Parts of what a replay forgives: how far ends are moved out, and what the search may miss these by."""
@@ -38,8 +38,8 @@ class RuleRows:
     """(group, category, track, level): what each level adds to each track, up to a constant."""
 
     @classmethod
-    def of(cls, problem: RecourseProblem, samples: list[Pattern]) -> RuleRows:
-        """One pattern stands for each group."""
+    def of(cls, problem: RecourseProblem, samples: list[InterventionSet]) -> RuleRows:
+        """One intervention set stands for each group."""
         sums, clauses = problem.rules.weights, problem.rules.clauses
         atoms = [atom for clause in clauses for atom in clause.atoms]
         start = np.cumsum([0, *(len(clause.atoms) for clause in clauses)]).astype(np.int64)
@@ -47,13 +47,13 @@ class RuleRows:
         shift = np.zeros((len(samples), len(counts), len(problem.names) + len(sums), max(counts, default=1)))
         atom_rows = np.full((len(samples), len(atoms)), -1, dtype=np.int64)
         found: list[dict[int, Floats]] = []
-        for g, pattern in enumerate(samples):
-            effect, size = sums @ pattern.effect, np.abs(sums) @ np.abs(pattern.effect)
-            effects = np.vstack([pattern.effect, np.where(np.abs(effect) > NOISE * size, effect, 0.0)])
+        for g, interventions in enumerate(samples):
+            effect, size = sums @ interventions.effect, np.abs(sums) @ np.abs(interventions.effect)
+            effects = np.vstack([interventions.effect, np.where(np.abs(effect) > NOISE * size, effect, 0.0)])
             for b, c in enumerate(problem.categorical):
-                table = pattern.shifts[c]
+                table = interventions.shifts[c]
                 shift[g, b, :, : table.shape[1]] = np.vstack([table, sums @ table])
-            own = {row.position: row.effect for row in pattern.rows if len(row.movers) > 1}
+            own = {row.position: row.effect for row in interventions.rows if len(row.movers) > 1}
             for a, atom in enumerate(atoms):
                 if atom.levels is None and effects[atom.column].any():
                     own.setdefault(atom.column, effects[atom.column])
@@ -87,7 +87,7 @@ class AtomEnds:
     high: Floats
     asked: Bools
     """(person, atom): whether its clause is asked of the person."""
-    give: Floats
+    tolerance: Floats
     """(person, atom): what a replay forgives of what it is about."""
 
     @classmethod
@@ -100,15 +100,15 @@ class AtomEnds:
             counts += [q] * len(clause.atoms)
             for atom, (low, high) in zip(clause.atoms, rules.ends(matrix, clause), strict=True):
                 own = values[:, atom.column]
-                forgiven = rules.give(matrix, atom.column)
+                forgiven = rules.tolerance(matrix, atom.column)
                 gives.append(forgiven)
                 # Whoever is beyond an end by no more than rounding may stay.
                 held = (own >= low - forgiven) & (own <= high + forgiven)
                 lows.append(np.where(held, np.minimum(low, own), low))
                 highs.append(np.where(held, np.maximum(high, own), high))
         shape = (len(counts), len(matrix))
-        low, high, give = (np.reshape(part, shape).T for part in (lows, highs, gives))
-        return cls(values, low, high, asked[:, counts], give)
+        low, high, tolerance = (np.reshape(part, shape).T for part in (lows, highs, gives))
+        return cls(values, low, high, asked[:, counts], tolerance)
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,7 +120,7 @@ class Ways:
     high: Floats
     row_low: Floats
     row_high: Floats
-    row_give: Floats
+    row_tolerance: Floats
     atom_low: Floats
     atom_high: Floats
     possible: Bools
@@ -128,16 +128,21 @@ class Ways:
 
 
 def ways_of(
-    problem: RecourseProblem, rules: RuleRows, ends: AtomEnds, i: int, patterns: list[Pattern], ways: Ways
+    problem: RecourseProblem,
+    rules: RuleRows,
+    ends: AtomEnds,
+    i: int,
+    intervention_sets: list[InterventionSet],
+    ways: Ways,
 ) -> None:
     """Fill in the atoms of person i, and narrow rows and boxes where only one atom of a clause can hold."""
-    start = _starts(problem, rules, ends.values[i], patterns, ways.group)
+    start = _starts(problem, rules, ends.values[i], intervention_sets, ways.group)
     size = np.abs(ends.values[i])
     for a, k in enumerate(rules.track):
         low, high, value = float(ends.low[i, a]), float(ends.high[i, a]), start[:, k]
         choice = rules.levels[a]
         if choice is None:
-            forgiven = 1.01 * ends.give[i, a]
+            forgiven = 1.01 * ends.tolerance[i, a]
             still = rules.atom_rows[ways.group, a] < 0
             holds = (value >= low - forgiven) & (value <= high + forgiven)
             size[k] = min(size[k], abs(low), abs(high))
@@ -146,10 +151,10 @@ def ways_of(
         if not ends.asked[i, a]:
             still, holds = np.ones_like(still), np.ones_like(holds)
         far = np.where(holds, np.inf, -np.inf)
-        outwards = OUTWARDS * ends.give[i, a]
+        outwards = OUTWARDS * ends.tolerance[i, a]
         ways.atom_low[:, a] = np.where(still, -far, low - outwards - value)
         ways.atom_high[:, a] = np.where(still, far, high + outwards - value)
-    ways.row_give[:] = FORGIVEN * give(size[rules.row_track[ways.group]])
+    ways.row_tolerance[:] = FORGIVEN * tolerance(size[rules.row_track[ways.group]])
     for first, last in zip(rules.clause_start[:-1].tolist(), rules.clause_start[1:].tolist(), strict=True):
         least, most = ways.atom_low[:, first:last], ways.atom_high[:, first:last]
         free, live = ((least == -np.inf) & (most == np.inf)).any(axis=1), least <= most
@@ -161,17 +166,22 @@ def ways_of(
         ways.row_high[lone, row] = np.minimum(ways.row_high[lone, row], ways.atom_high[lone, atom])
     for row in range(rules.rows.shape[1]):
         _fold(rules, row, ways)
-    nearly = (ways.low > ways.high) & (ways.low - ways.high <= give(ways.high))
+    nearly = (ways.low > ways.high) & (ways.low - ways.high <= tolerance(ways.high))
     ways.low[nearly] = ways.high[nearly]
     ways.possible[:] &= (ways.low <= ways.high).all(axis=1)
 
 
-def _starts(problem: RecourseProblem, rules: RuleRows, values: Floats, patterns: list[Pattern], group: Any) -> Floats:
+def _starts(
+    problem: RecourseProblem, rules: RuleRows, values: Floats, intervention_sets: list[InterventionSet], group: Any
+) -> Floats:
     """(way, track): the values when levels have changed, but no number has."""
-    start = np.repeat(values[None], len(patterns), axis=0)
-    each = np.arange(len(patterns))
+    start = np.repeat(values[None], len(intervention_sets), axis=0)
+    each = np.arange(len(intervention_sets))
     for b, c in enumerate(problem.categorical):
-        new, table = np.array([pattern.levels[b] for pattern in patterns], dtype=np.intp), rules.shift[group, b]
+        new, table = (
+            np.array([interventions.levels[b] for interventions in intervention_sets], dtype=np.intp),
+            rules.shift[group, b],
+        )
         start += np.where(new[:, None] >= 0, table[each, :, new] - table[:, :, int(values[c])], 0.0)
         start[:, c] = np.where(new >= 0, new, values[c])
     return start

@@ -116,15 +116,24 @@ def _solve(
     change = np.zeros(len(people.problem.numeric))
     with _alarm(stop, time_limit):
         why, root, cost, bound, nodes = search(
-            made.net, made.world, roots, people.prices(i), 2.0**attempt, attempt == 0, inside, node_limit, stop, change
+            made.net,
+            made.compiled,
+            roots,
+            people.prices(i),
+            2.0**attempt,
+            attempt == 0,
+            inside,
+            node_limit,
+            stop,
+            change,
         )
     proposal.bound[row] = bound
     if root >= 0:
-        pattern = made.patterns[which[root]]
+        interventions = made.intervention_sets[which[root]]
         proposal.code[row], proposal.cost[row] = FOUND, cost
-        proposal.chosen[row], proposal.delta[row] = pattern.chosen, change
+        proposal.intervention_mask[row], proposal.delta[row] = interventions.intervention_mask, change
         if len(people.problem.categorical):
-            proposal.level[row] = pattern.levels
+            proposal.level[row] = interventions.levels
     else:
         is_proven = why == DONE and bound == np.inf and attempt == 0
         proposal.code[row] = NONE if is_proven else LIMIT

@@ -17,7 +17,7 @@ from equieffort.recourse.solvers.branch_and_bound.networks.box_kernels import (
     Best,
     keep,
     local_search,
-    look_into,
+    process_node,
 )
 from equieffort.recourse.solvers.branch_and_bound.networks.program_kernels import make_table, total_price
 from equieffort.recourse.solvers.branch_and_bound.networks.tightening_kernels import (
@@ -37,7 +37,7 @@ from equieffort.recourse.solvers.branch_and_bound.networks.value_kernels import 
 )
 from equieffort.recourse.solvers.endings import DONE, ENDLESS, NODES, TIME
 from equieffort.recourse.solvers.kernels.compiled import entry, inner
-from equieffort.recourse.solvers.kernels.cost_curves import cost_at, cut_to
+from equieffort.recourse.solvers.kernels.cost_curves import cost_at, tighten_to_budget
 from equieffort.recourse.solvers.kernels.heap import grown, grown_list, heap_pop, heap_push
 
 MOST_DOUBLINGS = 12
@@ -62,14 +62,14 @@ def _dearest(roots: Any, prices: Any) -> float:
 
 
 @inner
-def _first_budget(net: Any, world: Any, roots: Any, prices: Any, dearest: float, work: Any, room: Any) -> float:
+def _first_budget(net: Any, compiled: Any, roots: Any, prices: Any, dearest: float, work: Any, room: Any) -> float:
     """What the first plausible action costs, judged by the slopes at the fact."""
     last, best = net.widths.shape[0] - 1, np.inf
     clear(room.point, room.point.shape[0])
     for r in range(min(roots.group.shape[0], 64)):
         look_at(net, roots.group[r], roots.start[r], roots.start_size[r], room.point, work)
         total = roots.price[r]
-        for m in world.members[roots.goal[r]]:
+        for m in compiled.members[roots.goal[r]]:
             if m < 0:
                 continue
             gradient_at(net, roots.group[r], m, work, room.score)
@@ -80,7 +80,7 @@ def _first_budget(net: Any, world: Any, roots: Any, prices: Any, dearest: float,
                     side = 1 if slope > 0.0 else 0
                     if prices.tails[j, side] > 0.0:
                         rate = max(rate, abs(slope) / prices.tails[j, side])
-            lack = max(world.need[m] - work.value[last, m], 0.0)
+            lack = max(compiled.need[m] - work.value[last, m], 0.0)
             total = max(total, roots.price[r] + lack / rate if rate > 0.0 else np.inf)
         best = min(best, total)
     if not np.isfinite(best) or best <= 0.0:
@@ -90,16 +90,16 @@ def _first_budget(net: Any, world: Any, roots: Any, prices: Any, dearest: float,
 
 @entry
 def search(
-    net: Any, world: Any, roots: Any, prices: Any, sure: float, forgive: bool, gap: float, most_nodes: int, stop: Any,
-    change: Any,
+    net: Any, compiled: Any, roots: Any, prices: Any, sure: float, forgive: bool, gap: float, most_nodes: int,
+    stop: Any, change: Any,
 ) -> tuple[int, int, float, float, int]:  # fmt: skip
     """The cheapest action of one person: (why it ended, root or -1, cost, bound, nodes).
 
     `sure`: how many times its rounding a margin must pass its need; `forgive`: a point that only reaches its need up
     to rounding may be proposed where nothing surer is as cheap and its numbers cannot be moved a little.
     """
-    k, m, work = roots.low.shape[1], world.rows.shape[1], make_work(net)
-    many = world.members.shape[1] + m
+    k, m, work = roots.low.shape[1], compiled.rows.shape[1], make_work(net)
+    many = compiled.members.shape[1] + m
     table = make_table(k, many)
     room = Room(
         np.zeros((many, k)), np.zeros(many), np.zeros(many), np.zeros(k), np.zeros(k), np.zeros(k), np.zeros(many),
@@ -109,16 +109,16 @@ def search(
     alive = np.zeros(roots.group.shape[0], dtype=np.bool_)
     some = False
     for r in range(alive.shape[0]):
-        members = world.members[roots.goal[r]]
+        members = compiled.members[roots.goal[r]]
         alive[r] = reaches(
-            net, roots.group[r], roots.start[r], roots.start_size[r], roots.low[r], roots.high[r], world.need, members,
-            work,
+            net, roots.group[r], roots.start[r], roots.start_size[r], roots.low[r], roots.high[r], compiled.need,
+            members, work,
         )  # fmt: skip
         some |= alive[r]
     if not some:
         return DONE, -1, np.inf, np.inf, 0
     dearest = _dearest(roots, prices)
-    budget = _first_budget(net, world, roots, prices, dearest, work, room)
+    budget = _first_budget(net, compiled, roots, prices, dearest, work, room)
     low, high = np.zeros(k), np.zeros(k)
     tried = 0
     for r in range(alive.shape[0]):
@@ -126,10 +126,10 @@ def search(
             tried += 1
             open_root(roots, r, low, high, room)
             reach = min(best.cost[0], min(dearest, 1024.0 * budget)) - roots.price[r]
-            if cut_to(prices, 0, room.still, reach, low, high) and round_inwards(
-                low, high, world.whole[roots.group[r]]
+            if tighten_to_budget(prices, 0, room.still, reach, low, high) and round_inwards(
+                low, high, compiled.whole[roots.group[r]]
             ):
-                local_search(net, world, roots, prices, r, low, high, sure, work, table, room, best)
+                local_search(net, compiled, roots, prices, r, low, high, sure, work, table, room, best)
 
     nodes, found, proven, ended = 0, best.root[0] >= 0, 0.0, DONE
     size, far = 256, most_nodes
@@ -174,7 +174,7 @@ def search(
                     count = heap_pop(keys, turns, ids, count)
                     node = ids[count]
                     j = cut_at[node]
-                    children = 2 if j >= 0 else world.clause_start[-j] - world.clause_start[-1 - j]
+                    children = 2 if j >= 0 else compiled.clause_start[-j] - compiled.clause_start[-1 - j]
                 r, at, part = owner[node], where[node], child
                 child = child + 1 if child + 1 < children else 0
                 copy(lows[node], low)
@@ -182,26 +182,26 @@ def search(
                 copy(floors[node], room.floor)
                 copy(roofs[node], room.roof)
                 if j < 0:
-                    if not choose_atom(world, roots, r, world.clause_start[-1 - j] + part, room):
+                    if not choose_atom(compiled, roots, r, compiled.clause_start[-1 - j] + part, room):
                         continue
                 elif part == 0:
                     high[j] = at
                 else:
-                    low[j] = at + 1.0 if world.whole[roots.group[r], j] else at
+                    low[j] = at + 1.0 if compiled.whole[roots.group[r], j] else at
             nodes += 1
-            state, bound, way, at = look_into(
-                net, world, roots, prices, r, low, high, sure, gap, found, forgive, work, table, room, best
+            state, bound, way, at = process_node(
+                net, compiled, roots, prices, r, low, high, sure, gap, found, forgive, work, table, room, best
             )
             found = best.root[0] >= 0
             if state == THIN:
                 fixed = True
                 for g in range(k):
-                    fixed &= low[g] == high[g] or world.whole[roots.group[r], g]
-                if forgive and fixed and keep(net, world, roots, prices, r, room.point, -1.0, work, room, best):
+                    fixed &= low[g] == high[g] or compiled.whole[roots.group[r], g]
+                if forgive and fixed and keep(net, compiled, roots, prices, r, room.point, -1.0, work, room, best):
                     found = True
                 if bound < best.cost[2]:
                     best.cost[2] = bound
-                    best.root[1] = r if is_allowed(world, roots, r, room.point, room) else -1
+                    best.root[1] = r if is_allowed(compiled, roots, r, room.point, room) else -1
                     copy(room.point, best.thin)
             elif state == WIDE:
                 best.cost[2] = min(best.cost[2], bound)

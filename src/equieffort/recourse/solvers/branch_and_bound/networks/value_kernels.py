@@ -48,7 +48,7 @@ class Work(NamedTuple):
     plane: Any
     """(margin, action)."""
     const: Any
-    blur: Any
+    rounding_error: Any
     """For each margin how far rounding may carry it, anywhere in the box."""
     value: Any
     """(layer, output): what enters the ReLU at the point looked at last."""

@@ -1,7 +1,8 @@
-"""Boxes of set values and decrees on what follows, compiled: contraction, ranges, and the least cost inside.
+"""Boxes of set values and branching bounds on what follows, compiled: contraction, ranges, and the least cost inside.
 
-Under a pattern every track is linear in the changes that are set: x' = xb + effect . (z - fact). A node of the search
-holds a box for z and decrees, ranges that some followers must keep. Cuts round outwards: nothing allowed is lost.
+Under an intervention set every track is linear in the changes that are set: x' = xb + effect . (z - fact). A node
+of the search holds a box for z and branching bounds, ranges that some followers must keep. Cuts round outwards:
+nothing allowed is lost.
 """
 
 from __future__ import annotations
@@ -12,11 +13,11 @@ import numpy as np
 
 from equieffort.foundations.tolerances import PRUNING, ROUNDING, TOLERANCE
 from equieffort.recourse.solvers.kernels.compiled import inner
-from equieffort.recourse.solvers.kernels.cost_curves import Curves, cost_at, cut_to, slope_below
+from equieffort.recourse.solvers.kernels.cost_curves import Curves, cost_at, slope_below, tighten_to_budget
 from equieffort.recourse.solvers.kernels.simplex import EMPTY, SOLVED, UNSURE, dual_simplex
 
 GIVE, ROUNDS = PRUNING * TOLERANCE, PRUNING * ROUNDING
-"""How far rounding may carry a follower past a decree: a tenth of what replay forgives."""
+"""How far rounding may carry a follower past a branching bound: a tenth of what replay forgives."""
 
 
 FREE = 1e-12
@@ -24,7 +25,7 @@ FREE = 1e-12
 
 
 class Person(NamedTuple):
-    """One person under one pattern and choice of levels; arrays over actions (n) or tracks (t)."""
+    """One person under one intervention set and choice of levels; arrays over actions (n) or tracks (t)."""
 
     fact: Any
     """(n) the factual value of each action."""
@@ -38,7 +39,7 @@ class Person(NamedTuple):
     effect: Any
     """(t, n) its change a unit of each action."""
     slots: Any
-    """Followers of this pattern as positions in the list of all followers, the first `followers` of them."""
+    """Followers of this intervention set as positions in the list of all followers, the first `followers` of them."""
     followers: int
     tracks: Any
     """The track of each follower."""
@@ -54,7 +55,7 @@ class Space(NamedTuple):
     width: Any
     low: Any
     high: Any
-    give: Any
+    tolerance: Any
     table: Any
     reduced: Any
     ends: Any
@@ -109,20 +110,20 @@ def reach(person: Person, low: Any, high: Any, track: int) -> tuple[float, float
         far = max(abs(a), abs(b))
         if far < np.inf:
             size += far
-    give = GIVE + ROUNDS * abs(person.still[track]) + 1e-13 * size if moved else 0.0
-    return least - give, most + give, give
+    tolerance = GIVE + ROUNDS * abs(person.still[track]) + 1e-13 * size if moved else 0.0
+    return least - tolerance, most + tolerance, tolerance
 
 
 @inner
-def contract(
-    person: Person, curves: Curves, budget: float, low: Any, high: Any, decree_low: Any, decree_high: Any
+def tighten_bounds(
+    person: Person, curves: Curves, budget: float, low: Any, high: Any, branching_low: Any, branching_high: Any
 ) -> bool:
-    """Tighten a box by its budget and by the decrees, in place; False when nothing is left."""
+    """Tighten a box by its budget and by the branching bounds, in place; False when nothing is left."""
     n = low.shape[0]
     for _ in range(3):
         changed = False
         if budget < np.inf and curves.bends:
-            if not cut_to(curves, person.row, person.fact, budget, low, high):
+            if not tighten_to_budget(curves, person.row, person.fact, budget, low, high):
                 return False
         elif budget < np.inf:
             least = 0.0
@@ -146,11 +147,11 @@ def contract(
                     low[j] = below
         for at in range(person.followers):
             slot = person.slots[at]
-            floor, roof = decree_low[slot], decree_high[slot]
+            floor, roof = branching_low[slot], branching_high[slot]
             if floor == -np.inf and roof == np.inf:
                 continue
             track = person.tracks[slot]
-            least, most, give = reach(person, low, high, track)
+            least, most, tolerance = reach(person, low, high, track)
             if least > roof or most < floor:
                 return False
             if least >= floor and most <= roof:
@@ -163,12 +164,12 @@ def contract(
                 if weight < 0.0:
                     a, b = b, a
                 # What the others allow; without an end of their own there is none here either.
-                under = floor - (most - b) - give if b < np.inf and most < np.inf else -np.inf
-                over = roof - (least - a) + give if a > -np.inf and least > -np.inf else np.inf
+                under = floor - (most - b) - tolerance if b < np.inf and most < np.inf else -np.inf
+                over = roof - (least - a) + tolerance if a > -np.inf and least > -np.inf else np.inf
                 if b == np.inf and most == np.inf and floor > -np.inf:
-                    under = _other_end(person, low, high, track, j, floor, give, True)
+                    under = _other_end(person, low, high, track, j, floor, tolerance, True)
                 if a == -np.inf and least == -np.inf and roof < np.inf:
-                    over = _other_end(person, low, high, track, j, roof, give, False)
+                    over = _other_end(person, low, high, track, j, roof, tolerance, False)
                 if weight < 0.0:
                     under, over = over, under
                 under, over = under / weight, over / weight
@@ -182,7 +183,7 @@ def contract(
                     high[j] = new_high
                 if low[j] > high[j]:
                     return False
-                least, most, give = reach(person, low, high, track)
+                least, most, tolerance = reach(person, low, high, track)
         for j in range(n):
             if person.whole[j]:
                 low[j], high[j] = np.ceil(low[j]), np.floor(high[j])
@@ -195,7 +196,7 @@ def contract(
 
 @inner
 def _other_end(
-    person: Person, low: Any, high: Any, track: int, skip: int, end: float, give: float, upper: bool
+    person: Person, low: Any, high: Any, track: int, skip: int, end: float, tolerance: float, upper: bool
 ) -> float:
     """How far one unbounded action must (upper) or may carry a follower, given the furthest that the others do."""
     total = person.start[track]
@@ -205,15 +206,15 @@ def _other_end(
             continue
         a, b = weight * (low[j] - person.fact[j]), weight * (high[j] - person.fact[j])
         total += max(a, b) if upper else min(a, b)
-    return end - total - give if upper else end - total + give
+    return end - total - tolerance if upper else end - total + tolerance
 
 
 @inner
 def cell_of(
-    person: Person, low: Any, high: Any, decree_low: Any, decree_high: Any, actions: Any, set_: Any, cell_low: Any,
-    cell_high: Any,
+    person: Person, low: Any, high: Any, branching_low: Any, branching_high: Any, actions: Any, set_: Any,
+    cell_low: Any, cell_high: Any,
 ) -> None:  # fmt: skip
-    """The range of every track over a box under its decrees."""
+    """The range of every track over a box under its branching bounds."""
     for k in range(cell_low.shape[0]):
         cell_low[k] = cell_high[k] = person.start[k]
     for j in range(low.shape[0]):
@@ -223,7 +224,7 @@ def cell_of(
         slot = person.slots[at]
         track = person.tracks[slot]
         least, most, _ = reach(person, low, high, track)
-        least, most = max(least, decree_low[slot]), min(most, decree_high[slot])
+        least, most = max(least, branching_low[slot]), min(most, branching_high[slot])
         cell_low[track], cell_high[track] = min(least, most), max(least, most)
 
 
@@ -251,7 +252,7 @@ def cheapest(
         if row_low[slot] == -np.inf and row_high[slot] == np.inf:
             continue
         track = person.tracks[slot]
-        least, most, give = reach(person, low, high, track)
+        least, most, tolerance = reach(person, low, high, track)
         if least >= row_low[slot] and most <= row_high[slot]:
             continue
         if least > row_high[slot] or most < row_low[slot]:
@@ -261,7 +262,7 @@ def cheapest(
             if person.effect[track, j] != 0.0:
                 here += person.effect[track, j] * space.base[j]
         space.low[rows], space.high[rows] = row_low[slot] - here, row_high[slot] - here
-        space.give[rows] = max(give, 1e-13 + ROUNDS * abs(here))
+        space.tolerance[rows] = max(tolerance, 1e-13 + ROUNDS * abs(here))
         space.column_of[rows] = track
         rows += 1
     fine = True
@@ -292,7 +293,7 @@ def cheapest(
                         space.reduced[columns] = 0.0
                 columns += 1
     state, value = dual_simplex(
-        rows, columns, space.matrix, space.price, space.width, space.low, space.high, space.give, space.table,
+        rows, columns, space.matrix, space.price, space.width, space.low, space.high, space.tolerance, space.table,
         space.reduced, space.ends, space.place, space.held, space.t,
     )  # fmt: skip
     if state == EMPTY:

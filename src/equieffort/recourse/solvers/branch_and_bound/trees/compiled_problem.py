@@ -1,4 +1,4 @@
-"""A problem with trees as arrays for the compiled search: patterns, roots, people; and the search over threads."""
+"""A problem with trees as arrays for the compiled search: intervention sets, roots, people; the search over threads."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ import numpy as np
 from equieffort.data.frames import Floats
 from equieffort.models.classifiers import TreeView
 from equieffort.recourse.problem import RecourseProblem
-from equieffort.recourse.solvers.interventions import Pattern, make_patterns
+from equieffort.recourse.solvers.interventions import InterventionSet, intervention_sets_of
 from equieffort.recourse.solvers.kernels.threads import pool
 from equieffort.world.cost import LinearCost, PiecewiseCost
 
-_made: WeakKeyDictionary[RecourseProblem, TreeWorld] = WeakKeyDictionary()
+_made: WeakKeyDictionary[RecourseProblem, CompiledTrees] = WeakKeyDictionary()
 BLOCK = 64
 """Most people a thread takes at once."""
 TICK = 0.02
@@ -41,31 +41,31 @@ class Found:
 
 
 @dataclass(frozen=True, eq=False)
-class TreeWorld:
+class CompiledTrees:
     """What is the same for everybody, in the form that the kernels want."""
 
-    patterns: list[Pattern]
-    """The pattern of each root."""
+    intervention_sets: list[InterventionSet]
+    """The intervention set of each root."""
     forest: Any
-    world: Any
+    compiled: Any
     least: Floats
     """(track) the least threshold of the forest, infinite where there is none."""
     most: Floats
     atoms: Atoms
 
     @classmethod
-    def of(cls, problem: RecourseProblem) -> TreeWorld:
+    def of(cls, problem: RecourseProblem) -> CompiledTrees:
         """Patterns that set the same features share their effects; each level and goal makes a root of its own."""
         from equieffort.recourse.solvers.branch_and_bound.trees.ensemble_kernels import Forest
 
         view = problem.view
         assert isinstance(view, TreeView)
-        kinds: dict[tuple[bool, ...], Pattern] = {}
-        roots: list[tuple[int, Pattern]] = []
-        for pattern in make_patterns(problem):
-            kinds.setdefault(pattern.is_set, pattern)
-            if not any(row.position in problem.categorical for row in pattern.rows):
-                roots.append((list(kinds).index(pattern.is_set), pattern))
+        kinds: dict[tuple[bool, ...], InterventionSet] = {}
+        roots: list[tuple[int, InterventionSet]] = []
+        for interventions in intervention_sets_of(problem):
+            kinds.setdefault(interventions.is_set, interventions)
+            if not any(row.position in problem.categorical for row in interventions.rows):
+                roots.append((list(kinds).index(interventions.is_set), interventions))
         atoms = Atoms.of(problem)
         forest = Forest(
             feature=_plain(view.feature, np.int32),
@@ -78,20 +78,20 @@ class TreeWorld:
             subsets=_plain(view.subsets, np.bool_),
             base=_plain(view.base),
             need=np.full(len(view.base), float(problem.margin)),
-            blur=_plain(view.error),
+            rounding_error=_plain(view.error),
             closed=_plain(view.goals.closed | (problem.margin > 0), np.bool_),
         )
-        world = _world(problem, list(kinds.values()), roots, view, atoms)
-        tracks = world.effect.shape[1]
+        compiled = _world(problem, list(kinds.values()), roots, view, atoms)
+        tracks = compiled.effect.shape[1]
         least, most = np.full(tracks, np.inf), np.full(tracks, -np.inf)
         splits = (view.feature >= 0) & (view.subset < 0)
         np.minimum.at(least, view.feature[splits], view.threshold[splits])
         np.maximum.at(most, view.feature[splits], view.threshold[splits])
-        return cls([r for _, r in roots] * len(view.goals.sets), forest, world, least, most, atoms)
+        return cls([r for _, r in roots] * len(view.goals.sets), forest, compiled, least, most, atoms)
 
     def people(self, problem: RecourseProblem, matrix: Floats) -> Any:
         """Facts, limits, prices, ranges and rules of encoded people."""
-        from equieffort.recourse.solvers.branch_and_bound.trees.root_kernels import People
+        from equieffort.recourse.solvers.branch_and_bound.trees.root_kernels import TreeBatch
         from equieffort.recourse.solvers.kernels.cost_curves import curves_of, straight
 
         facts = matrix[:, list(problem.numeric)]
@@ -108,11 +108,11 @@ class TreeWorld:
             range_low[:, k], range_high[:, k] = problem.plausible(matrix, k)
         budget = self._first_budget(tracks, facts, low, high, up, down, curves)
         atom_low, atom_high = self.atoms.ends(problem, matrix)
-        allowed = np.ones((len(matrix), len(problem.categorical), self.world.shift.shape[3]), dtype=bool)
+        allowed = np.ones((len(matrix), len(problem.categorical), self.compiled.shift.shape[3]), dtype=bool)
         for b, c in enumerate(problem.categorical):
             for level in range(len(problem.encoding.columns[c].levels)):
                 allowed[:, b, level] = problem.rules.allows(c, matrix[:, c], level)
-        return People(
+        return TreeBatch(
             x=_plain(tracks),
             low=_plain(low),
             high=_plain(high),
@@ -131,7 +131,7 @@ class TreeWorld:
         self, matrix: Floats, facts: Floats, low: Floats, high: Floats, up: Floats, down: Floats, curves: Any
     ) -> Floats:
         """A small part of what it takes to carry the cheapest action past all thresholds it can move a column over."""
-        strength = np.abs(self.world.effect).max(axis=0, initial=0.0)
+        strength = np.abs(self.compiled.effect).max(axis=0, initial=0.0)
         cheapest = np.full(len(matrix), np.inf)
         for j in range(facts.shape[1]):
             own = np.zeros(len(matrix))
@@ -157,7 +157,7 @@ class TreeWorld:
 
         from equieffort.recourse.solvers.branch_and_bound.trees.search_kernels import Answers, Options, search_people
 
-        n, count = len(people.x), self.world.effect.shape[2]
+        n, count = len(people.x), self.compiled.effect.shape[2]
         answers = Answers(
             np.full(n, np.inf), np.full(n, np.inf), np.full(n, -1, dtype=np.int64), np.zeros((n, count)),
             np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64),
@@ -169,7 +169,9 @@ class TreeWorld:
         size = max(1, min(BLOCK, -(-n // (4 * numba.get_num_threads()))))
         threads = pool()
         jobs = [
-            threads.submit(search_people, self.forest, self.world, people, options, clock, k, min(k + size, n), answers)
+            threads.submit(
+                search_people, self.forest, self.compiled, people, options, clock, k, min(k + size, n), answers
+            )
             for k in range(0, n, size)
         ]
         try:
@@ -225,9 +227,13 @@ class Atoms:
 
 
 def _world(
-    problem: RecourseProblem, kinds: list[Pattern], roots: list[tuple[int, Pattern]], view: TreeView, atoms: Atoms
+    problem: RecourseProblem,
+    kinds: list[InterventionSet],
+    roots: list[tuple[int, InterventionSet]],
+    view: TreeView,
+    atoms: Atoms,
 ) -> Any:
-    from equieffort.recourse.solvers.branch_and_bound.trees.root_kernels import World
+    from equieffort.recourse.solvers.branch_and_bound.trees.root_kernels import CompiledProblem
 
     categories, goals, sums = list(problem.categorical), view.goals.sets, problem.rules.weights
     p, count, columns = len(kinds), len(problem.numeric), len(problem.names)
@@ -239,19 +245,19 @@ def _world(
     used = np.zeros(tracks, dtype=bool)
     used[view.feature[view.feature >= 0]] = True
     used[atoms.track] = True
-    for a, pattern in enumerate(kinds):
-        effect[a, :columns] = pattern.effect
-        effect[a, columns:] = sums @ pattern.effect
+    for a, interventions in enumerate(kinds):
+        effect[a, :columns] = interventions.effect
+        effect[a, columns:] = sums @ interventions.effect
         for b, c in enumerate(categories):
-            table = pattern.shifts[c]
+            table = interventions.shifts[c]
             shift[a, b, :columns, : table.shape[1]] = table
             shift[a, b, columns:, : table.shape[1]] = sums @ table
-        for row in pattern.rows:
+        for row in interventions.rows:
             fixed[a, row.position] |= row.fixed
             limited[a, row.position] |= not row.fixed
         follows[a] = effect[a].any(axis=1) | (np.ptp(shift[a], axis=2) > 0).any(axis=0)
         follows[a] &= used | fixed[a] | limited[a]
-        follows[a, [k for j, k in enumerate(problem.numeric) if pattern.is_set[j]] + categories] = False
+        follows[a, [k for j, k in enumerate(problem.numeric) if interventions.is_set[j]] + categories] = False
     followers = np.flatnonzero(follows.any(axis=0))
     slots, slot_of = np.zeros((p, len(followers)), dtype=np.int32), np.full((p, tracks), -1, dtype=np.int32)
     for a in range(p):
@@ -263,10 +269,10 @@ def _world(
     codes[categories] = range(len(categories))
     prices = [sum(w for w, x in zip(problem.change_weights, r.levels, strict=True) if x >= 0) for _, r in roots]
     targets = np.array([r.levels for _, r in roots] * len(goals), dtype=np.int32)
-    return World(
+    return CompiledProblem(
         effect=effect,
         shift=shift,
-        set_=np.array([pattern.is_set for pattern in kinds], dtype=bool).reshape(p, count),
+        set_=np.array([interventions.is_set for interventions in kinds], dtype=bool).reshape(p, count),
         fixed=fixed,
         limited=limited,
         slots=slots,
@@ -305,10 +311,10 @@ def together(problem: RecourseProblem, matrix: Floats) -> int:
     return max(MOST_KNOTS // max(knots, 1), 1)
 
 
-def tree_world(problem: RecourseProblem) -> TreeWorld:
+def compile_trees(problem: RecourseProblem) -> CompiledTrees:
     """The arrays of a problem, made once."""
     if problem not in _made:
-        _made[problem] = TreeWorld.of(problem)
+        _made[problem] = CompiledTrees.of(problem)
     return _made[problem]
 
 

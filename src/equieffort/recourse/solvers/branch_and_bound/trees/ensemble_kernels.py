@@ -27,7 +27,7 @@ class Forest(NamedTuple):
     base: Any
     need: Any
     """For each margin, what it must exceed."""
-    blur: Any
+    rounding_error: Any
     """For each margin, how near to `need` only the model's own label can decide."""
     closed: Any
 
@@ -230,7 +230,9 @@ def most_of(
             most[g, at] = _largest(grove.link, grove.value, forest.subsets, tops[at], low, high, 1 + m, stack)
             total += most[g, at]
         over = total - forest.need[m]
-        if over < -forest.blur[m] or (over == 0.0 and forest.blur[m] == 0.0 and not forest.closed[m]):
+        if over < -forest.rounding_error[m] or (
+            over == 0.0 and forest.rounding_error[m] == 0.0 and not forest.closed[m]
+        ):
             return False
     return True
 
@@ -255,10 +257,10 @@ def worth_of(
         for at in range(count):
             worth[at] = _smallest(grove.link, grove.value, forest.subsets, tops[at], low, high, 1 + margins + m, stack)
             total += worth[at]
-        over, blur = total - forest.need[m], forest.blur[m]
-        if over > strict * blur or (over == 0.0 and blur == 0.0 and forest.closed[m]):
+        over, rounding_error = total - forest.need[m], forest.rounding_error[m]
+        if over > strict * rounding_error or (over == 0.0 and rounding_error == 0.0 and forest.closed[m]):
             continue
-        verdict = min(verdict, 0 if blur > 0.0 and over >= -blur else -1)
+        verdict = min(verdict, 0 if rounding_error > 0.0 and over >= -rounding_error else -1)
         for at in range(count):
             gain[at] += max(most[g, at] - worth[at], 0.0)
     return verdict

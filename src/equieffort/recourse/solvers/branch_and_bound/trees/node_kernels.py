@@ -8,7 +8,7 @@ import numpy as np
 
 from equieffort.recourse.solvers.branch_and_bound.trees.box_kernels import Person
 from equieffort.recourse.solvers.branch_and_bound.trees.ensemble_kernels import Grove, choose_split
-from equieffort.recourse.solvers.branch_and_bound.trees.root_kernels import World
+from equieffort.recourse.solvers.branch_and_bound.trees.root_kernels import CompiledProblem
 from equieffort.recourse.solvers.kernels.compiled import inner
 from equieffort.recourse.solvers.kernels.cost_curves import Curves, most_underpaid
 
@@ -55,7 +55,7 @@ def load(row: Any, low: Any, high: Any, floor: Any, roof: Any) -> int:
 def narrow(
     action: int, slot: int, start: float, least: float, most: float, low: Any, high: Any, floor: Any, roof: Any
 ) -> bool:
-    """Confine a track to a range: a set value by its box, a follower by its decree. False if that leaves nothing.
+    """Confine a track to a range: a set value by its box, a follower by its branching bound. False if nothing is left.
 
     `action` or `slot` is -1 unless the track is one that is set, or one that follows; `start` is its value if neither.
     """
@@ -80,32 +80,32 @@ def keeps_clause(first: int, last: int, atom_track: Any, atom_low: Any, atom_hig
 
 @inner
 def make_child(
-    world: World, split: Split, child: int, root: int, starts: Any, atom_low: Any, atom_high: Any, low: Any, high: Any,
-    floor: Any, roof: Any,
+    compiled: CompiledProblem, split: Split, child: int, root: int, starts: Any, atom_low: Any, atom_high: Any,
+    low: Any, high: Any, floor: Any, roof: Any,
 ) -> bool:  # fmt: skip
     """Narrow a node that was loaded to one of its children; False if nothing is left."""
     if split.clause >= 0:
-        atom = world.clause_start[split.clause] + child
-        column, least, largest = np.int64(world.atom_track[atom]), atom_low[atom], atom_high[atom]
+        atom = compiled.clause_start[split.clause] + child
+        column, least, largest = np.int64(compiled.atom_track[atom]), atom_low[atom], atom_high[atom]
     else:
-        column = split.track if split.whole < 0 else np.int64(world.actions[split.whole])
+        column = split.track if split.whole < 0 else np.int64(compiled.actions[split.whole])
         least = -np.inf
         largest = split.cut
         if child == 1:
             least, largest = split.cut + 1.0 if split.whole >= 0 else np.nextafter(split.cut, np.inf), np.inf
-    pattern = world.root_pattern[root]
-    action = np.int64(world.action_of[column])
-    if action >= 0 and not world.set_[pattern, action]:
+    interventions = compiled.root_pattern[root]
+    action = np.int64(compiled.action_of[column])
+    if action >= 0 and not compiled.set_[interventions, action]:
         action = np.int64(-1)
-    slot = np.int64(world.slot_of[pattern, column])
+    slot = np.int64(compiled.slot_of[interventions, column])
     return narrow(action, slot, starts[root, column], least, largest, low, high, floor, roof)
 
 
 @inner
 def choose(
-    world: World, person: Person, curves: Curves, set_: Any, clause: int, is_good: bool, worth: float, atom_low: Any,
-    atom_high: Any, cell_low: Any, cell_high: Any, low: Any, high: Any, z: Any, point: Any, grove: Grove, count: int,
-    tops: Any, gain: Any, shares: Any, votes: Any, weights: Any,
+    compiled: CompiledProblem, person: Person, curves: Curves, set_: Any, clause: int, is_good: bool, worth: float,
+    atom_low: Any, atom_high: Any, cell_low: Any, cell_high: Any, low: Any, high: Any, z: Any, point: Any, grove: Grove,
+    count: int, tops: Any, gain: Any, shares: Any, votes: Any, weights: Any,
 ) -> Split:  # fmt: skip
     """Where to split: a clause that the cheapest point breaks, a threshold, a fraction, a bend of the cost.
 
@@ -114,8 +114,8 @@ def choose(
     """
     none = np.int64(-1)
     if clause >= 0:
-        begin, end = world.clause_start[clause], world.clause_start[clause + 1]
-        if not keeps_clause(begin, end, world.atom_track, atom_low, atom_high, cell_low, cell_high):
+        begin, end = compiled.clause_start[clause], compiled.clause_start[clause + 1]
+        if not keeps_clause(begin, end, compiled.atom_track, atom_low, atom_high, cell_low, cell_high):
             return Split(np.int64(end - begin), clause, none, none, 0.0)
     bend: Any = none
     knot = 0.0
@@ -130,10 +130,10 @@ def choose(
         return Split(np.int64(2), none, none, np.int64(track), cut)
     if not (is_good and bend >= 0):
         for j in range(z.shape[0]):
-            if world.whole[j] and set_[j] and z[j] != np.floor(z[j]):
+            if compiled.whole[j] and set_[j] and z[j] != np.floor(z[j]):
                 return Split(np.int64(2), none, np.int64(j), none, np.floor(z[j]))
-    if bend >= 0 and world.whole[bend]:
+    if bend >= 0 and compiled.whole[bend]:
         return Split(np.int64(2), none, bend, none, np.floor(knot))
     if bend >= 0:
-        return Split(np.int64(2), none, none, np.int64(world.actions[bend]), knot)
+        return Split(np.int64(2), none, none, np.int64(compiled.actions[bend]), knot)
     return no_split()

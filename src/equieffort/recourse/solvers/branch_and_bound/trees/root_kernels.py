@@ -1,6 +1,6 @@
 """What the compiled search knows of a problem and of people, and what it does with roots, points, clauses and ranges.
 
-A root is a pattern of interventions, a level for each actionable category and a goal of the classifier. Tracks are the
+A root is a set of interventions, a level for each actionable category and a goal of the classifier. Tracks are the
 encoded columns and, behind them, virtual ones: weighted sums of columns that rules between features speak of.
 """
 
@@ -25,8 +25,11 @@ from equieffort.recourse.solvers.kernels.cost_curves import Curves
 from equieffort.recourse.solvers.kernels.simplex import EMPTY
 
 
-class World(NamedTuple):
-    """What is the same for everybody. p patterns, t tracks, n numeric actions, c categories, r roots, f followers."""
+class CompiledProblem(NamedTuple):
+    """What is the same for everybody.
+
+    p intervention sets, t tracks, n numeric actions, c categories, r roots, f followers.
+    """
 
     effect: Any
     """(p, t, n)"""
@@ -39,7 +42,7 @@ class World(NamedTuple):
     limited: Any
     """(p, t) tracks that must stay in their range although nobody sets them."""
     slots: Any
-    """(p, f) the followers of each pattern, the first `counts` of them."""
+    """(p, f) the followers of each intervention set, the first `counts` of them."""
     counts: Any
     tracks: Any
     """(f) the track of each follower."""
@@ -48,7 +51,7 @@ class World(NamedTuple):
     categories: Any
     """(c) the track of each actionable category."""
     slot_of: Any
-    """(p, t) which follower a track is under a pattern, or -1."""
+    """(p, t) which follower a track is under an intervention set, or -1."""
     action_of: Any
     """(t) which numeric action a track is, or -1."""
     codes: Any
@@ -66,7 +69,7 @@ class World(NamedTuple):
     atom_track: Any
 
 
-class People(NamedTuple):
+class TreeBatch(NamedTuple):
     """A row a person."""
 
     x: Any
@@ -91,57 +94,65 @@ class People(NamedTuple):
 
 @inner
 def open_root(
-    world: World, people: People, i: int, root: int, start: Any, low: Any, high: Any, floor: Any, roof: Any
+    compiled: CompiledProblem,
+    people: TreeBatch,
+    i: int,
+    root: int,
+    start: Any,
+    low: Any,
+    high: Any,
+    floor: Any,
+    roof: Any,
 ) -> bool:
-    """Fill a root's start, box and decrees; False where it is no use for this person."""
-    pattern = world.root_pattern[root]
+    """Fill a root's start, box and branching bounds; False where it is no use for this person."""
+    interventions = compiled.root_pattern[root]
     x = people.x[i]
-    for c in range(world.categories.shape[0]):
-        level = world.root_level[root, c]
-        if level >= 0 and (level == x[world.categories[c]] or not people.allowed[i, c, level]):
+    for c in range(compiled.categories.shape[0]):
+        level = compiled.root_level[root, c]
+        if level >= 0 and (level == x[compiled.categories[c]] or not people.allowed[i, c, level]):
             return False
     for k in range(x.shape[0]):
         start[k] = x[k]
-        for c in range(world.categories.shape[0]):
-            level = world.root_level[root, c]
+        for c in range(compiled.categories.shape[0]):
+            level = compiled.root_level[root, c]
             if level >= 0:
-                before = int(x[world.categories[c]])
-                start[k] += world.shift[pattern, c, k, level] - world.shift[pattern, c, k, before]
-    for c in range(world.categories.shape[0]):
-        if world.root_level[root, c] >= 0:
-            start[world.categories[c]] = world.root_level[root, c]
+                before = int(x[compiled.categories[c]])
+                start[k] += compiled.shift[interventions, c, k, level] - compiled.shift[interventions, c, k, before]
+    for c in range(compiled.categories.shape[0]):
+        if compiled.root_level[root, c] >= 0:
+            start[compiled.categories[c]] = compiled.root_level[root, c]
     for j in range(low.shape[0]):
-        k = world.actions[j]
-        is_free = world.set_[pattern, j] and not world.fixed[pattern, k]
+        k = compiled.actions[j]
+        is_free = compiled.set_[interventions, j] and not compiled.fixed[interventions, k]
         low[j] = people.low[i, j] if is_free else x[k]
         high[j] = people.high[i, j] if is_free else x[k]
     for slot in range(floor.shape[0]):
         floor[slot], roof[slot] = -np.inf, np.inf
-    for at in range(world.counts[pattern]):
-        slot = world.slots[pattern, at]
-        k = world.tracks[slot]
-        if world.fixed[pattern, k]:
+    for at in range(compiled.counts[interventions]):
+        slot = compiled.slots[interventions, at]
+        k = compiled.tracks[slot]
+        if compiled.fixed[interventions, k]:
             floor[slot] = roof[slot] = x[k]
-        elif world.limited[pattern, k]:
+        elif compiled.limited[interventions, k]:
             floor[slot], roof[slot] = people.range_low[i, k], people.range_high[i, k]
         else:
             continue
         movers, last = 0, -1
         for j in range(low.shape[0]):
-            if world.effect[pattern, k, j] != 0.0:
+            if compiled.effect[interventions, k, j] != 0.0:
                 movers += 1
                 last = j
         if movers == 0:
-            give = TOLERANCE + ROUNDING * abs(x[k])
-            if start[k] < floor[slot] - give or start[k] > roof[slot] + give:
+            tolerance = TOLERANCE + ROUNDING * abs(x[k])
+            if start[k] < floor[slot] - tolerance or start[k] > roof[slot] + tolerance:
                 return False
             floor[slot], roof[slot] = -np.inf, np.inf
-        elif movers == 1 and world.fixed[pattern, k] and start[k] == x[k]:
+        elif movers == 1 and compiled.fixed[interventions, k] and start[k] == x[k]:
             # The only action that moves it must stand still, to the last bit.
-            low[last] = high[last] = x[world.actions[last]]
+            low[last] = high[last] = x[compiled.actions[last]]
             floor[slot], roof[slot] = -np.inf, np.inf
     for j in range(low.shape[0]):
-        if world.whole[j]:
+        if compiled.whole[j]:
             low[j], high[j] = np.ceil(low[j]), np.floor(high[j])
         if low[j] > high[j]:
             return False
@@ -154,12 +165,12 @@ def is_allowed(person: Person, fixed: Any, limited: Any, range_low: Any, range_h
     for at in range(person.followers):
         k = person.tracks[person.slots[at]]
         x = person.still[k]
-        give = TOLERANCE + ROUNDING * abs(x)
+        tolerance = TOLERANCE + ROUNDING * abs(x)
         middle = 0.5 * (low[k] + high[k])
         if fixed[k]:
-            if abs(middle - x) > give:
+            if abs(middle - x) > tolerance:
                 return False
-        elif limited[k] and (middle < range_low[k] - give or middle > range_high[k] + give):
+        elif limited[k] and (middle < range_low[k] - tolerance or middle > range_high[k] + tolerance):
             return False
     return True
 
@@ -185,7 +196,7 @@ def candidate(
     atom_track: Any, atom_low: Any, atom_high: Any, low: Any, high: Any, floor: Any, roof: Any, cell_low: Any,
     cell_high: Any, row_low: Any, row_high: Any, point: Any, space: Space,
 ) -> bool:  # fmt: skip
-    """The cheapest point of a node, a little inside the decrees that splits have made.
+    """The cheapest point of a node, a little inside the branching bounds that splits have made.
 
     Declared ends (of ranges and rules) stay where they are, since they are allowed. Firmly: a little inside of all.
     """
@@ -248,6 +259,6 @@ def place(
         least, most, _ = reach(person, point, point, k)
         middle = 0.5 * (least + most)
         # An action counts only if followers may differ by what replay forgives without changing the label.
-        blur = TOLERANCE + ROUNDING * abs(middle) if most > least else 0.0
-        point_low[k], point_high[k] = middle - blur, middle + blur
+        rounding_error = TOLERANCE + ROUNDING * abs(middle) if most > least else 0.0
+        point_low[k], point_high[k] = middle - rounding_error, middle + rounding_error
     return True

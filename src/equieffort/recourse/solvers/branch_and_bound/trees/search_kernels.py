@@ -1,6 +1,7 @@
-"""Best-first branch and bound over sums of trees, compiled: one person after another, all patterns in one heap.
+"""Best-first branch and bound over sums of trees, compiled: person after person, all intervention sets in one heap.
 
-A node is a root, a box for the values that are set and decrees on what follows; its bound is the least cost in there,
+A node is a root, a box for the values that are set and branching bounds on what follows; its bound is the least cost in
+there,
 whatever the trees say. The cheapest node is looked at first: dropped if its margins cannot reach what they need,
 believed if its cheapest point is favourable however its followers are rounded, otherwise split where the trees still
 could gain most, or where costs bend. A budget that doubles keeps the first looks small; the last has none, so an empty
@@ -17,9 +18,9 @@ from equieffort.recourse.solvers.branch_and_bound.trees.box_kernels import (
     Person,
     cell_of,
     cheapest,
-    contract,
     cost_of,
     make_space,
+    tighten_bounds,
 )
 from equieffort.recourse.solvers.branch_and_bound.trees.ensemble_kernels import (
     Forest,
@@ -32,8 +33,8 @@ from equieffort.recourse.solvers.branch_and_bound.trees.ensemble_kernels import 
 )
 from equieffort.recourse.solvers.branch_and_bound.trees.node_kernels import choose, load, make_child, no_split, store
 from equieffort.recourse.solvers.branch_and_bound.trees.root_kernels import (
-    People,
-    World,
+    CompiledProblem,
+    TreeBatch,
     broken_clause,
     candidate,
     is_allowed,
@@ -87,16 +88,23 @@ def _near(gap: float, cost: float) -> float:
 
 @entry
 def search_people(
-    forest: Forest, world: World, people: People, options: Options, clock: Any, first: int, last: int, answers: Answers
+    forest: Forest,
+    compiled: CompiledProblem,
+    people: TreeBatch,
+    options: Options,
+    clock: Any,
+    first: int,
+    last: int,
+    answers: Answers,
 ) -> Any:
     """Solve people first to last - 1; returns the cells that only the model can decide.
 
     `clock` holds the seconds now and a sign to stop, written by somebody else. A row of what is returned: person, root,
     cost, bound, and the change of each action.
     """
-    n, f, t = world.actions.shape[0], world.tracks.shape[0], people.x.shape[1]
+    n, f, t = compiled.actions.shape[0], compiled.tracks.shape[0], people.x.shape[1]
     trees_all, nodes_all, margins = forest.roots.shape[0], forest.feature.shape[0], forest.base.shape[0]
-    roots, categories = world.root_pattern.shape[0], world.categories.shape[0]
+    roots, categories = compiled.root_pattern.shape[0], compiled.categories.shape[0]
     low, high, z, point, change, fact = np.empty(n), np.empty(n), np.empty(n), np.empty(n), np.empty(n), np.empty(n)
     box_low, box_high = np.empty(n), np.empty(n)
     floor, roof, row_low, row_high = np.empty(f), np.empty(f), np.empty(f), np.empty(f)
@@ -110,7 +118,7 @@ def search_people(
     space = make_space(n, f)
     grove = make_grove(nodes_all, trees_all, margins)
     starts = np.empty((roots, t))
-    # A row of the pool: root, box, decrees, how many trees are undecided and what the others add up to.
+    # A row of the pool: root, box, branching bounds, how many trees are undecided and what the others add up to.
     tail = 1 + 2 * n + 2 * f
     pool = np.empty((256, tail + 1 + margins))
     marks = np.empty((256, trees_all), dtype=np.int32)
@@ -128,7 +136,7 @@ def search_people(
         atom_low, atom_high = people.atom_low[i], people.atom_high[i]
         range_low, range_high = people.range_low[i], people.range_high[i]
         for j in range(n):
-            fact[j] = people.x[i, world.actions[j]]
+            fact[j] = people.x[i, compiled.actions[j]]
         while True:
             asks = first_ask
             dropped, thin = np.inf, np.inf
@@ -138,7 +146,7 @@ def search_people(
                 union_low[k], union_high[k] = people.x[i, k], people.x[i, k]
             for c in range(categories):
                 for level in range(mask.shape[1]):
-                    mask[c, level] = level == people.x[i, world.categories[c]]
+                    mask[c, level] = level == people.x[i, compiled.categories[c]]
             root, child = np.int64(0), np.int64(0)
             waiting: Any = np.int64(-1)
             bound: Any = 0.0
@@ -152,8 +160,8 @@ def search_people(
                 limit = min(budget, best)
                 if opens_root:
                     source, root = root, root + 1
-                    if world.root_price[source] >= limit or not open_root(
-                        world, people, i, source, starts[source], low, high, floor, roof
+                    if compiled.root_price[source] >= limit or not open_root(
+                        compiled, people, i, source, starts[source], low, high, floor, roof
                     ):
                         continue
                     bound = 0.0
@@ -161,13 +169,13 @@ def search_people(
                     source = load(pool[waiting], low, high, floor, roof)
                     child += 1
                     if not make_child(
-                        world, split, child - 1, source, starts, atom_low, atom_high, low, high, floor, roof
+                        compiled, split, child - 1, source, starts, atom_low, atom_high, low, high, floor, roof
                     ):
                         continue
                 else:
                     if trees < 0:
                         trees = np.int64(
-                            collapse(forest, union_low, union_high, mask, world.codes, grove, stack, parents)
+                            collapse(forest, union_low, union_high, mask, compiled.codes, grove, stack, parents)
                         )
                     if size == 0:
                         break
@@ -204,13 +212,18 @@ def search_people(
                             tops[at] = marks[waiting, at]
                         for m in range(margins):
                             sums[m] = pool[waiting, tail + 1 + m]
-                pattern, price = world.root_pattern[source], world.root_price[source]
-                fixed, limited, set_ = world.fixed[pattern], world.limited[pattern], world.set_[pattern]
+                interventions, price = compiled.root_pattern[source], compiled.root_price[source]
+                fixed, limited, set_ = (
+                    compiled.fixed[interventions],
+                    compiled.limited[interventions],
+                    compiled.set_[interventions],
+                )
                 person = Person(
-                    fact, people.up[i], people.down[i], world.whole, people.x[i], starts[source],
-                    world.effect[pattern], world.slots[pattern], world.counts[pattern], world.tracks, i,
+                    fact, people.up[i], people.down[i], compiled.whole, people.x[i], starts[source],
+                    compiled.effect[interventions], compiled.slots[interventions], compiled.counts[interventions],
+                    compiled.tracks, i,
                 )  # fmt: skip
-                if not contract(person, people.curves, limit - price, low, high, floor, roof):
+                if not tighten_bounds(person, people.curves, limit - price, low, high, floor, roof):
                     continue
                 state, below = cheapest(person, people.curves, low, high, floor, roof, z, space)
                 if state == EMPTY:
@@ -219,14 +232,14 @@ def search_people(
                 if own_bound >= limit:
                     continue
                 if opens_root or not makes_child:
-                    cell_of(person, low, high, floor, roof, world.actions, set_, cell_low, cell_high)
+                    cell_of(person, low, high, floor, roof, compiled.actions, set_, cell_low, cell_high)
                 if opens_root:
                     for k in range(t):
                         union_low[k] = min(union_low[k], cell_low[k])
                         union_high[k] = max(union_high[k], cell_high[k])
                     for c in range(categories):
-                        if world.root_level[source, c] >= 0:
-                            mask[c, world.root_level[source, c]] = True
+                        if compiled.root_level[source, c] >= 0:
+                            mask[c, compiled.root_level[source, c]] = True
                 if opens_root or makes_child:
                     if own_bound >= limit - _near(options.gap, best):
                         dropped = min(dropped, own_bound)
@@ -257,14 +270,14 @@ def search_people(
                     turn += 1
                     continue
                 bound = own_bound
-                goal = world.root_goal[source]
-                members = world.goal_margin[world.goal_start[goal] : world.goal_start[goal + 1]]
+                goal = compiled.root_goal[source]
+                members = compiled.goal_margin[compiled.goal_start[goal] : compiled.goal_start[goal + 1]]
                 count = np.int64(advance(forest.subsets, grove, count, tops, sums, cell_low, cell_high))
                 is_open = count > 0
                 if not most_of(forest, grove, count, tops, sums, members, cell_low, cell_high, stack, most):
                     continue
                 for j in range(n):
-                    k = world.actions[j]
+                    k = compiled.actions[j]
                     is_free = set_[j] and not fixed[k]
                     box_low[j] = people.low[i, j] if is_free else fact[j]
                     box_high[j] = people.high[i, j] if is_free else fact[j]
@@ -275,13 +288,23 @@ def search_people(
                     gain[at] = 1.0
                 for attempt in range(1 if is_open else 2):
                     if not candidate(
-                        person, people.curves, attempt > 0, fixed, limited, range_low, range_high, world.atom_track,
+                        person, people.curves, attempt > 0, fixed, limited, range_low, range_high, compiled.atom_track,
                         atom_low, atom_high, low, high, floor, roof, cell_low, cell_high, row_low, row_high, point,
                         space,
                     ):  # fmt: skip
                         continue
                     if not place(
-                        person, world.actions, set_, low, high, box_low, box_high, point, change, point_low, point_high
+                        person,
+                        compiled.actions,
+                        set_,
+                        low,
+                        high,
+                        box_low,
+                        box_high,
+                        point,
+                        change,
+                        point_low,
+                        point_high,
                     ):
                         continue
                     if not is_allowed(person, fixed, limited, range_low, range_high, point_low, point_high):
@@ -297,7 +320,7 @@ def search_people(
                             point_high, stack, most, votes, spare_gain,
                         )  # fmt: skip
                     clause = broken_clause(
-                        world.clause_start, world.atom_track, atom_low, atom_high, point_low, point_high
+                        compiled.clause_start, compiled.atom_track, atom_low, atom_high, point_low, point_high
                     )
                     if clause >= 0:
                         continue
@@ -332,7 +355,7 @@ def search_people(
                 if solved:
                     continue
                 split = choose(
-                    world, person, people.curves, set_, clause, is_good, 0.01 * _near(options.gap, bound), atom_low,
+                    compiled, person, people.curves, set_, clause, is_good, 0.01 * _near(options.gap, bound), atom_low,
                     atom_high, cell_low, cell_high, low, high, z, point, grove, count, tops, gain, shares, votes,
                     weights,
                 )  # fmt: skip

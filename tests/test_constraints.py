@@ -16,7 +16,7 @@ import equieffort as ee
 from equieffort.data.frames import Encoding
 from equieffort.errors import DataError, RuleError
 from equieffort.foundations.tolerances import unit_of
-from equieffort.world.rules import clauses_of, link_from_dict, parse_rule, read_link
+from equieffort.world.rules import clauses_of, constraint_from_dict, parse_rule, read_constraint
 from equieffort.world.schema import Schema
 
 PEOPLE = pd.DataFrame(
@@ -31,8 +31,8 @@ PEOPLE = pd.DataFrame(
 ENCODING = Encoding.of(PEOPLE, PEOPLE.columns)
 
 
-def clauses(*links):
-    return clauses_of([link if not isinstance(link, str) else read_link(link) for link in links], ENCODING)
+def clauses(*constraints):
+    return clauses_of([link if not isinstance(link, str) else read_constraint(link) for link in constraints], ENCODING)
 
 
 def broken(rules, before, after):
@@ -127,8 +127,12 @@ def test_strict_comparisons_and_sums_mean_the_same_in_every_unit(power):
     frame = pd.DataFrame({"a": np.linspace(0, 4, 5) * unit, "b": np.linspace(2, 3, 5) * unit})
     encoding = Encoding.of(frame, ["a", "b"])
     spreads = np.array([unit_of(frame[name].to_numpy()) for name in frame])
-    links = [read_link(f"a < {3 * unit!r}"), ee.Sum({"a": 1, "b": 1}, upper=6 * unit), ee.Monotone("a", "b", 0.25)]
-    rules = clauses_of(links, encoding, spreads)
+    constraints = [
+        read_constraint(f"a < {3 * unit!r}"),
+        ee.Sum({"a": 1, "b": 1}, upper=6 * unit),
+        ee.Monotone("a", "b", 0.25),
+    ]
+    rules = clauses_of(constraints, encoding, spreads)
     facts = encoding.encode(frame.iloc[[0]])
     for a, b, good in (
         (2.9, 2.9, True),
@@ -196,15 +200,15 @@ LINKS = [
 
 @pytest.mark.parametrize("link", LINKS, ids=str)
 def test_a_rule_survives_being_saved(link):
-    assert link_from_dict(link.to_dict()) == link
+    assert constraint_from_dict(link.to_dict()) == link
     schema = Schema(sensitive="flag", protected=True, favourable=1, rules=[link])
-    assert schema.links == (link,)
+    assert schema.constraints == (link,)
     assert schema.to_dict()["rules"] == [link.to_dict()]
 
 
 WRONG = {
-    "no then": (lambda: read_link("if a > 1"), "RULE_SYNTAX", "has no 'then'"),
-    "empty then": (lambda: read_link("if a > 1 then"), "RULE_SYNTAX", "empty"),
+    "no then": (lambda: read_constraint("if a > 1"), "RULE_SYNTAX", "has no 'then'"),
+    "empty then": (lambda: read_constraint("if a > 1 then"), "RULE_SYNTAX", "empty"),
     "a category is summed": (lambda: clauses(ee.Sum({"job": 1}, upper=2)), "RULE_TYPE", "'job', which is a category"),
     "a number as text": (lambda: clauses("a = 'x'"), "RULE_TYPE", "with the text 'x'"),
     "a category is ordered": (lambda: clauses("job < 'cook'"), "RULE_TYPE", "has no order"),

@@ -11,14 +11,14 @@ import numpy as np
 from equieffort.data.frames import Encoding
 from equieffort.foundations.genuine import LIBRARIES
 from equieffort.models.classifiers.calibration import uncalibrated
-from equieffort.models.classifiers.cut import Cut
 from equieffort.models.classifiers.decision import Decision
+from equieffort.models.classifiers.decision_threshold import DecisionThreshold
 from equieffort.models.classifiers.pipeline import Affine, walk
 from equieffort.models.classifiers.views import NoView, require_plain
 
 
 @dataclass(frozen=True, eq=False)
-class Opened:
+class Unwrapped:
     """The estimator that decides, the columns it gets, and what is wanted of it."""
 
     final: Any
@@ -26,7 +26,7 @@ class Opened:
     classes: int
     wanted: tuple[int, ...]
     """Positions of the wanted labels among the classes."""
-    cut: Cut | None
+    cut: DecisionThreshold | None
     """None when the estimator's own label decides."""
     steps: tuple[Any, ...] = ()
     """The transformers before the estimator, in order: what it gets is what they give."""
@@ -51,7 +51,7 @@ class Opened:
         return sign, -level if self.cut.above else level, self.cut.above
 
 
-def open_up(decision: Decision, encoding: Encoding) -> Opened:
+def unwrap(decision: Decision, encoding: Encoding) -> Unwrapped:
     """Follow pipelines and take off wrappers; raises `NoView` where a step cannot be followed."""
     step: Any = decision.classifier
     classes = getattr(step, "classes_", None)
@@ -61,7 +61,7 @@ def open_up(decision: Decision, encoding: Encoding) -> Opened:
     wanted = tuple(known.index(label) for label in decision.wanted)
     cut = None
     if decision.threshold is not None:
-        cut = Cut(wanted, decision.threshold, "predict_proba", True)
+        cut = DecisionThreshold(wanted, decision.threshold, "predict_proba", True)
     affine = Affine.identity(encoding, decision.features)
     steps: tuple[Any, ...] = ()
     while True:
@@ -77,7 +77,7 @@ def open_up(decision: Decision, encoding: Encoding) -> Opened:
         elif _is(step, "FrozenEstimator"):
             step = step.estimator
         else:
-            return Opened(step, affine, len(known), wanted, cut, steps)
+            return Unwrapped(step, affine, len(known), wanted, cut, steps)
 
 
 def _require_known(step: Any) -> None:
@@ -115,7 +115,7 @@ def _is(step: Any, *names: str) -> bool:
     return type(step).__module__.startswith("sklearn.") and type(step).__name__ in names
 
 
-def _cut(step: Any, wanted: tuple[int, ...]) -> Cut:
+def _cut(step: Any, wanted: tuple[int, ...]) -> DecisionThreshold:
     """The threshold of one of scikit-learn's wrappers: its positive label at and above it."""
     response = step.response_method
     if response == "auto":
@@ -133,4 +133,4 @@ def _cut(step: Any, wanted: tuple[int, ...]) -> Cut:
         given = getattr(step._curve_scorer, "_get_pos_label", lambda: None)()
     known = np.asarray(step.classes_).tolist()
     position = 1 if given is None else known.index(given)
-    return Cut((position,), float(threshold), response, wanted == (position,))
+    return DecisionThreshold((position,), float(threshold), response, wanted == (position,))

@@ -14,7 +14,7 @@ from equieffort.words.problems import reworded, spec_text
 
 
 @dataclass(frozen=True, eq=False)
-class Given:
+class Parsed:
     """The values of a spec by their keys, and the tree that knows where each of them stands."""
 
     tree: Node

@@ -9,7 +9,7 @@ Response = Literal["predict_proba", "decision_function"]
 
 
 @dataclass(frozen=True)
-class Cut:
+class DecisionThreshold:
     """The favourable label is given when a response for some classes reaches a threshold, or when it does not."""
 
     positions: tuple[int, ...]

@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 from equieffort.data.frames import Bools, Floats
 from equieffort.models.classifiers.floats import turning_point
-from equieffort.models.classifiers.opened import Opened
 from equieffort.models.classifiers.splits import Part, merged, translate
+from equieffort.models.classifiers.unwrap import Unwrapped
 from equieffort.models.classifiers.views import Goals, Ints, OwnSum, TreeView
 
 
@@ -28,7 +28,7 @@ class Ensemble:
     rounding: float = 0.0
     """What else rounding may do to a margin."""
 
-    def largest_score(self, opened: Opened, *, softmax: bool = False) -> TreeView:
+    def largest_score(self, opened: Unwrapped, *, softmax: bool = False) -> TreeView:
         """The class with the largest of the scores is chosen, the first of equals."""
         goals, contrasts = Goals.argmax(opened.classes, opened.wanted)
         plus = np.argmax(contrasts, axis=1).astype(np.int32)

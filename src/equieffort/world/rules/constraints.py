@@ -29,7 +29,7 @@ from equieffort.world.rules.rule import Rule
 Move = tuple[Any, Any]
 
 
-class Link(ABC):
+class Constraint(ABC):
     """Something that must hold between features in every counterfactual."""
 
     @property
@@ -43,7 +43,7 @@ class Link(ABC):
 
 
 @dataclass(frozen=True)
-class Always(Link):
+class Always(Constraint):
     """A rule that must hold: ``Always("hours <= 80 or contract = 'night'")``."""
 
     rule: str
@@ -70,7 +70,7 @@ class Always(Link):
 
 
 @dataclass(frozen=True)
-class Implies(Link):
+class Implies(Constraint):
     """If the first rule holds, the second must: ``Implies("employed = 0", "tenure = 0")``."""
 
     given: str
@@ -101,7 +101,7 @@ class Implies(Link):
 
 
 @dataclass(frozen=True)
-class Monotone(Link):
+class Monotone(Constraint):
     """When one feature rises, another must not fall, and must rise by at least `per_unit` for each unit."""
 
     cause: str
@@ -135,7 +135,7 @@ class Monotone(Link):
 
 
 @dataclass(frozen=True)
-class Sum(Link):
+class Sum(Constraint):
     """A weighted sum of features stays within limits: ``Sum({"rent": 1, "income": -0.5}, upper=0)``."""
 
     weights: Mapping[str, float]
@@ -182,7 +182,7 @@ class Sum(Link):
 
 
 @dataclass(frozen=True)
-class Forbidden(Link):
+class Forbidden(Constraint):
     """Changes of a category that are not possible: pairs (from, to), None for any level."""
 
     feature: str
@@ -218,7 +218,7 @@ class Forbidden(Link):
         return {"feature": self.feature, "forbidden": [list(move) for move in self.moves]}
 
 
-def read_link(text: str) -> Link:
+def read_constraint(text: str) -> Constraint:
     """A rule between features from text: ``if ... then ...``, or a rule that always holds."""
     if isinstance(text, str) and text.lower().lstrip().startswith("if "):
         start = text.lower().index("if ") + 3
@@ -233,7 +233,7 @@ def read_link(text: str) -> Link:
     return Always(text)
 
 
-def link_from_dict(saved: Mapping[str, Any]) -> Link:
+def constraint_from_dict(saved: Mapping[str, Any]) -> Constraint:
     """The rule that `to_dict` described."""
     if "always" in saved:
         return Always(saved["always"])
