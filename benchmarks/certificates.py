@@ -21,7 +21,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 import equieffort as ee
-from equieffort.recourse.solvers.base import LIMIT
+from equieffort.recourse.solvers.base import LIMIT, Batch
 from equieffort.world.schema import UNLIMITED
 
 FOUR = ("education_num", "hours_per_week", "capital_gain", "capital_loss")
@@ -61,11 +61,12 @@ def many_actions(model: Any) -> tuple[ee.RecourseProblem, Any]:
 
 def each(solver: ee.BranchAndBound, problem: ee.RecourseProblem, people: Any) -> tuple[np.ndarray, int]:
     """Seconds of each person alone, the less of two times, and how many were not certified."""
-    solver.propose(problem, people[:1])
+    prepared = solver.prepare(problem)
+    prepared.propose(Batch(people[:1]))
     took, left = np.full(len(people), np.inf), 0
     for row in [*range(len(people))] * 2:
         start = time.perf_counter()
-        proposal = solver.propose(problem, people[row : row + 1])
+        proposal = prepared.propose(Batch(people[row : row + 1]))
         took[row] = min(took[row], time.perf_counter() - start)
         left += int(proposal.code[0] == LIMIT or bool(proposal.notes))
     return took, left // 2
@@ -75,8 +76,9 @@ def together(solver: ee.BranchAndBound, problem: ee.RecourseProblem, people: Any
     """The same people in one call, as an audit asks, on one thread."""
     threads = numba.get_num_threads()
     numba.set_num_threads(1)
+    prepared = solver.prepare(problem)
     start = time.perf_counter()
-    solver.propose(problem, people)
+    prepared.propose(Batch(people))
     each_one = (time.perf_counter() - start) / len(people)
     numba.set_num_threads(threads)
     print(f"{'  the same people in one call on one thread':<58} {each_one * 1e3:8.2f} on average", flush=True)
@@ -118,11 +120,10 @@ def main() -> None:
 
 
 def milp_ratio(problem: ee.RecourseProblem, people: Any, took: np.ndarray) -> None:
-    milp = ee.Milp(time_limit=60)
-    slow = []
+    milp, slow = ee.Milp(time_limit=60).prepare(problem), []
     for at in range(len(people)):
         start = time.perf_counter()
-        milp.propose(problem, people[at : at + 1])
+        milp.propose(Batch(people[at : at + 1]))
         slow.append(time.perf_counter() - start)
     ratio = np.median(np.array(slow) / took)
     print(f"{'  the MILP on the first of these people':<58} {np.median(slow) * 1e3:8.0f} ms, {ratio:,.0f} times slower"

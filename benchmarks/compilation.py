@@ -66,12 +66,12 @@ def first(kind: str) -> float:
     bent = {"effect": ee.Polynomial(degree=2)} if kind == "curved" else {}
     scm = ee.StructuralCausalModel([("cause", "effect")], nodes=list(people.columns), mechanisms=bent).fit(people)
     problem = ee.RecourseProblem.of(classifier, people, schema=schema, scm=scm)
-    solver = ee.Auto().select(problem).solver
-    asked = problem.encoding.encode(people[~problem.decision.is_favourable(people)].iloc[:20])
+    solver = ee.Auto().select(problem).prepared
+    asked = problem.scaled.encoding.encode(people[~problem.decision.is_favourable(people)].iloc[:20])
     took = []
     for _ in range(2):
         start = time.process_time()
-        solver.propose(problem, asked)
+        solver.propose(ee.solvers.Batch(asked))
         took.append(time.process_time() - start)
     return took[0] - took[1]
 

@@ -85,7 +85,7 @@ def one_linprog(problem: ee.RecourseProblem, X: Any, people: int = 300) -> float
 def replay_share(problem: ee.RecourseProblem, X: Any) -> float:
     """The share of `solve` that is spent on replaying every action."""
     spent = [0.0]
-    original = verification.Chunk._replay
+    original = verification.ActionVerifier._replay
 
     def timed(self: Any, *args: Any) -> Any:
         start = time.perf_counter()
@@ -93,13 +93,13 @@ def replay_share(problem: ee.RecourseProblem, X: Any) -> float:
         spent[0] += time.perf_counter() - start
         return result
 
-    verification.Chunk._replay = timed
+    verification.ActionVerifier._replay = timed
     try:
         start = time.perf_counter()
         ee.solve(problem, X)
         return spent[0] / (time.perf_counter() - start)
     finally:
-        verification.Chunk._replay = original
+        verification.ActionVerifier._replay = original
 
 
 def memory(problem: ee.RecourseProblem, X: Any) -> float:

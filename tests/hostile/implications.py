@@ -118,7 +118,7 @@ def run(rng: np.random.Generator, label: str) -> Tally:
         able = [
             s
             for s in (ee.BranchAndBound(time_limit=None), ee.Milp(), ee.SpatialBranchAndBound(node_limit=4000))
-            if not s.supports(problem)
+            if not isinstance(s.prepare(problem), ee.solvers.Refusal)
         ]
         solver = able[int(rng.integers(len(able)))]
     spans = {name: float(np.ptp(people[name])) for name in "ab"}

@@ -18,6 +18,7 @@ from tests.oracles import Tally
 
 from equieffort.errors import EquieffortWarning
 from equieffort.recourse.problem import RecourseProblem
+from equieffort.recourse.solvers import Refusal
 
 INF = float("inf")
 LINEAR = ("continuous", "integer", "categorical", "mixed", "piecewise")
@@ -50,7 +51,7 @@ def linear(rng: np.random.Generator, solver: Any, label: str, *, far: bool = Fal
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", EquieffortWarning)
         problem = oracles.problem_of(new)
-        if solver.supports(problem):
+        if isinstance(solver.prepare(problem), Refusal):
             return Tally()
     pair = (problem, lambda: oracles.problem_of(case))
     return compare(pair, (case.people, new.people), solver, units, judge, f"{label} ({family})", most, same=not far)
@@ -95,7 +96,7 @@ def trees(rng: np.random.Generator, solver: Any, label: str, *, family: str = ""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", EquieffortWarning)
         problem = in_words(oracles_trees.problem_of(new), below, units)
-        if solver.supports(problem):
+        if isinstance(solver.prepare(problem), Refusal):
             return Tally()
     pair = (problem, lambda: oracles_trees.problem_of(case))
     people = (case.people.iloc[:4], new.people.iloc[:4])

@@ -10,15 +10,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.ensemble import RandomForestClassifier
 from tests.limits import unlimited
+from tests.own_solver import OwnSolver, refusal
 
 import equieffort as ee
 from equieffort.effort.measures import Pair, Sample
 from equieffort.effort.metrics import Comparison
 from equieffort.effort.stats import EffortStats
 from equieffort.errors import EquieffortWarning, ParameterError
-from equieffort.recourse.solvers import LinearExact, Proposal, Solver, Status
+from equieffort.recourse.solvers import LinearExact, Proposal, Status
 from equieffort.recourse.solvers.base import LIMIT
-from equieffort.recourse.status import Ending, Infeasibility, Termination
+from equieffort.recourse.status import Ending, Termination
 from equieffort.words.reasons import told
 
 POINT = ee.Criteria(level=None)
@@ -94,18 +95,18 @@ def test_a_limit_on_what_an_action_can_cost_limits_phi():
 
 
 @dataclass(frozen=True)
-class Lazy(Solver):
+class Lazy(OwnSolver):
     """Exact but for the first `unknown` people, of whom it says nothing, and the next `loose`, whose bound is zero."""
 
     unknown: int = 0
     loose: int = 0
     gap: float = field(default=1e-9)
 
-    def supports(self, problem):
-        return LinearExact().supports(problem)
+    def refuses(self, problem):
+        return refusal(LinearExact(), problem)
 
-    def propose(self, problem, matrix, *, attempt=0, only=None):
-        proposal: Proposal = LinearExact().propose(problem, matrix, attempt=attempt)
+    def attempt(self, problem, people, attempt):
+        proposal: Proposal = LinearExact().prepare(problem).attempt(people, attempt)
         proposal.code[: self.unknown] = LIMIT
         proposal.bound[: self.unknown + self.loose] = 0.0
         proposal.notes.update(dict.fromkeys(range(self.unknown + self.loose), Termination(Ending.GAVE_UP)))
@@ -113,9 +114,6 @@ class Lazy(Solver):
 
     def harder(self):
         return Lazy(max(self.unknown - 1, 0), 0)
-
-    def why_infeasible(self, problem, person):
-        return Infeasibility()
 
 
 def town(n=60, *, upper=9.0):

@@ -10,11 +10,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.neighbors import KNeighborsClassifier
+from tests.own_solver import OwnSolver
 
 import equieffort as ee
 from equieffort.errors import EquieffortWarning, ParameterError
 from equieffort.exports import summary
-from equieffort.recourse.solvers import Proposal, Solver
+from equieffort.recourse.solvers import Proposal
 from equieffort.recourse.solvers.base import LIMIT
 from equieffort.recourse.status import Blocking, Ending, Infeasibility, LimitKind, Obstacle, Termination
 from equieffort.report.blocked import no_recourse
@@ -71,16 +72,13 @@ def test_who_may_not_earn_more_is_stopped_by_that(solver):
     assert found == [["all without a route", "15", "15"], ["pay: largest increase 0", "15", "15"]]
 
 
-class Foreign(Solver):
+class Foreign(OwnSolver):
     """Somebody else's solver: it knows one feature, asks the model at its highest value, and says so in facts."""
 
     gap = 1e-9
     certifies = True
 
-    def supports(self, problem):
-        return ""
-
-    def propose(self, problem, matrix, *, attempt=0, only=None):
+    def attempt(self, problem, matrix, attempt):
         proposal = Proposal.empty(problem, len(matrix))
         # Of whoever earns little nothing is looked up.
         pay = problem.encoding.position("pay")
@@ -91,7 +89,7 @@ class Foreign(Solver):
         }
         return proposal
 
-    def why_infeasible(self, problem, person):
+    def why(self, problem, person):
         pay = problem.encoding.position("pay")
         at = problem.own(pay, person[0, pay])
         stop = Obstacle("pay", LimitKind.MAX_INCREASE, 1, 0.0, fact=at, stops_at=at)
@@ -125,7 +123,7 @@ def test_a_solver_of_ones_own_is_told_like_ours(tmp_path):
         )
         assert reasons[0].endswith("; raise patience.")
         found = summary(one)
-        assert found["version"] == 3
+        assert found["version"] == 4
         (obstacle,) = found["obstacles"]
         assert obstacle["people"] == {"f": 10, "m": 10}
         assert (obstacle["feature"], obstacle["limit"], obstacle["value"]) == ("pay", "max_increase", 0.0)
@@ -143,19 +141,19 @@ def test_a_solver_of_ones_own_is_told_like_ours(tmp_path):
 )
 def test_what_is_no_fact_about_this_problem_is_refused(monkeypatch, said, names):
     audit = foreign_audit(Foreign())
-    monkeypatch.setattr(Foreign, "why_infeasible", lambda self, problem, person: said)
+    monkeypatch.setattr(Foreign, "why", lambda self, problem, person: said)
     with pytest.raises(ParameterError, match=re.escape(names)):
         audit.recourse.frame()
 
 
 @pytest.mark.parametrize("note", ["It was tired.", Termination(Ending.MISSING)])
 def test_notes_that_are_no_facts_are_refused(monkeypatch, note):
-    def propose(self, problem, matrix, *, attempt=0, only=None):
+    def attempt(self, problem, matrix, attempt):
         proposal = Proposal.empty(problem, len(matrix))
         proposal.notes[0] = note
         return proposal
 
-    monkeypatch.setattr(Foreign, "propose", propose)
+    monkeypatch.setattr(Foreign, "attempt", attempt)
     with pytest.raises(ParameterError, match="note of Foreign"):
         foreign_audit(Foreign())
 

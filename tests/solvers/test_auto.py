@@ -13,6 +13,7 @@ from sklearn.preprocessing import OneHotEncoder, PolynomialFeatures, StandardSca
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeRegressor
 from tests.limits import unlimited
+from tests.own_solver import refusal
 
 from equieffort import (
     Auto,
@@ -93,7 +94,7 @@ def test_a_classifier_that_nothing_can_be_proven_of_is_searched_and_the_reason_s
     choice = Auto().select(one)
     assert choice.solver == Search()
     assert words in choice.reason
-    assert words in LinearExact().supports(one)
+    assert words in refusal(LinearExact(), one)
     with pytest.raises(EquieffortError, match=words) as caught:
         solve(one, people(), solver=LinearExact())
     assert caught.value.code == "MODEL_NOT_LINEAR"
@@ -103,14 +104,14 @@ def test_a_classifier_that_nothing_can_be_proven_of_is_searched_and_the_reason_s
 def test_equations_count_only_where_an_action_can_reach(mechanism):
     bent = {"b": mechanism}
     one = problem(mechanisms=bent)
-    assert "'b' is not linear" in LinearExact().supports(one)
+    assert "'b' is not linear" in refusal(LinearExact(), one)
     assert not isinstance(Auto().select(one).solver, LinearExact)
     # Below the bent equation the world is linear, and above it nothing moves.
     lower = {"a": "immutable", "b": Feature("actionable"), "c": "mutable", "job": "immutable"}
     assert isinstance(Auto().select(problem(features=lower, mechanisms=bent)).solver, LinearExact)
     # With b actionable too it can be left to follow, so the bend is within reach again.
     one = problem(features=lower | {"a": "actionable"}, mechanisms=bent)
-    assert "'b' is not linear" in LinearExact().supports(one)
+    assert "'b' is not linear" in refusal(LinearExact(), one)
     assert not isinstance(Auto().select(one).solver, LinearExact)
 
 

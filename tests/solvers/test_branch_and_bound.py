@@ -15,6 +15,7 @@ from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier
 from tests.limits import unlimited
 from tests.oracles_trees import FAMILIES, compare, least_cost, problem_of, random_case, rng_of, run
+from tests.own_solver import refusal
 
 import equieffort as ee
 from equieffort.errors import EquieffortWarning, ParameterError
@@ -257,7 +258,7 @@ def test_reasons_name_what_stands_in_the_way():
 
 def test_what_it_cannot_solve_is_said():
     frame, problem = audited(DecisionTreeClassifier(max_depth=3), {"income": "actionable", "savings": "mutable"})
-    assert SOLVER.supports(problem) == ""
+    assert refusal(SOLVER, problem) == ""
 
     class Odd(BoundCost):
         def parts(self, facts, values):
@@ -266,11 +267,11 @@ def test_what_it_cannot_solve_is_said():
         def to_dict(self):
             return {}
 
-    assert "neither linear nor piecewise linear" in SOLVER.supports(replace(problem, cost=Odd()))
+    assert "neither linear nor piecewise linear" in refusal(SOLVER, replace(problem, cost=Odd()))
     linear = ee.LinearScore({"income": 1.0}, threshold=30.0)
     schema = ee.Schema(sensitive="sex", protected="f", favourable=True, features=unlimited({"income": "actionable"}))
     scm = ee.StructuralCausalModel([], nodes=list(frame)).fit(frame)
-    assert "no sum of trees" in SOLVER.supports(ee.RecourseProblem.of(linear, frame, schema=schema, scm=scm))
+    assert "no sum of trees" in refusal(SOLVER, ee.RecourseProblem.of(linear, frame, schema=schema, scm=scm))
 
 
 @pytest.mark.parametrize(

@@ -15,12 +15,13 @@ from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from tests.limits import unlimited
 from tests.oracles_curved import BLOCK, CASES, FAMILIES, FIRST_SEED, Case, make, run
+from tests.own_solver import refusal
 
 import equieffort as ee
 from equieffort.datasets import worlds
 from equieffort.recourse.solvers.spatial import boxes
 from equieffort.recourse.solvers.spatial.boxes import Look
-from equieffort.recourse.solvers.spatial.compiled_problem import SpatialBatch
+from equieffort.recourse.solvers.spatial.compiled_problem import SpatialBatch, compile_problem
 from equieffort.recourse.solvers.spatial.enclosures import Boxes, Planes, enclose, fill, impossible, tighten_bounds
 from equieffort.recourse.status import Blocking, Ending, Infeasibility, LimitKind, Obstacle
 from equieffort.world.scm.mechanisms import Fitted
@@ -138,7 +139,7 @@ def test_a_category_that_can_be_set_and_also_follows_is_tried_both_ways():
     encode = make_column_transformer((OneHotEncoder(), ["b"]), remainder="passthrough")
     model = make_pipeline(encode, LogisticRegression(C=100)).fit(many, many["b"] == "middle")
     problem, frame = world({"b": grade}, people, features, model, None)
-    assert "'b' is a category" in ee.LinearExact().supports(problem)
+    assert "'b' is a category" in refusal(ee.LinearExact(), problem)
     assert isinstance(ee.Auto().select(problem).solver, ee.SpatialBranchAndBound)
     table = solved(problem, frame)
     assert table.status.tolist() == [ee.Status.OPTIMAL, ee.Status.OPTIMAL, ee.Status.NOT_NEEDED]
@@ -186,7 +187,7 @@ def test_a_stricter_attempt_goes_further_and_keeps_the_bound():
     problem, frame = world(square, {"a": [0.0, 1.0], "b": [0.0, 1.0]}, features, {"b": 1.0}, 4.0)
     matrix = problem.encoding.encode(frame)
     for attempt in (0, 10, 20):
-        tried = ee.SpatialBranchAndBound().propose(problem, matrix, attempt=attempt)
+        tried = ee.SpatialBranchAndBound().prepare(problem).attempt(matrix, attempt)
         reached = (frame["a"].to_numpy() + tried.delta[:, 0]) ** 2
         assert (reached >= 4.0 + 2.0**attempt * 4e-9).all()
         assert (tried.bound <= unit(problem, "a") * (2.0 - frame["a"].to_numpy())).all()
@@ -320,16 +321,16 @@ def test_what_cannot_be_enclosed_is_refused_with_the_reason():
     roles = {"a": "actionable", "b": "mutable"}
     unbounded = ee.Function(lambda causes: causes["a"] ** 2)
     problem, frame = world({"b": unbounded}, people, roles, {"b": 1.0}, 3.0)
-    assert "'b' cannot be enclosed: it is a function without bounds=" in ee.SpatialBranchAndBound().supports(problem)
+    assert "'b' cannot be enclosed: it is a function without bounds=" in refusal(ee.SpatialBranchAndBound(), problem)
     with pytest.raises(ee.errors.ParameterError, match="without bounds="):
         solved(problem, frame)
     assert isinstance(ee.Auto().select(problem).solver, ee.Search)
     # Where the decision does not look at what cannot be enclosed, nothing is lost.
     problem, frame = world({"b": unbounded}, people, roles, {"a": 1.0}, 3.0)
-    assert ee.SpatialBranchAndBound().supports(problem) == ""
+    assert refusal(ee.SpatialBranchAndBound(), problem) == ""
     box = KNeighborsClassifier(1).fit(pd.DataFrame({"a": [0.0, 2.0]}), [False, True])
     problem, frame = world({"b": ee.Terms([(1.0, {"a": 2})])}, people, roles, box, None)
-    assert "cannot be read" in ee.SpatialBranchAndBound().supports(problem)
+    assert "cannot be read" in refusal(ee.SpatialBranchAndBound(), problem)
 
 
 def test_auto_says_why():
@@ -386,7 +387,7 @@ def test_the_oracle_notices_a_wrong_certificate(monkeypatch):
 def boxes_of(case: Case, rng: np.random.Generator) -> tuple[SpatialBatch, int, Boxes, np.ndarray]:
     """Random boxes of random people, and points inside each."""
     matrix = case.problem.encoding.encode(case.people)
-    people = SpatialBatch.of(case.problem, matrix)
+    people = SpatialBatch.of(case.problem, compile_problem(case.problem), matrix)
     set_index = int(rng.integers(len(people.compiled.intervention_sets)))
     interventions = people.compiled.intervention_sets[set_index]
     person = rng.integers(0, len(matrix), 20)

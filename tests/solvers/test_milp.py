@@ -20,6 +20,7 @@ from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from tests import oracles
 from tests.limits import unlimited
+from tests.own_solver import refusal
 
 import equieffort as ee
 from equieffort.errors import ParameterError
@@ -407,11 +408,11 @@ def test_a_further_attempt_never_proves_that_there_is_none():
     for upper, code in ((None, FOUND), (3.0, NONE)):
         one, frame = one_number(upper=upper)
         matrix = one.encoding.encode(frame.iloc[[0]])
-        assert Milp().propose(one, matrix).code[0] == code
-        again = Milp().propose(one, matrix, attempt=5)
+        prepared = Milp().prepare(one)
+        first, again = prepared.attempt(matrix, 0), prepared.attempt(matrix, 5)
+        assert first.code[0] == code
         assert again.code[0] == (FOUND if code == FOUND else LIMIT)
         if code == FOUND:
-            first = Milp().propose(one, matrix)
             assert again.bound[0] == pytest.approx(first.bound[0], abs=1e-12)
             assert again.cost[0] > first.cost[0]
 
@@ -535,11 +536,11 @@ def test_what_it_does_not_support_is_said():
     frame = pd.DataFrame(rng.normal(size=(40, 3)), columns=["a", "b", "c"]).assign(sex=["f", "m"] * 20)
     good = frame.a + frame.b > 0
     roles = {"a": "actionable", "b": "mutable", "c": "mutable"}
-    assert "cannot be written as a program" in SOLVER.supports(problem(SVC().fit(frame[["a"]], good), frame, roles))
+    assert "cannot be written as a program" in refusal(SOLVER, problem(SVC().fit(frame[["a"]], good), frame, roles))
     linear = LogisticRegression().fit(frame[["a", "b"]], good)
     bent = problem(linear, frame, roles, [("a", "b")], {"b": DecisionTreeRegressor(max_depth=2)})
-    assert "'b' is not linear" in SOLVER.supports(bent)
-    assert SOLVER.supports(problem(linear, frame, roles, [("a", "b")])) == ""
+    assert "'b' is not linear" in refusal(SOLVER, bent)
+    assert refusal(SOLVER, problem(linear, frame, roles, [("a", "b")])) == ""
     for wrong in ({"gap": 0.0}, {"gap": np.nan}, {"time_limit": 0.0}):
         with pytest.raises(ParameterError):
             Milp(**wrong)

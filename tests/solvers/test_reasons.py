@@ -313,9 +313,9 @@ def test_the_solver_is_asked_once_for_everybody(monkeypatch):
     table = solve(RecourseProblem.of(LinearScore(UP, threshold=5.0), frame, schema=schema, scm=scm), frame)
     asked = []
     monkeypatch.setattr(
-        type(table.source.solver),
-        "reasons",
-        lambda self, problem, people: asked.extend(people[:, 0] * problem.units[0]) or [Infeasibility()] * len(people),
+        type(table.source.prepared),
+        "infeasibility",
+        lambda self, people: asked.extend(people[:, 0] * self.problem.units[0]) or [Infeasibility()] * len(people),
     )
     for _ in range(2):
         assert table.reasons() == [Infeasibility()] * 3 + [None]
@@ -360,9 +360,9 @@ def test_everybody_is_told_what_they_would_be_told_alone():
     problem = RecourseProblem.of(clf, frame, schema=schema, scm=scm)
     table = solve(problem, frame)
     told = table.reasons()
-    scaled, solver = problem.scaled, table.source.solver
-    people = scaled.encoding.encode(frame)
-    assert told == [solver.why_infeasible(scaled, people[i : i + 1]) for i in range(n)]
+    people = problem.scaled.encoding.encode(frame)
+    alone = [table.source.prepared.infeasibility(people[i : i + 1]) for i in range(n)]
+    assert [[one] for one in told] == alone
     obstacles = {one for reason in told for one in reason.obstacles}
     kinds = {(one.feature, one.limit, one.value) for one in obstacles if not one.column}
     assert kinds == {("x", "upper", 15.0), ("x", "max_increase", 4.0), ("z", "max_decrease", 1.0), ("z", "lower", -2.0)}

@@ -16,6 +16,7 @@ from tests.oracles import FAMILIES, persons, problem_of, random_case, replay_fau
 
 import equieffort as ee
 from equieffort.errors import EquieffortWarning, ModelError, ParameterError
+from equieffort.recourse.solvers import Batch
 from equieffort.recourse.solvers.base import FOUND, LIMIT
 from equieffort.testing import cheapest, check_solver, make_case
 
@@ -364,13 +365,14 @@ def test_the_budget_is_never_exceeded(budget):
     frame = people(50)
     problem = make(ring, frame, FREE)
     matrix, model = unfavourable(problem, frame), problem.decision.classifier
-    ee.Search(budget).propose(problem, matrix[:1])  # looks at the examples
+    search = ee.Search(budget).prepare(problem)
+    search.propose(Batch(matrix[:1]))  # looks at the examples
     model.rows = 0
-    proposal = ee.Search(budget).propose(problem, matrix)
+    proposal = search.propose(Batch(matrix))
     assert 0 < model.rows <= budget * len(matrix)
     assert set(proposal.code.tolist()) <= {FOUND, LIMIT}
     model.rows = 0
-    alone = ee.Search(budget).propose(problem, matrix[3:4])
+    alone = search.propose(Batch(matrix[3:4]))
     assert 0 < model.rows <= budget
     assert alone.notes[0].work == model.rows
 
@@ -379,10 +381,10 @@ def test_the_model_is_asked_about_everybody_at_once():
     frame = people(50)
     problem = make(ring, frame, FREE)
     matrix, model = unfavourable(problem, frame), problem.decision.classifier
-    calls = []
+    calls, search = [], ee.Search(400).prepare(problem)
     for copies in (1, 8):
         model.calls = 0
-        ee.Search(400).propose(problem, np.tile(matrix, (copies, 1)))
+        search.propose(Batch(np.tile(matrix, (copies, 1))))
         calls.append(model.calls)
     # The first time the examples are asked about too.
     assert calls[1] == calls[0] - 1

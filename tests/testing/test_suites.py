@@ -5,10 +5,11 @@ from dataclasses import dataclass, field
 import numpy as np
 import pandas as pd
 import pytest
+from tests.own_solver import OwnSolver, proposed, refusal
 
 import equieffort as ee
 from equieffort.errors import ParameterError
-from equieffort.recourse.solvers import LinearExact, Solver
+from equieffort.recourse.solvers import LinearExact
 from equieffort.recourse.solvers.base import FOUND, LIMIT, NONE
 from equieffort.recourse.status import Infeasibility
 from equieffort.testing import cheapest, check_mechanism, check_solver, make_case
@@ -25,21 +26,21 @@ def test_the_linear_solver_keeps_its_promises():
 
 
 @dataclass(frozen=True)
-class Broken(Solver):
+class Broken(OwnSolver):
     """The linear solver with one promise broken."""
 
     how: str = ""
     gap: float = field(default=1e-9)
 
-    def supports(self, problem):
-        return LinearExact().supports(problem)
+    def refuses(self, problem):
+        return refusal(LinearExact(), problem)
 
-    def propose(self, problem, matrix, *, attempt=0, only=None):
-        proposal = LinearExact().propose(problem, matrix, attempt=attempt)
+    def attempt(self, problem, matrix, attempt):
+        proposal = LinearExact().prepare(problem).attempt(matrix, attempt)
         acting = proposal.code == FOUND
         if self.how == "dear":
             # Each person's last category, at the price of a detour.
-            far = LinearExact().propose(problem.with_margin(0.5), matrix)
+            far = proposed(LinearExact(), problem.with_margin(0.5), matrix)
             both = acting & (far.code == FOUND)
             proposal.cost[both], proposal.delta[both], proposal.level[both] = (
                 far.cost[both],
@@ -57,7 +58,7 @@ class Broken(Solver):
             proposal.bound[0] = 0.0
         return proposal
 
-    def why_infeasible(self, problem, person):
+    def why(self, problem, person):
         return None if self.how == "silent" else Infeasibility()
 
 

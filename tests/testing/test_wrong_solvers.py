@@ -1,32 +1,36 @@
 """Solvers as somebody else might write them: an honest one passes, and each kind of lie is caught with its reason."""
 
+import warnings
 from dataclasses import dataclass, replace
 from itertools import product
 
 import numpy as np
 import pytest
+from tests.own_solver import OwnPrepared, OwnSolver
 
-from equieffort.errors import ParameterError
-from equieffort.recourse.solvers import LinearExact, Proposal, Solver
-from equieffort.recourse.solvers.base import FOUND, LIMIT, NONE, TIE
-from equieffort.recourse.status import Blocking, Infeasibility, LimitKind, Obstacle
+from equieffort.errors import EquieffortWarning, ParameterError
+from equieffort.recourse.solvers import Proposal, Refusal
+from equieffort.recourse.solvers.base import FOUND, HOLDS, LIMIT, NONE
+from equieffort.recourse.solving import solve
+from equieffort.recourse.status import Blocking, Infeasibility, LimitKind, Obstacle, Status
 from equieffort.testing import check_solver
+from equieffort.testing.cases import make_case
 
 SEED = 2
 """A case of trees in which some people have recourse and some have none."""
 
 
 @dataclass(frozen=True)
-class TriesEverything(Solver):
+class TriesEverything(OwnSolver):
     """Whole numbers only: every combination is tried, and the cheapest that works is proposed."""
 
     ignores: str = ""
     gap: float = 1e-9
 
-    def supports(self, problem):
+    def refuses(self, problem):
         return "" if problem.is_integer.all() else "Only whole numbers can be tried one by one."
 
-    def propose(self, problem, matrix, *, attempt=0, only=None):
+    def attempt(self, problem, matrix, attempt):
         cost, works, chosen, delta, level = self.everything(problem, matrix)
         cost = np.where(works, cost, np.inf)
         return take(problem, cost, cost.argmin(axis=1), chosen, delta, level)
@@ -68,9 +72,6 @@ class TriesEverything(Solver):
         level = tried[:, 2:].clip(-1).astype(np.int16)
         shaped = (array.reshape(n, m, *array.shape[1:]) for array in (cost, works, chosen, delta, level))
         return tuple(shaped)
-
-    def why_infeasible(self, problem, person):
-        return Infeasibility()
 
 
 def take(problem, cost, which, chosen, delta, level):
@@ -115,107 +116,109 @@ class Lies(TriesEverything):
 
     lie: str = ""
 
-    def propose(self, problem, matrix, *, attempt=0, only=None):
-        honest = super().propose(problem, matrix)
-        return getattr(self, self.lie)(problem, matrix, honest, honest.code == FOUND, attempt)
+    def prepare(self, problem):
+        prepared = super().prepare(problem)
+        return prepared if isinstance(prepared, Refusal) else LiesAtOnce(self, problem)
 
-    def stale_cost(self, problem, matrix, honest, found, attempt):
+    def lies(self, problem, matrix):
+        honest = self.attempt(problem, matrix, 0)
+        return getattr(self, self.lie)(problem, matrix, honest, honest.code == FOUND)
+
+    def stale_cost(self, problem, matrix, honest, found):
         """Another action, at the price of the first."""
         cost, works, chosen, delta, level = self.everything(problem, matrix)
         dearest = np.where(works, cost, -np.inf).argmax(axis=1)
         other = take(problem, np.where(works, cost, np.inf), dearest, chosen, delta, level)
         return replace(other, cost=honest.cost, bound=honest.bound)
 
-    def half_cost(self, problem, matrix, honest, found, attempt):
+    def half_cost(self, problem, matrix, honest, found):
         return replace(honest, cost=honest.cost / 2, bound=honest.bound / 2)
 
-    def nan_cost(self, problem, matrix, honest, found, attempt):
+    def nan_cost(self, problem, matrix, honest, found):
         return replace(honest, cost=np.where(found, np.nan, honest.cost))
 
-    def nan_bound(self, problem, matrix, honest, found, attempt):
+    def nan_bound(self, problem, matrix, honest, found):
         return replace(honest, bound=np.where(found, np.nan, honest.bound))
 
-    def nan_bound_given_up(self, problem, matrix, honest, found, attempt):
+    def nan_bound_given_up(self, problem, matrix, honest, found):
         honest.code[found] = LIMIT
         return replace(honest, bound=np.where(found, np.nan, honest.bound))
 
-    def nan_value(self, problem, matrix, honest, found, attempt):
+    def nan_value(self, problem, matrix, honest, found):
         honest.intervention_mask |= 1
         honest.delta[:, 0] = np.nan
         return honest
 
-    def never_flips(self, problem, matrix, honest, found, attempt):
+    def never_flips(self, problem, matrix, honest, found):
         cost, _, chosen, delta, level = self.everything(problem, matrix)
         nothing = np.zeros(len(matrix), dtype=int)
         return take(problem, cost, nothing, chosen, delta, level)
 
-    def flips_not_then_gives_up(self, problem, matrix, honest, found, attempt):
-        nothing = self.never_flips(problem, matrix, honest, found, attempt)
-        nothing.code[:] = FOUND if attempt == 0 else LIMIT
-        return nothing
-
-    def wrong_optimal(self, problem, matrix, honest, found, attempt):
+    def wrong_optimal(self, problem, matrix, honest, found):
         cost, works, chosen, delta, level = self.everything(problem, matrix)
         dearest = np.where(works, cost, -np.inf).argmax(axis=1)
         return take(problem, np.where(works, cost, np.inf), dearest, chosen, delta, level)
 
-    def wrong_infeasible(self, problem, matrix, honest, found, attempt):
+    def wrong_infeasible(self, problem, matrix, honest, found):
         honest.code[:] = NONE
         return honest
 
-    def high_bound_given_up(self, problem, matrix, honest, found, attempt):
+    def high_bound_given_up(self, problem, matrix, honest, found):
         honest.code[found] = LIMIT
         return replace(honest, bound=honest.bound + 0.1)
 
-    def high_bound(self, problem, matrix, honest, found, attempt):
+    def high_bound(self, problem, matrix, honest, found):
         return replace(honest, bound=honest.bound * 1.2)
 
-    def half_a_unit(self, problem, matrix, honest, found, attempt):
+    def half_a_unit(self, problem, matrix, honest, found):
         honest.intervention_mask |= 1
         honest.delta[:, 0] = 0.5
         return honest
 
-    def no_such_level(self, problem, matrix, honest, found, attempt):
+    def no_such_level(self, problem, matrix, honest, found):
         honest.intervention_mask |= 4
         honest.level[:] = 7
         return honest
 
-    def no_such_feature(self, problem, matrix, honest, found, attempt):
+    def no_such_feature(self, problem, matrix, honest, found):
         honest.intervention_mask |= 64
         return honest
 
-    def raises(self, problem, matrix, honest, found, attempt):
+    def raises(self, problem, matrix, honest, found):
         raise ValueError("the matrix is singular")
 
-    def refuses_late(self, problem, matrix, honest, found, attempt):
+    def refuses_late(self, problem, matrix, honest, found):
         raise ParameterError("PARAMETER", "Not today.", fix="Tomorrow.")
 
-    def short(self, problem, matrix, honest, found, attempt):
+    def short(self, problem, matrix, honest, found):
         return replace(honest, cost=honest.cost[:1])
 
-    def flat(self, problem, matrix, honest, found, attempt):
+    def flat(self, problem, matrix, honest, found):
         return replace(honest, delta=honest.delta.ravel())
 
-    def whole_costs(self, problem, matrix, honest, found, attempt):
+    def whole_costs(self, problem, matrix, honest, found):
         return replace(honest, cost=np.where(found, honest.cost, 0).astype(np.int64))
 
-    def lists(self, problem, matrix, honest, found, attempt):
+    def lists(self, problem, matrix, honest, found):
         return replace(honest, code=honest.code.tolist())
 
-    def forgets_to_return(self, problem, matrix, honest, found, attempt):
+    def forgets_to_return(self, problem, matrix, honest, found):
         return None
 
-    def strange_code(self, problem, matrix, honest, found, attempt):
+    def strange_code(self, problem, matrix, honest, found):
         honest.code[found] = 7
         return honest
 
-    def tie_without_patterns(self, problem, matrix, honest, found, attempt):
-        honest.code[found] = TIE
-        return honest
-
-    def rewrites_people(self, problem, matrix, honest, found, attempt):
+    def rewrites_people(self, problem, matrix, honest, found):
         matrix[:, problem.encoding.position("a")] = 4
         return honest
+
+
+class LiesAtOnce(OwnPrepared):
+    """Tries nothing: what it proposes is its first word."""
+
+    def propose(self, batch):
+        return self.solver.lies(self.problem, batch.people)
 
 
 LIES = {
@@ -226,7 +229,6 @@ LIES = {
     "nan_bound_given_up": "its bound is nan",
     "nan_value": "'a' is set to nan",
     "never_flips": "the label stays",
-    "flips_not_then_gives_up": "the label stays",
     "wrong_optimal": "it is called optimal at",
     "wrong_infeasible": "it is called infeasible, but an action of cost",
     "high_bound_given_up": "its bound is",
@@ -241,8 +243,7 @@ LIES = {
     "whole_costs": "`cost` holds int64, not floating-point numbers",
     "lists": "`code` is a list, not an array",
     "forgets_to_return": "propose gave a NoneType, not a Proposal",
-    "strange_code": "code 7 is none of FOUND, TIE, NONE and LIMIT",
-    "tie_without_patterns": "a tie, but `patterns` names no patterns to settle it by",
+    "strange_code": "code 7 is none of FOUND, NONE and LIMIT",
     "rewrites_people": "it writes into the table of people",
 }
 
@@ -274,9 +275,9 @@ def test_the_suite_goes_on_after_an_exception(lie):
 class AtSecondAttempt(TriesEverything):
     """Nothing at first, which leaves the label; what works at the next attempt."""
 
-    def propose(self, problem, matrix, *, attempt=0, only=None):
-        honest = super().propose(problem, matrix)
-        nothing = Lies().never_flips(problem, matrix, None, None, 0)
+    def attempt(self, problem, matrix, attempt):
+        honest = super().attempt(problem, matrix, attempt)
+        nothing = Lies().never_flips(problem, matrix, None, None)
         nothing.code[honest.code == NONE] = NONE
         return honest if attempt else nothing
 
@@ -290,10 +291,10 @@ def test_a_label_that_turns_at_a_further_attempt_is_fine():
 class Late(TriesEverything):
     """Wrong only where it is asked about fewer people than before."""
 
-    def propose(self, problem, matrix, *, attempt=0, only=None):
+    def attempt(self, problem, matrix, attempt):
         if len(matrix) < 8:
             raise ZeroDivisionError("division by zero")
-        return super().propose(problem, matrix)
+        return super().attempt(problem, matrix, attempt)
 
 
 class Unpicklable(TriesEverything):
@@ -301,28 +302,33 @@ class Unpicklable(TriesEverything):
         raise TypeError("cannot pickle a socket")
 
 
-class SupportsRaises(TriesEverything):
-    def supports(self, problem):
+class PrepareRaises(TriesEverything):
+    def prepare(self, problem):
         raise KeyError("weights")
 
 
+class PreparesNothing(TriesEverything):
+    def prepare(self, problem):
+        return None
+
+
 class ReasonRaises(TriesEverything):
-    def why_infeasible(self, problem, person):
+    def why(self, problem, person):
         raise RuntimeError("no reason kept")
 
 
 class Sentence(TriesEverything):
-    def why_infeasible(self, problem, person):
+    def why(self, problem, person):
         return "None of all combinations works."
 
 
 class Stranger(TriesEverything):
-    def why_infeasible(self, problem, person):
+    def why(self, problem, person):
         return Infeasibility((Obstacle("wealth", LimitKind.UPPER, 1),), Blocking.EACH)
 
 
 class NamesNone(TriesEverything):
-    def why_infeasible(self, problem, person):
+    def why(self, problem, person):
         return Infeasibility(blocking=Blocking.TOGETHER)
 
 
@@ -334,8 +340,9 @@ class NoGap(TriesEverything):
 OTHERS = {
     Late: "it raised ZeroDivisionError: division by zero",
     Unpicklable: "it cannot be pickled: TypeError: cannot pickle a socket",
-    SupportsRaises: "supports raised KeyError: 'weights'",
-    ReasonRaises: "why_infeasible raised RuntimeError: no reason kept",
+    PrepareRaises: "prepare raised KeyError: 'weights'",
+    PreparesNothing: "prepare gave a NoneType",
+    ReasonRaises: "infeasibility raised RuntimeError: no reason kept",
     NoGap: "its gap is nan",
     Sentence: "without a reason: a str, not an Infeasibility",
     Stranger: "its reason names 'wealth', which is no column",
@@ -351,7 +358,7 @@ def test_whatever_is_raised_becomes_a_fault(kind):
 
 
 class Lazy(TriesEverything):
-    def propose(self, problem, matrix, *, attempt=0, only=None):
+    def attempt(self, problem, matrix, attempt):
         proposal = Proposal.empty(problem, len(matrix))
         proposal.code[:], proposal.bound[:] = LIMIT, 0.0
         return proposal
@@ -365,30 +372,50 @@ def test_a_solver_that_always_gives_up_tells_no_lie_and_has_not_passed():
 
 
 @dataclass(frozen=True)
-class WrongTies(Solver):
-    """The linear solver, whose ties cost half of what they do."""
+class WrongTrials(TriesEverything):
+    """Tries actions at half their cost, and in the end proposes what is right."""
 
-    gap: float = 1e-9
+    def prepare(self, problem):
+        prepared = super().prepare(problem)
+        return prepared if isinstance(prepared, Refusal) else TriesWrongly(self, problem)
 
-    def supports(self, problem):
-        return LinearExact().supports(problem)
 
-    def intervention_sets(self, problem):
-        return LinearExact().intervention_sets(problem)
-
-    def propose(self, problem, matrix, *, attempt=0, only=None):
-        proposal = LinearExact().propose(problem, matrix, attempt=attempt, only=only)
-        if only is None:
-            proposal.code[proposal.code == FOUND] = TIE
-        else:
-            proposal.code[proposal.code == FOUND] = TIE
-            proposal.cost /= 2
+class TriesWrongly(OwnPrepared):
+    def propose(self, batch):
+        proposal = self.solver.attempt(self.problem, batch.people, 0)
+        rows = np.flatnonzero(proposal.code == FOUND)
+        trial = proposal.take(rows)
+        trial.cost /= 2
+        assert not (batch.confirm(rows, trial) == HOLDS).any()
         return proposal
 
-    def why_infeasible(self, problem, person):
-        return Infeasibility()
 
-
-def test_a_tie_is_looked_at_too():
-    report = check_solver(WrongTies(), families=["linear"], cases=1)
+def test_what_is_only_tried_is_looked_at_too():
+    report = check_solver(WrongTrials(), families=["tree"], cases=1)
     assert any("its cost is said to be" in fault.what for fault in report.faults), str(report)
+
+
+def test_what_was_confirmed_and_then_changed_is_replayed_again():
+    """A solver that shows one action and proposes another is not believed."""
+
+    class Swaps(OwnPrepared):
+        def propose(self, batch):
+            proposal = self.solver.attempt(self.problem, batch.people, 0)
+            rows = np.flatnonzero(proposal.code == FOUND)
+            assert (batch.confirm(rows, proposal.take(rows)) == HOLDS).all()
+            proposal.cost /= 2
+            proposal.bound /= 2
+            return proposal
+
+    class Swindler(TriesEverything):
+        def prepare(self, problem):
+            return Swaps(self, problem)
+
+    case = make_case("tree", SEED)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", EquieffortWarning)
+        honest = solve(case.problem, case.people, solver=TriesEverything())
+        table = solve(case.problem, case.people, solver=Swindler())
+    acting = honest.has_action
+    assert acting.any()
+    assert (table.status[acting] == Status.UNKNOWN).all()

@@ -16,10 +16,10 @@ from equieffort.foundations.arguments import check_function, check_instance
 from equieffort.foundations.tolerances import LARGEST, is_closed
 from equieffort.models.classifiers import BlackBox
 from equieffort.recourse.problem import Limit, RecourseProblem, check_problem
-from equieffort.recourse.solvers import Auto, Solver
-from equieffort.recourse.status import Status
+from equieffort.recourse.solvers import Auto, Choice, Solver
+from equieffort.recourse.status import Refusal, Status
 from equieffort.recourse.table import RecourseTable, SolvedSource, starts_outside
-from equieffort.recourse.verification import Chunk
+from equieffort.recourse.verification import ActionVerifier
 from equieffort.words.limits import limit_text
 from equieffort.words.reasons import told
 from equieffort.world.groups import Groups
@@ -40,7 +40,7 @@ def solve(
     problem: RecourseProblem,
     X: Any,
     *,
-    solver: Solver | Auto | None = None,
+    solver: Solver | Auto | Choice | None = None,
     sensitive_features: Any = None,
     missing: Missing = "error",
     progress: Progress | None = None,
@@ -54,7 +54,7 @@ def solve(
     X
         The people; any eager table.
     solver
-        How; by default chosen by `Auto`.
+        How; by default chosen by `Auto`. A choice that it has made for this problem is not made again.
     missing
         What to do with missing values: "error"; "drop" leaves these people out; "model" lets the model decide on
         them, and the recourse of those it refuses is unknown.
@@ -85,26 +85,25 @@ def solve(
         )
     groups = Groups.of(frame, problem.schema)
     problem = problem.typed(frame)
-    chosen = Auto() if solver is None else solver
-    engine = chosen.select(problem).solver if isinstance(chosen, Auto) else chosen
-    require_support(engine, problem)
+    choice = chosen_for(problem, solver)
     n = len(frame)
-    table = RecourseTable.blank(SolvedSource(problem, engine, frame), groups)
+    table = RecourseTable.blank(SolvedSource(problem, choice.solver, choice.prepared, frame), groups)
     outside = np.zeros(len(groups.labels), dtype=np.int64)
     size = CHUNK if progress is None else min(CHUNK, WATCHED)
     if progress is not None:
         progress("solving", 0, n)
     for start in range(0, n, size):
         part = slice(start, min(start + size, n))
-        out = Chunk(problem.scaled, engine, frame.iloc[part]).run(table, start, missing)
+        people = ActionVerifier(problem.scaled, choice.solver, choice.prepared, frame.iloc[part])
+        out = people.run(table, start, missing)
         _check_efforts(table, part)
         outside += np.bincount(groups.codes[part][out], minlength=len(outside))
         if progress is not None:
             stuck = int((table.status[: part.stop] == Status.INFEASIBLE).sum())
             progress("solving", part.stop, n, f"{stuck:,} infeasible so far")
     _warn_about(table, outside)
-    if not engine.certifies:
-        _warn_heuristic(table, engine)
+    if not choice.solver.certifies:
+        _warn_heuristic(table, choice.solver)
     return table
 
 
@@ -124,7 +123,7 @@ def _check_efforts(table: RecourseTable, rows: slice) -> None:
 def check_solver(solver: Any) -> None:
     """Refuse what does not solve."""
     takes = "a solver such as Auto(), LinearExact(), BranchAndBound() or Milp()"
-    check_instance("solver", solver, (Solver, Auto), takes, optional=True)
+    check_instance("solver", solver, (Solver, Auto, Choice), takes, optional=True)
 
 
 def check_progress(progress: Any) -> None:
@@ -133,14 +132,21 @@ def check_progress(progress: Any) -> None:
         check_function("progress", progress, "a function progress(stage, done, total, note)")
 
 
-def require_support(solver: Solver, problem: RecourseProblem) -> None:
-    """Refuse a solver that does not fit the problem, with its reason."""
-    if obstacle := solver.supports(problem.scaled):
+def chosen_for(problem: RecourseProblem, solver: Solver | Auto | Choice | None) -> Choice:
+    """The solver, prepared for the problem; refuses one that does not fit, with its reason."""
+    if isinstance(solver, Choice) and solver.is_for(problem):
+        return solver
+    if solver is None or isinstance(solver, Auto):
+        return (solver or Auto()).select(problem)
+    engine = solver.solver if isinstance(solver, Choice) else solver
+    prepared = engine.prepare(problem.scaled)
+    if isinstance(prepared, Refusal):
         raise ParameterError(
             "MODEL_NOT_LINEAR",
-            (Setting("solver", type(solver).__name__), f" cannot solve this. {obstacle}"),
+            (Setting("solver", type(engine).__name__), f" cannot solve this. {prepared.reason}"),
             fix=Setting("auto"),
         )
+    return Choice(engine, "Chosen by the caller.", prepared, problem)
 
 
 def solve_further(table: RecourseTable, rows: npt.NDArray[np.intp], *, solver: Solver | None = None) -> RecourseTable:
@@ -156,17 +162,13 @@ def solve_further(table: RecourseTable, rows: npt.NDArray[np.intp], *, solver: S
             fix="Run the audit again and solve further there.",
         )
     check_solver(solver)
-    chosen = (source.further or source.solver).harder() if solver is None else solver
-    engine = chosen.select(source.problem).solver if isinstance(chosen, Auto) else chosen
-    if obstacle := engine.supports(source.problem.scaled):
-        raise ParameterError(
-            "MODEL_NOT_LINEAR", f"{type(engine).__name__} cannot solve this. {obstacle}", fix="Leave solver out."
-        )
+    choice = chosen_for(source.problem, (source.further or source.solver).harder() if solver is None else solver)
+    engine = choice.solver
     if len(rows) == 0:
         return table
     groups = replace(table.groups, codes=table.groups.codes[rows])
-    part = RecourseTable.blank(SolvedSource(source.problem, engine, source.data.iloc[rows]), groups)
-    Chunk(source.problem.scaled, engine, part.data).run(part, 0, "model")
+    part = RecourseTable.blank(SolvedSource(source.problem, engine, choice.prepared, source.data.iloc[rows]), groups)
+    ActionVerifier(source.problem.scaled, engine, choice.prepared, part.data).run(part, 0, "model")
     _check_efforts(part, slice(None))
     merged = _merged(table, part, rows, engine.gap)
     return replace(merged, source=replace(source, further=engine))

@@ -108,6 +108,32 @@ class Ending(StrEnum):
     """A value is missing, so that no counterfactual can be computed."""
 
 
+class Unfit(StrEnum):
+    """What of a problem a solver does not fit."""
+
+    MODEL = "model"
+    EQUATIONS = "equations"
+    COST = "cost"
+    RULES = "rules"
+    ACTIONS = "actions"
+    """There are too many of them, or of ways to combine them."""
+    SETTING = "setting"
+    """A setting of the solver itself."""
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """Why a solver does not fit a problem.
+
+    >>> Refusal(Unfit.COST, "The cost is not piecewise linear.").part
+    <Unfit.COST: 'cost'>
+    """
+
+    part: Unfit
+    reason: str
+    """A sentence."""
+
+
 class Fault(StrEnum):
     """What is wrong with an action that does not hold; `subject` names the column or the rule."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
@@ -12,11 +12,11 @@ import numpy.typing as npt
 import pandas as pd
 
 from equieffort.data.frames import Bools, Encoding, Floats
-from equieffort.data.stored import as_stored, inside
 from equieffort.errors import ParameterError
 from equieffort.foundations.arguments import check_instance
+from equieffort.recourse.counterfactuals import action_costs, propagate_as_stored, settings, with_columns
 from equieffort.recourse.problem import Limit, RecourseProblem, limits
-from equieffort.recourse.solvers import Solver
+from equieffort.recourse.solvers import PreparedSolver, Solver
 from equieffort.recourse.status import Infeasibility, Reason, Status, Termination
 from equieffort.world.groups import Groups
 from equieffort.world.schema import Schema
@@ -219,14 +219,6 @@ class RecourseTable:
         return pd.DataFrame(columns, index=self.index)
 
 
-def with_columns(frame: pd.DataFrame, columns: Mapping[str, Any]) -> pd.DataFrame:
-    """The frame with some columns replaced; it shares the others. Names are no keywords, so that any will do."""
-    changed = frame.copy(deep=False)
-    for name, values in columns.items():
-        changed[name] = as_stored(values, frame[name].dtype)
-    return changed
-
-
 def split_actions(schema: Schema, encoding: Encoding) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Positions of the numeric and of the categorical actionable features."""
     numeric = tuple(encoding.position(n) for n in schema.actionable if not encoding[n].is_category)
@@ -239,6 +231,8 @@ class SolvedSource(TableSource):
 
     problem: RecourseProblem
     solver: Solver
+    prepared: PreparedSolver
+    """The solver, prepared for the problem in scaled units."""
     data: pd.DataFrame
     known: dict[int, Infeasibility] = field(default_factory=dict)
     """What the solver said of infeasible rows: it takes as long as solving them, and table, file and report ask."""
@@ -268,7 +262,7 @@ class SolvedSource(TableSource):
     def moved(self, table: RecourseTable, rows: Rows) -> Floats:
         """Counterfactual people by the structural equations."""
         facts = self.facts(rows)
-        return propagate(self.problem, facts, *self._settings(table, rows, facts))[0]
+        return propagate_as_stored(self.problem, facts, *self._settings(table, rows, facts))[0]
 
     def costs(self, table: RecourseTable, rows: Rows) -> Floats:
         """What each actionable feature contributes to the cost."""
@@ -286,7 +280,7 @@ class SolvedSource(TableSource):
         if new:
             problem = self.problem.scaled
             people = problem.encoding.encode(self.data.iloc[new])
-            found = self.solver.reasons(problem, people)
+            found = self.prepared.infeasibility(people)
             for one in found:
                 _check_reason(problem, self.solver, one)
             self.known.update(zip(new, found, strict=True))
@@ -360,55 +354,3 @@ def starts_outside(schema: Schema, encoding: Encoding, facts: Floats) -> list[tu
             if not limit.relative and who.any():
                 found.append((column.name, limit, who))
     return found
-
-
-def settings(
-    problem: RecourseProblem,
-    facts: Floats,
-    intervention_mask: npt.NDArray[np.signedinteger[Any]],
-    delta: Floats,
-    level: npt.NDArray[np.int16],
-) -> tuple[Bools, Floats]:
-    """Which columns are set for whom, and to which values: the fact plus the change, kept inside its limits, and a
-    number that the table can hold."""
-    picked = np.zeros(facts.shape, dtype=bool)
-    values = facts.copy()
-    low, high = problem.action_box(facts)
-    for b, k in enumerate(problem.acts):
-        picked[:, k] = (intervention_mask >> b) & 1
-        if b < len(problem.numeric):
-            # Rounding of fact + change must not carry the value past the limit it was computed from.
-            values[:, k] = np.clip(facts[:, k] + delta[:, b], low[:, b], high[:, b])
-            if k in problem.grids:
-                values[:, k] = inside(values[:, k], low[:, b], high[:, b], problem.grids[k])
-        else:
-            picked[:, k] &= level[:, b - len(problem.numeric)] >= 0
-            values[:, k] = np.where(picked[:, k], level[:, b - len(problem.numeric)], facts[:, k])
-    return picked, values
-
-
-def propagate(
-    problem: RecourseProblem, facts: Floats, picked: Bools, values: Floats
-) -> tuple[Floats, dict[str, Bools]]:
-    """Counterfactuals over all columns: the graph's nodes follow the equations, the others are set or stay.
-
-    What follows is rounded as the table rounds.
-    """
-    nodes = len(problem.scm.graph.nodes)
-    moved = np.where(picked, values, facts)
-    moved[:, :nodes], unknown = problem.scm.propagate(facts[:, :nodes], picked[:, :nodes], values[:, :nodes])
-    for k, grid in problem.grids.items():
-        moved[:, k] = inside(moved[:, k], *problem.plausible(facts, k), grid)
-    return moved, unknown
-
-
-def action_costs(problem: RecourseProblem, facts: Floats, picked: Bools, values: Floats) -> Floats:
-    """What each actionable feature contributes to the cost, recomputed from the values that are set."""
-    numeric = list(problem.numeric)
-    before = facts[:, numeric]
-    costs = np.zeros((len(facts), len(problem.acts)))
-    costs[:, : len(numeric)] = problem.cost.parts(before, np.where(picked[:, numeric], values[:, numeric], before))
-    for b, k in enumerate(problem.categorical):
-        changed = picked[:, k] & (values[:, k] != facts[:, k])
-        costs[:, len(numeric) + b] = problem.change_weights[b] * changed
-    return costs

@@ -5,7 +5,6 @@ Solvers and replay work in scaled units; the table gets the users' own.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,18 +16,20 @@ from equieffort.errors import ParameterError
 from equieffort.foundations.arguments import check_instance
 from equieffort.foundations.tolerances import STEPS, TOLERANCE, is_closed, tolerance
 from equieffort.models.classifiers import View
+from equieffort.recourse.counterfactuals import (
+    action_costs,
+    faults,
+    propagate_as_stored,
+    settings,
+    with_columns,
+)
 from equieffort.recourse.problem import RecourseProblem
 from equieffort.recourse.roundings import FURTHEST, resolution, roundings
-from equieffort.recourse.solvers import Proposal, Solver
-from equieffort.recourse.solvers.base import ATTEMPTS, FOUND, LIMIT, NONE, TIE
+from equieffort.recourse.solvers import Batch, PreparedSolver, Proposal, Solver
+from equieffort.recourse.solvers.base import FOUND, HOLDS, LABEL_STAYS, NONE, WRONG, Rows
 from equieffort.recourse.status import Ending, Fault, Status, Termination
-from equieffort.recourse.table import RecourseTable, action_costs, propagate, settings, with_columns
+from equieffort.recourse.table import RecourseTable
 from equieffort.world.cost import LinearCost, PiecewiseCost
-
-FINE, LABEL = 0, 1
-"""No fault; and that of an action right in all but the model's own label: a larger step may do."""
-FURTHER = 9
-"""Internal: only a tie is left, to be settled."""
 
 OURS = (Ending.MISSING, Ending.NOT_REPLAYED)
 """What only `solve` itself finds out."""
@@ -36,14 +37,13 @@ Faults = list[tuple[Fault, str]]
 """What can be wrong with actions: the fault, and the column or the rule it is about."""
 
 
-@dataclass(eq=False)
-class Chunk:
-    """People solved together, so that memory stays bounded."""
+class ActionVerifier(Batch):
+    """People solved together, so that memory stays bounded; what is proposed for them is replayed here."""
 
-    problem: RecourseProblem
-    """In scaled units."""
-    solver: Solver
-    frame: pd.DataFrame
+    def __init__(self, problem: RecourseProblem, solver: Solver, prepared: PreparedSolver, frame: pd.DataFrame) -> None:
+        super().__init__(np.empty((0, 0)))
+        self.problem, self.solver, self.prepared, self.frame = problem, solver, prepared, frame
+        """The problem is in scaled units."""
 
     def run(self, table: RecourseTable, start: int, missing: Missing) -> npt.NDArray[np.intp]:
         """Fill the table's rows for this chunk; returns who is outside the declared limits."""
@@ -53,7 +53,7 @@ class Chunk:
         favourable = problem.decision.is_favourable(self.frame)
         lacking = np.isnan(everyone).any(axis=1)
         self.rows = np.flatnonzero(~favourable & ~lacking)
-        self.matrix = everyone[self.rows]
+        self.people = everyone[self.rows]
         for row in np.flatnonzero(~favourable & lacking).tolist():
             table.status[start + row] = Status.UNKNOWN
             table.bound[start + row] = 0.0
@@ -63,53 +63,59 @@ class Chunk:
         return np.flatnonzero(problem.outside(everyone))
 
     def _solve(self, table: RecourseTable, start: int) -> None:
-        proposal = self.solver.propose(self.problem, self.matrix)
+        self._held = Proposal.empty(self.problem, len(self.rows))
+        proposal = self.prepared.propose(self)
         check_notes(self.problem, self.solver, proposal)
-        status = np.full(len(self.rows), Status.INFEASIBLE, dtype=np.int8)
-        pending = np.flatnonzero(proposal.code == FOUND)
-        trial = proposal
-        for attempt in range(ATTEMPTS):
-            faults, kinds = self._replay(pending, trial, proposal)
-            believed = faults == FINE
-            status[pending[believed]] = self._judge(proposal, pending[believed])
-            for k in np.flatnonzero(faults > LABEL).tolist():
-                fault, subject = kinds[faults[k]]
-                note = Termination(Ending.NOT_REPLAYED, fault=fault, subject=subject)
-                self._unknown(table, start, status, int(pending[k]), note)
-            pending = pending[faults == LABEL]
-            if len(pending) == 0:
-                break
-            trial = self.solver.propose(self.problem, self.matrix[pending], attempt=attempt + 1)
-            proposal.bound[pending] = trial.bound
-            status[pending[trial.code == TIE]] = FURTHER
-            for row in pending[trial.code == LIMIT].tolist():
-                note = Termination(Ending.NOT_REPLAYED, fault=Fault.LABEL)
-                self._unknown(table, start, status, row, note)
-            pending, trial = pending[trial.code == FOUND], _take(trial, trial.code == FOUND)
-        for row in pending.tolist():
-            self._unknown(table, start, status, row, Termination(Ending.LABEL_STAYS))
-        for row in np.flatnonzero(proposal.code == LIMIT).tolist():
-            self._unknown(table, start, status, row, proposal.notes.get(row, Termination(Ending.GAVE_UP)))
-        for row in np.flatnonzero(status == Status.FEASIBLE).tolist():
+        status = np.full(len(self.rows), Status.UNKNOWN, dtype=np.int8)
+        status[proposal.code == NONE] = Status.INFEASIBLE
+        for row in np.flatnonzero((proposal.code != FOUND) & (proposal.code != NONE)).tolist():
+            self._note(table, start, row, proposal.notes.get(row, Termination(Ending.GAVE_UP)))
+        found = np.flatnonzero(proposal.code == FOUND)
+        believed = self._believed(table, start, found, proposal)
+        proven = self.is_proven(believed, proposal, self.solver.gap)
+        status[believed] = np.where(proven, Status.OPTIMAL, Status.FEASIBLE)
+        for row in believed[~proven].tolist():
             if row in proposal.notes:
-                table.notes[start + int(self.rows[row])] = proposal.notes[row]
-        further = (proposal.code == TIE) | (status == FURTHER) | (status == Status.FEASIBLE)
-        for row in np.flatnonzero(further).tolist() if self.solver.intervention_sets(self.problem) else ():
-            status[row] = self._settle(row, proposal, Status(min(status[row], Status.UNKNOWN)))
-            if status[row] == Status.UNKNOWN:
-                self._unknown(table, start, status, row, Termination(Ending.TIE))
+                self._note(table, start, row, proposal.notes[row])
         proposal.bound[status == Status.INFEASIBLE] = np.inf
         self._write(table, start, status, proposal)
 
-    def _judge(self, proposal: Proposal, rows: npt.NDArray[np.intp]) -> npt.NDArray[np.int8]:
+    def _believed(self, table: RecourseTable, start: int, rows: Rows, proposal: Proposal) -> Rows:
+        """Whose action holds: what was replayed when the solver tried it, and what is replayed now."""
+        said, held = proposal.take(rows), self._held.take(rows)
+        sure = held.code == FOUND
+        for name in ("cost", "intervention_mask", "delta", "level"):
+            same = getattr(said, name) == getattr(held, name)
+            sure &= same if same.ndim == 1 else same.all(axis=1)
+        left = rows[~sure]
+        trial = proposal.take(left)
+        wrong, kinds = self._replay(left, trial)
+        proposal.put(left, trial)
+        for k in np.flatnonzero(wrong >= 0).tolist():
+            fault, subject = kinds[wrong[k]]
+            self._note(table, start, int(left[k]), Termination(Ending.NOT_REPLAYED, fault=fault, subject=subject))
+        return np.sort(np.concatenate([rows[sure], left[wrong < 0]]))
+
+    def confirm(self, rows: Rows, trial: Proposal) -> npt.NDArray[np.int8]:
+        """Replay the trial's actions; what holds is kept, so that it need not be replayed again."""
+        wrong, kinds = self._replay(rows, trial)
+        held = rows[wrong < 0]
+        self._held.put(held, trial.take(wrong < 0))
+        self._held.code[held] = FOUND
+        stays = np.array([fault == Fault.LABEL for fault, _ in kinds], dtype=bool)
+        found = np.full(len(rows), HOLDS, dtype=np.int8)
+        found[wrong >= 0] = np.where(stays[wrong[wrong >= 0]], LABEL_STAYS, WRONG)
+        return found
+
+    def is_proven(self, rows: Rows, proposal: Proposal, gap: float) -> Bools:
+        """Whose cost is no further above its bound than the gap, or rounding, allows."""
         cost, bound = proposal.cost[rows], proposal.bound[rows]
-        proven = is_closed(cost, bound, self.solver.gap, self._room(proposal, rows)) | proposal.vanishing[rows]
-        return np.where(proven, Status.OPTIMAL, Status.FEASIBLE).astype(np.int8)
+        return is_closed(cost, bound, gap, self._room(proposal, rows)) | proposal.vanishing[rows]
 
     def _room(self, proposal: Proposal, rows: npt.NDArray[np.intp]) -> Floats:
         """What of a cost rounding may leave above its bound: the solver's, that of the features that move, and that of
         the table's own types."""
-        facts, change = self.matrix[rows], proposal.delta[rows]
+        facts, change = self.people[rows], proposal.delta[rows]
         before = facts[:, list(self.problem.numeric)]
         room = np.zeros(len(rows))
         if isinstance(self.problem.cost, LinearCost | PiecewiseCost):
@@ -123,100 +129,57 @@ class Chunk:
             room += resolution(self.problem, facts, *acts)
         return room
 
-    def _settle(self, row: int, proposal: Proposal, status: Status) -> Status:
-        """A best score equal to the threshold: the model's own label decides, intervention set by intervention set."""
-        one = np.array([row])
-        bound, had_action = np.inf, status == Status.FEASIBLE
-        for interventions in range(self.solver.intervention_sets(self.problem)):
-            trial = self.solver.propose(self.problem, self.matrix[one], attempt=1, only=interventions)
-            code = trial.code[0]
-            if code == NONE:
-                continue
-            if code != TIE:
-                bound = min(bound, trial.bound[0])
-                continue
-            kept = _take(proposal, one)
-            fault = int(self._replay(one, trial, proposal)[0][0])
-            if fault == FINE and had_action and kept.cost[0] <= proposal.cost[row]:
-                _put(proposal, one, kept)
-            elif fault == FINE:
-                had_action = True
-            else:
-                _put(proposal, one, kept)
-                if fault != LABEL:
-                    bound = min(bound, trial.bound[0])
-            if fault == FINE:
-                bound = min(bound, trial.bound[0])
-        proposal.bound[row] = bound
-        if had_action:
-            return Status(int(self._judge(proposal, one)[0]))
-        return Status.INFEASIBLE if bound == np.inf else Status.UNKNOWN
+    def _replay(self, rows: Rows, trial: Proposal) -> tuple[npt.NDArray[np.int16], Faults]:
+        """Replay the trial's actions, as the caller's table can hold them; what holds is put into the trial.
 
-    def _replay(
-        self, rows: npt.NDArray[np.intp], trial: Proposal, proposal: Proposal
-    ) -> tuple[npt.NDArray[np.int16], Faults]:
-        """Replay the trial's actions, as the caller's table can hold them; what holds goes into the proposal.
-
-        Returns for each row FINE, or the position among the returned faults of what is wrong.
+        Returns for each row -1, or the position among the returned faults of what is wrong.
         """
         if len(rows) == 0:
             return np.empty(0, dtype=np.int16), []
-        if trial is proposal:
-            trial = _take(proposal, rows)
-        ways = roundings(self.problem, self.matrix[rows], trial.delta)
-        faults, kinds = self._replay_once(rows, _take(trial, slice(None)), proposal, next(ways))
+        ways = roundings(self.problem, self.people[rows], trial.delta)
+        wrong, kinds = self._replay_once(rows, trial, next(ways))
         for delta in ways:
-            left = np.flatnonzero(faults != FINE)
+            left = np.flatnonzero(wrong >= 0)
             if len(left) == 0:
                 break
-            again, _ = self._replay_once(rows[left], _take(trial, left), proposal, delta[left])
-            faults[left[again <= LABEL]] = again[again <= LABEL]
-        return faults, kinds
+            part = trial.take(left)
+            again, _ = self._replay_once(rows[left], part, delta[left])
+            trial.put(left, part)
+            # A fault other than the label may be the rounding's own: the first one stands.
+            wrong[left[again <= 0]] = again[again <= 0]
+        return wrong, kinds
 
-    def _replay_once(
-        self, rows: npt.NDArray[np.intp], trial: Proposal, proposal: Proposal, delta: Floats
-    ) -> tuple[npt.NDArray[np.int16], Faults]:
+    def _replay_once(self, rows: Rows, trial: Proposal, delta: Floats) -> tuple[npt.NDArray[np.int16], Faults]:
         """In plain numpy, apart from the solver."""
         problem = self.problem
-        matrix = self.matrix[rows]
-        picked, values = settings(problem, matrix, trial.intervention_mask, delta, trial.level)
+        facts = self.people[rows]
+        picked, values = settings(problem, facts, trial.intervention_mask, delta, trial.level)
         if problem.grids:
-            delta = np.where(picked, values - matrix, 0.0)[:, list(problem.numeric)]
-        room = resolution(problem, matrix, picked, values) if problem.grids else 0.0
-        moved, unknown = propagate(problem, matrix, picked, values)
-        faults, kinds = np.zeros(len(rows), dtype=np.int16), [(Fault.LABEL, ""), (Fault.LABEL, "")]
+            delta = np.where(picked, values - facts, 0.0)[:, list(problem.numeric)]
+        room = resolution(problem, facts, picked, values) if problem.grids else 0.0
+        moved, unknown = propagate_as_stored(problem, facts, picked, values)
+        wrong, kinds = np.full(len(rows), -1, dtype=np.int16), [(Fault.LABEL, "")]
 
-        def found(whom: Bools, fault: Fault, subject: str = "") -> None:
+        def note(whom: Bools, fault: Fault, subject: str = "") -> None:
             if whom.any():
-                faults[whom] = len(kinds)
+                wrong[whom] = len(kinds)
                 kinds.append((fault, subject))
 
         for j, k in enumerate(problem.numeric):
-            off = np.abs(matrix[:, k] + delta[:, j] - values[:, k]) > problem.tolerance(k, values[:, k])
+            off = np.abs(facts[:, k] + delta[:, j] - values[:, k]) > problem.tolerance(k, values[:, k])
             if problem.is_integer[j]:
                 off |= values[:, k] != np.rint(values[:, k])
-            found(off & picked[:, k], Fault.VALUE, problem.names[k])
-        for k in range(matrix.shape[1]):
-            feature = problem.feature(k)
-            if feature.role == "immutable" or feature.plausible is not None:
-                low, high = problem.plausible(matrix, k)
-                rounding = problem.tolerance(k, matrix[:, k])
-                off = (moved[:, k] < low - rounding) | (moved[:, k] > high + rounding)
-                found(off, Fault.RANGE, problem.names[k])
-        for broken, rule in problem.rules.faults(matrix, moved):
-            found(broken, Fault.RULE, rule)
-        for node, whom in unknown.items():
-            found(whom, Fault.EQUATION, node)
-        cost = action_costs(problem, matrix, picked, values).sum(axis=1)
-        found(~(np.abs(cost - trial.cost) <= 1e-6 * cost + TOLERANCE + FURTHEST * room), Fault.COST)
-        fine = np.flatnonzero(faults == FINE)
-        flips = self._flips(rows[fine], moved[fine], matrix[fine])
-        faults[fine[~flips]] = LABEL
-        good = faults == FINE
+            note(off & picked[:, k], Fault.VALUE, problem.names[k])
+        for fault in faults(problem, facts, moved, unknown):
+            note(*fault)
+        cost = action_costs(problem, facts, picked, values).sum(axis=1)
+        note(~(np.abs(cost - trial.cost) <= 1e-6 * cost + TOLERANCE + FURTHEST * room), Fault.COST)
+        fine = np.flatnonzero(wrong < 0)
+        wrong[fine[~self._flips(rows[fine], moved[fine], facts[fine])]] = 0
+        good = wrong < 0
         trial.cost[good], trial.delta[good] = cost[good], delta[good]
-        trial.intervention_mask[good] = self._needed(matrix, moved, picked, values, trial.intervention_mask)[good]
-        _put(proposal, rows[good], _take(trial, good))
-        return faults, kinds
+        trial.intervention_mask[good] = self._needed(facts, moved, picked, values, trial.intervention_mask)[good]
+        return wrong, kinds
 
     def _flips(self, rows: npt.NDArray[np.intp], moved: Floats, matrix: Floats) -> Bools:
         """The classifier's own answer to the counterfactual people."""
@@ -248,8 +211,7 @@ class Chunk:
             kept[still] &= ~(1 << b)
         return kept
 
-    def _unknown(self, table: RecourseTable, start: int, status: Any, row: int, note: Termination) -> None:
-        status[row] = Status.UNKNOWN
+    def _note(self, table: RecourseTable, start: int, row: int, note: Termination) -> None:
         table.notes[start + int(self.rows[row])] = note
 
     def _write(self, table: RecourseTable, start: int, status: npt.NDArray[np.int8], proposal: Proposal) -> None:
@@ -264,7 +226,7 @@ class Chunk:
         table.delta[rows[acting]] = units * proposal.delta[acting]
         table.level[rows[acting]] = proposal.level[acting]
         unknown = np.flatnonzero(status == Status.UNKNOWN)
-        most = self.problem.ceiling(self.matrix[unknown])
+        most = self.problem.ceiling(self.people[unknown])
         table.ceilings.update(zip(rows[unknown].tolist(), (unit * most).tolist(), strict=True))
 
 
@@ -281,16 +243,3 @@ def check_notes(problem: RecourseProblem, solver: Solver, proposal: Proposal) ->
                 f"A note of {type(solver).__name__}.propose says {note.kind.value!r} of {note.subject!r}.",
                 fix="Give one of the endings that a solver can know of, and the name of a column or none.",
             )
-
-
-def _take(proposal: Proposal, rows: Any) -> Proposal:
-    return Proposal(
-        proposal.code[rows], proposal.cost[rows], proposal.bound[rows], proposal.intervention_mask[rows],
-        proposal.delta[rows], proposal.level[rows], vanishing=proposal.vanishing[rows],
-    )  # fmt: skip
-
-
-def _put(proposal: Proposal, rows: Any, source: Proposal) -> None:
-    proposal.cost[rows], proposal.intervention_mask[rows] = source.cost, source.intervention_mask
-    proposal.delta[rows], proposal.level[rows] = source.delta, source.level
-    proposal.vanishing[rows] = source.vanishing

@@ -55,8 +55,8 @@ from equieffort.foundations.arguments import (
 from equieffort.models.classifiers import known_features
 from equieffort.models.fidelity import Surrogate
 from equieffort.recourse.problem import RecourseProblem
-from equieffort.recourse.solvers import Auto, Choice, Solver
-from equieffort.recourse.solving import Progress, check_progress, check_solver, solve, solve_further
+from equieffort.recourse.solvers import Auto, Solver
+from equieffort.recourse.solving import Progress, check_progress, check_solver, chosen_for, solve, solve_further
 from equieffort.recourse.table import RecourseTable
 from equieffort.results.explanation import Explanation, assumed_text, explain, recorded
 from equieffort.results.resampling import Resampled, Resampling, resample
@@ -635,11 +635,10 @@ def audit(
             model_features=model_features, cost=cost, reference=reference, margin=margin,
             missing=missing,
         )  # fmt: skip
-        chosen = Auto() if solver is None else solver
-        choice = chosen.select(problem) if isinstance(chosen, Auto) else Choice(chosen, "Chosen by the caller.")
+        choice = chosen_for(problem, solver)
         engine = choice.solver
         table = solve(
-            problem, X, solver=engine, sensitive_features=sensitive_features, missing=missing, progress=progress
+            problem, X, solver=choice, sensitive_features=sensitive_features, missing=missing, progress=progress
         )
         near = neighbourhood if neighbourhood is not None else Everyone()
         distances: dict[Distance, BoundDistance] = {}

@@ -23,7 +23,7 @@ from equieffort.models.files import load_model
 from equieffort.models.surrogate import Surrogate, train_surrogate
 from equieffort.recourse.problem import RecourseProblem
 from equieffort.recourse.solvers import Auto, Choice
-from equieffort.recourse.solving import Progress, check_progress, require_support
+from equieffort.recourse.solving import Progress, check_progress, chosen_for
 from equieffort.recourse.table import RecourseTable, SolvedSource
 from equieffort.results.audits import Audit, audit, without_asked
 from equieffort.results.explanation import assumed_text
@@ -204,7 +204,7 @@ def estimate(prepared: Prepared) -> Estimate:
     return Estimate(
         len(people),
         dict(zip(groups.labels, counts, strict=True)),
-        choice.solver.intervention_sets(problem),
+        choice.prepared.subproblems,
         repr(choice.solver),
         choice.reason,
         surrogate,
@@ -216,10 +216,8 @@ def estimate(prepared: Prepared) -> Estimate:
 
 
 def _choice(spec: Spec, problem: RecourseProblem) -> Choice:
-    if isinstance(spec.solver, Auto):
-        return spec.solver.select(problem)
-    require_support(spec.solver, problem)
-    return Choice(spec.solver, CHOSEN)
+    choice = chosen_for(problem, spec.solver)
+    return choice if isinstance(spec.solver, Auto) else replace(choice, reason=CHOSEN)
 
 
 @contextmanager

@@ -9,7 +9,7 @@ import numpy as np
 
 from equieffort.data.frames import Bools, Floats, number
 from equieffort.foundations.tolerances import TOLERANCE
-from equieffort.recourse.solvers.base import FOUND, LIMIT, TIE
+from equieffort.recourse.solvers.base import FOUND, LIMIT
 from equieffort.testing.cases import Case
 from equieffort.testing.exhaustive import breaches, follow, price
 from equieffort.testing.watched import Asked
@@ -21,9 +21,8 @@ STAYS = "the label stays"
 def wrong_actions(case: Case, asked: Asked) -> dict[int, list[str]]:
     """By row: what is wrong with the action. Where it is the label alone, the list is [STAYS]."""
     found: dict[int, list[str]] = defaultdict(list)
-    acting = asked.proposal.code == FOUND
-    if asked.only is not None:
-        acting |= asked.proposal.code == TIE
+    # Whatever is tried is an action, whatever a solver calls it.
+    acting = (asked.proposal.code == FOUND) | (not asked.is_final)
     rows = np.flatnonzero(acting & _readable(case, asked, acting, found))
     if len(rows) == 0:
         return dict(found)
@@ -42,7 +41,7 @@ def wrong_actions(case: Case, asked: Asked) -> dict[int, list[str]]:
         ~(np.abs(cost - said) <= 1e-6 * cost + TOLERANCE * case.problem.scaled.cost_unit),
         lambda k: f"its cost is said to be {said[k]:.6g}, but comes out as {cost[k]:.6g}",
     )
-    fine = np.array([int(row) not in found for row in rows]) & (asked.proposal.code[rows] == FOUND)
+    fine = np.array([int(row) not in found for row in rows])
     stays = np.zeros(len(rows), dtype=bool)
     if fine.any():
         stays[fine] = ~case.problem.decision.is_favourable(case.problem.encoding.decode(moved[fine]))

@@ -15,11 +15,11 @@ import pandas as pd
 from equieffort.errors import EquieffortError, EquieffortWarning, ParameterError
 from equieffort.foundations.arguments import check_instance, check_number, names_in
 from equieffort.foundations.tolerances import TOLERANCE
-from equieffort.recourse.solvers import Solver
+from equieffort.recourse.solvers import PreparedSolver, Solver
 from equieffort.recourse.solvers.base import FOUND
 from equieffort.recourse.solving import solve
-from equieffort.recourse.status import Blocking, Infeasibility, Status
-from equieffort.recourse.table import RecourseTable
+from equieffort.recourse.status import Blocking, Infeasibility, Refusal, Status
+from equieffort.recourse.table import RecourseTable, SolvedSource
 from equieffort.testing.cases import FAMILIES, Case, check_seed, make_case
 from equieffort.testing.exhaustive import Best, cheapest
 from equieffort.testing.proposals import STAYS, told, wrong_actions, wrong_bounds
@@ -128,12 +128,15 @@ def check_solver(
             )
             total += 1
             try:
-                reason = solver.supports(case.problem.scaled)
+                prepared = solver.prepare(case.problem.scaled)
             except Exception as error:
-                faults.append(Fault(case.name, "", f"supports raised {_words(error)}"))
+                faults.append(Fault(case.name, "", f"prepare raised {_words(error)}"))
                 continue
-            if reason:
-                refused[reason] += 1
+            if isinstance(prepared, Refusal):
+                refused[prepared.reason] += 1
+                continue
+            if not isinstance(prepared, PreparedSolver):
+                faults.append(Fault(case.name, "", f"prepare gave a {type(prepared).__name__}"))
                 continue
             with warnings.catch_warnings():
                 # These people are made up: what an audit would warn about is no fault of the solver.
@@ -181,28 +184,26 @@ def _proposed(case: Case, asked: list[Asked], table: RecourseTable | None) -> It
     """What is wrong with the answers as the solver gave them."""
     everyone = case.problem.encoding.encode(case.people)
     place = {everyone[row].tobytes(): row for row in range(len(everyone))}
-    first: dict[int, str] = {}
-    blamed, stayed = set(), set()
+    proposed: dict[int, str] = {}
+    blamed: set[int] = set()
     for answer in asked:
         rows = [place[person.tobytes()] for person in answer.matrix]
-        wrong = wrong_actions(case, answer)
-        if answer.attempt == 0:
-            found = np.flatnonzero(answer.proposal.code == FOUND).tolist()
-            first |= {rows[k]: told(case, answer, k) for k in found}
-            stayed |= {rows[k] for k, reasons in wrong.items() if reasons == [STAYS]}
-        for k, reasons in wrong.items():
-            if reasons != [STAYS]:
+        for k, reasons in wrong_actions(case, answer).items():
+            # On the boundary a further attempt may turn the label; in the end it must have turned.
+            if answer.is_final or reasons != [STAYS]:
                 blamed.add(rows[k])
                 what = f"its action {told(case, answer, k)} does not hold: {'; '.join(reasons)}"
                 yield Fault(case.name, _label(case, rows[k]), what)
-        for k, what in wrong_bounds(case, answer).items():
-            yield Fault(case.name, _label(case, rows[k]), what)
+        if answer.is_final:
+            found = np.flatnonzero(answer.proposal.code == FOUND).tolist()
+            proposed |= {rows[k]: told(case, answer, k) for k in found}
+            for k, what in wrong_bounds(case, answer).items():
+                yield Fault(case.name, _label(case, rows[k]), what)
     if table is None:
         return
-    for row, action in first.items():
+    for row, action in proposed.items():
         if table.status[row] == Status.UNKNOWN and row not in blamed:
-            label = f"{STAYS}, and no further attempt turned it"
-            why = label if row in stayed else told_reason(table.notes.get(row)) or "it did not replay"
+            why = told_reason(table.notes.get(row)) or "it did not replay"
             yield Fault(case.name, _label(case, row), f"its action {action} does not hold: {why}")
 
 
@@ -222,12 +223,9 @@ def _wrong(solver: Solver, case: Case, table: RecourseTable, row: int, best: Bes
         if np.isfinite(best.cost):
             yield f"it is called infeasible, but {found}"
         try:
-            problem = case.problem.scaled
-            yield from _unreasoned(
-                case, solver.why_infeasible(problem, problem.encoding.encode(case.people.iloc[[row]]))
-            )
+            yield from _unreasoned(case, _reason(table, row))
         except Exception as error:
-            yield f"it is called infeasible, and why_infeasible raised {_words(error)}"
+            yield f"it is called infeasible, and infeasibility raised {_words(error)}"
         return
     if bound > best.cost + rounding:
         yield f"its bound is {bound:.6g}, but {found}"
@@ -237,6 +235,14 @@ def _wrong(solver: Solver, case: Case, table: RecourseTable, row: int, best: Bes
         yield f"it is called optimal at {cost:.6g}, but {found}"
     if case.complete and cost < best.cost - rounding:
         yield f"it costs {cost:.6g}, less than any of all the actions there are ({best.cost:.6g})"
+
+
+def _reason(table: RecourseTable, row: int) -> Any:
+    """What the solver itself says of an infeasible row."""
+    source = table.source
+    assert isinstance(source, SolvedSource)
+    (reason,) = source.prepared.infeasibility(source.problem.scaled.encoding.encode(source.data.iloc[[row]]))
+    return reason
 
 
 def _unreasoned(case: Case, reason: Any) -> Iterator[str]:

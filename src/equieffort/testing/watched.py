@@ -6,12 +6,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from equieffort.data.frames import Floats
+from equieffort.data.frames import Bools, Floats
 from equieffort.recourse.problem import RecourseProblem
-from equieffort.recourse.solvers import Proposal, Solver
-from equieffort.recourse.solvers.base import FOUND, LIMIT, NONE, TIE
-from equieffort.recourse.status import Infeasibility, Termination
+from equieffort.recourse.solvers import Batch, PreparedSolver, Proposal, Solver
+from equieffort.recourse.solvers.base import FOUND, LIMIT, NONE, Rows
+from equieffort.recourse.status import Infeasibility, Refusal, Termination
 
 KINDS = {"f": "floating-point numbers", "iu": "whole numbers", "b": "truth values"}
 """What the kinds of numpy's types are called."""
@@ -23,12 +24,11 @@ class Malformed(Exception):
 
 @dataclass(frozen=True, eq=False)
 class Asked:
-    """One call of `propose`, and its answer."""
+    """Actions that a solver tried or, at the end, proposed; in the users' own units."""
 
     matrix: Floats
-    attempt: int
-    only: int | None
     proposal: Proposal
+    is_final: bool
 
 
 class Watched(Solver):
@@ -40,35 +40,52 @@ class Watched(Solver):
         self.certifies = solver.certifies
         self.asked: list[Asked] = []
 
-    def supports(self, problem: RecourseProblem) -> str:
-        """What the solver says."""
-        return self.solver.supports(problem)
+    def prepare(self, problem: RecourseProblem) -> PreparedSolver | Refusal:
+        """What the solver prepares, watched."""
+        prepared = self.solver.prepare(problem)
+        return prepared if isinstance(prepared, Refusal) else _WatchedPrepared(self, problem, prepared)
 
-    def propose(
-        self, problem: RecourseProblem, matrix: Floats, *, attempt: int = 0, only: int | None = None
-    ) -> Proposal:
-        """What the solver proposes, kept."""
-        before = matrix.copy()
-        proposal = self.solver.propose(problem, matrix, attempt=attempt, only=only)
-        if not np.array_equal(before, matrix):
-            raise Malformed("it writes into the table of people that it was given")
-        _require_readable(problem, len(matrix), proposal)
-        if (proposal.code == TIE).any() and self.intervention_sets(problem) == 0:
-            raise Malformed("it proposes a tie, but `patterns` names no patterns to settle it by")
+    def keep(self, problem: RecourseProblem, people: Floats, proposal: Proposal, *, is_final: bool) -> None:
+        """A copy in the users' units, in which all is computed anew."""
         arrays = {name: getattr(proposal, name).copy() for name in _shapes(problem, 0)}
-        # Kept in the users' units, in which all is computed anew.
         arrays["delta"] = arrays["delta"] * problem.units[list(problem.numeric)]
         arrays["cost"], arrays["bound"] = (arrays[name] * problem.cost_unit for name in ("cost", "bound"))
-        self.asked.append(Asked(before * problem.units, attempt, only, replace(proposal, **arrays)))
+        self.asked.append(Asked(people * problem.units, replace(proposal, **arrays), is_final))
+
+
+class _WatchedPrepared(PreparedSolver):
+    def __init__(self, watched: Watched, problem: RecourseProblem, prepared: PreparedSolver) -> None:
+        self.watched, self.problem, self.prepared = watched, problem, prepared
+
+    def propose(self, batch: Batch) -> Proposal:
+        """What the solver proposes, kept."""
+        before = batch.people.copy()
+        proposal = self.prepared.propose(_WatchedBatch(self.watched, self.problem, batch))
+        if not np.array_equal(before, batch.people):
+            raise Malformed("it writes into the table of people that it was given")
+        _require_readable(self.problem, len(before), proposal)
+        self.watched.keep(self.problem, before, proposal, is_final=True)
         return proposal
 
-    def intervention_sets(self, problem: RecourseProblem) -> int:
+    def infeasibility(self, people: Floats) -> list[Infeasibility]:
         """What the solver says."""
-        return self.solver.intervention_sets(problem)
+        return self.prepared.infeasibility(people)
 
-    def why_infeasible(self, problem: RecourseProblem, person: Floats) -> Infeasibility:
-        """What the solver says."""
-        return self.solver.why_infeasible(problem, person)
+
+class _WatchedBatch(Batch):
+    def __init__(self, watched: Watched, problem: RecourseProblem, batch: Batch) -> None:
+        super().__init__(batch.people)
+        self.watched, self.problem, self.batch = watched, problem, batch
+
+    def confirm(self, rows: Rows, trial: Proposal) -> npt.NDArray[np.int8]:
+        """What becomes of the trial, kept as it was."""
+        _require_readable(self.problem, len(rows), trial, codes=False)
+        self.watched.keep(self.problem, self.people[rows], trial, is_final=False)
+        return self.batch.confirm(rows, trial)
+
+    def is_proven(self, rows: Rows, proposal: Proposal, gap: float) -> Bools:
+        """What `solve` says."""
+        return self.batch.is_proven(rows, proposal, gap)
 
 
 def _shapes(problem: RecourseProblem, n: int) -> dict[str, tuple[str, tuple[int, ...]]]:
@@ -84,7 +101,7 @@ def _shapes(problem: RecourseProblem, n: int) -> dict[str, tuple[str, tuple[int,
     }
 
 
-def _require_readable(problem: RecourseProblem, n: int, proposal: Any) -> None:
+def _require_readable(problem: RecourseProblem, n: int, proposal: Any, *, codes: bool = True) -> None:
     if not isinstance(proposal, Proposal):
         raise Malformed(f"propose gave a {type(proposal).__name__}, not a Proposal")
     for name, (kind, shape) in _shapes(problem, n).items():
@@ -98,6 +115,6 @@ def _require_readable(problem: RecourseProblem, n: int, proposal: Any) -> None:
     for row, note in proposal.notes.items():
         if not isinstance(note, Termination):
             raise Malformed(f"its note on row {row} is a {type(note).__name__}, not a Termination")
-    stray = proposal.code[~np.isin(proposal.code, (FOUND, TIE, NONE, LIMIT))]
-    if len(stray):
-        raise Malformed(f"its proposal cannot be read: code {stray[0]} is none of FOUND, TIE, NONE and LIMIT")
+    stray = proposal.code[~np.isin(proposal.code, (FOUND, NONE, LIMIT))]
+    if codes and len(stray):
+        raise Malformed(f"its proposal cannot be read: code {stray[0]} is none of FOUND, NONE and LIMIT")

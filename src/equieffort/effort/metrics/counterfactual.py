@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from equieffort.data.frames import Bools
+from equieffort.recourse.counterfactuals import propagate_as_stored, with_columns
 from equieffort.recourse.problem import RecourseProblem
-from equieffort.recourse.table import propagate, with_columns
 
 
 def decision_stays(problem: RecourseProblem, X: Any, to: Any) -> Bools:
@@ -25,7 +25,7 @@ def decision_stays(problem: RecourseProblem, X: Any, to: Any) -> Bools:
     picked[:, k] = True
     values = facts.copy()
     values[:, k] = problem.encoding.columns[k].encode(X[name].where(X[name].isna(), to).astype(X[name].dtype))
-    moved, _ = propagate(problem, facts, picked, values)
+    moved, _ = propagate_as_stored(problem, facts, picked, values)
     changed = {
         column.name: column.decode(moved[:, j])
         for j, column in enumerate(problem.encoding.columns)

@@ -1,29 +1,45 @@
 """One algorithm a package: what is proven of a person's recourse, and the facts in which a solver says it."""
 
 from equieffort.recourse.solvers.auto import Auto, Choice
-from equieffort.recourse.solvers.base import Proposal, Solver
+from equieffort.recourse.solvers.base import Batch, PreparedSolver, Proposal, Solver
 from equieffort.recourse.solvers.branch_and_bound.solver import BranchAndBound
 from equieffort.recourse.solvers.heuristic.solver import Search
 from equieffort.recourse.solvers.linear.solver import LinearExact
 from equieffort.recourse.solvers.milp.solver import Milp
 from equieffort.recourse.solvers.spatial.solver import SpatialBranchAndBound
-from equieffort.recourse.status import Blocking, Ending, Infeasibility, LimitKind, Obstacle, Status, Termination
+from equieffort.recourse.solvers.stepping import step_over
+from equieffort.recourse.status import (
+    Blocking,
+    Ending,
+    Infeasibility,
+    LimitKind,
+    Obstacle,
+    Refusal,
+    Status,
+    Termination,
+    Unfit,
+)
 
 __all__ = [
     "Auto",
+    "Batch",
     "Blocking",
     "BranchAndBound",
     "Choice",
-    "SpatialBranchAndBound",
     "Ending",
     "Infeasibility",
     "LimitKind",
     "LinearExact",
     "Milp",
     "Obstacle",
+    "PreparedSolver",
     "Proposal",
+    "Refusal",
     "Search",
     "Solver",
+    "SpatialBranchAndBound",
     "Status",
     "Termination",
+    "Unfit",
+    "step_over",
 ]

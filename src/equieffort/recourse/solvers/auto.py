@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from collections.abc import Iterator
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, TypeVar, cast
 
 from equieffort.errors import ModelError, SchemaError
 from equieffort.models.classifiers import LinearView, NetworkView, TreeView
 from equieffort.recourse.problem import RecourseProblem, check_problem
-from equieffort.recourse.solvers.base import Solver
+from equieffort.recourse.solvers.base import PreparedSolver, Solver
 from equieffort.recourse.solvers.branch_and_bound.solver import BranchAndBound
 from equieffort.recourse.solvers.heuristic.solver import Search
 from equieffort.recourse.solvers.linear.solver import LinearExact
 from equieffort.recourse.solvers.milp.solver import Milp
 from equieffort.recourse.solvers.spatial.solver import SpatialBranchAndBound
+from equieffort.recourse.status import Refusal, Unfit
 
 Limited = TypeVar("Limited", bound=Solver)
 
@@ -24,6 +26,13 @@ class Choice:
 
     solver: Solver
     reason: str
+    prepared: PreparedSolver = field(repr=False, compare=False)
+    """The solver, prepared for the problem in scaled units."""
+    problem: RecourseProblem = field(repr=False, compare=False)
+
+    def is_for(self, problem: RecourseProblem) -> bool:
+        """Whether it was made for this very problem."""
+        return self.problem is problem
 
 
 @dataclass(frozen=True)
@@ -66,38 +75,39 @@ class Auto:
     def select(self, problem: RecourseProblem) -> Choice:
         """The solver for a problem and the reason: the first that can prove its answers, otherwise a search."""
         check_problem(problem)
-        choice = self._select(problem.scaled)
+        choice = self._select(problem)
         lacks = [name for name in self._given if name not in (*_own(choice.solver), "random_state")]
         if not lacks:
             return choice
         return replace(choice, reason=f"{choice.reason} It has no {' and no '.join(lacks)}, so that limits nothing.")
 
     def _select(self, problem: RecourseProblem) -> Choice:
-        linear = self.limited(LinearExact())
-        obstacle = _obstacle(linear, problem)
-        if not obstacle:
-            return Choice(linear, "The score is linear and so is every equation an action can reach.")
-        program = self.limited(Milp())
-        if isinstance(problem.view, LinearView) and not program.supports(problem):
-            return Choice(program, f"{obstacle} A mixed-integer program for each person reckons with all of it.")
-        if isinstance(problem.view, TreeView):
-            trees = self.limited(BranchAndBound())
-            obstacle = _obstacle(trees, problem)
-            if not obstacle:
-                count = len(problem.view.roots)
-                what = "a single tree" if count == 1 else f"a sum of {count:,} trees"
-                return Choice(trees, f"The model is {what}, and every equation an action can reach is linear.")
-        if isinstance(problem.view, NetworkView):
-            network = self.limited(BranchAndBound())
-            obstacle = _obstacle(network, problem)
-            if not obstacle:
-                return Choice(network, f"{_about(problem.view)}, and every equation an action can reach is linear.")
-        curved = self.limited(SpatialBranchAndBound())
-        bent = curved.supports(problem)
-        if not bent:
-            enclosed = f"All of it can be enclosed over boxes of actions, so answers are certified to {curved.gap:g}."
-            return Choice(curved, f"{obstacle} {enclosed}")
-        return _search(self.limited(Search()), problem, obstacle, bent)
+        scaled = problem.scaled
+        refusals: list[Refusal] = []
+        for solver in self._candidates(problem):
+            prepared = _prepared(solver, scaled)
+            if not isinstance(prepared, Refusal):
+                return Choice(solver, _reason(solver, problem.view, refusals), prepared, problem)
+            if isinstance(solver, BranchAndBound):
+                # What is against it says more of such a model than that its score is not linear.
+                refusals.clear()
+            if not isinstance(solver, Milp):
+                refusals.append(prepared)
+        raise ModelError(
+            "MODEL_NOT_LINEAR",
+            f"No solver fits this problem. {_told(refusals)}",
+            fix="Use a classifier that can be read (docs/solvers.md), fewer actionable features, or no margin.",
+        )
+
+    def _candidates(self, problem: RecourseProblem) -> Iterator[Solver]:
+        """Those that may fit, the one that proves most first."""
+        yield self.limited(LinearExact())
+        if isinstance(problem.view, LinearView):
+            yield self.limited(Milp())
+        if isinstance(problem.view, TreeView | NetworkView):
+            yield self.limited(BranchAndBound())
+        yield self.limited(SpatialBranchAndBound())
+        yield self.limited(Search())
 
 
 def _own(solver: Solver) -> set[str]:
@@ -111,21 +121,33 @@ def _about(view: NetworkView) -> str:
     return f"The model is a ReLU network with {'-'.join(widths)} hidden units"
 
 
-def _obstacle(solver: Solver, problem: RecourseProblem) -> str:
-    """Why a solver does not fit; too many ways to act are a reason like others."""
+def _prepared(solver: Solver, problem: RecourseProblem) -> PreparedSolver | Refusal:
+    """The solver, prepared; too many ways to act are a reason against it like others."""
     try:
-        return solver.supports(problem)
+        return solver.prepare(problem)
     except SchemaError as crowd:
-        return crowd.what
+        return Refusal(Unfit.ACTIONS, crowd.what)
 
 
-def _search(search: Search, problem: RecourseProblem, *obstacles: str) -> Choice:
-    """The last resort, with the reasons why nothing can be proven."""
-    why = " ".join(dict.fromkeys(obstacles))
-    if hopeless := search.supports(problem):
-        raise ModelError(
-            "MODEL_NOT_LINEAR",
-            f"No solver fits this problem. {why} {hopeless}",
-            fix="Use a classifier that can be read (docs/solvers.md), fewer actionable features, or no margin.",
-        )
-    return Choice(search, f"No solver that proves its answers fits, so actions are searched for. {why}")
+def _reason(solver: Solver, view: Any, refusals: list[Refusal]) -> str:
+    """Why this solver, after those that do not fit."""
+    if isinstance(solver, LinearExact):
+        return "The score is linear and so is every equation an action can reach."
+    if isinstance(solver, Milp):
+        return f"{_told(refusals)} A mixed-integer program for each person reckons with all of it."
+    if isinstance(solver, BranchAndBound):
+        what = _about_trees(view) if isinstance(view, TreeView) else _about(view)
+        return f"{what}, and every equation an action can reach is linear."
+    if isinstance(solver, SpatialBranchAndBound):
+        enclosed = f"All of it can be enclosed over boxes of actions, so answers are certified to {solver.gap:g}."
+        return f"{_told(refusals)} {enclosed}"
+    return f"No solver that proves its answers fits, so actions are searched for. {_told(refusals)}"
+
+
+def _told(refusals: list[Refusal]) -> str:
+    return " ".join(dict.fromkeys(refusal.reason for refusal in refusals))
+
+
+def _about_trees(view: TreeView) -> str:
+    count = len(view.roots)
+    return f"The model is {'a single tree' if count == 1 else f'a sum of {count:,} trees'}"

@@ -1,4 +1,8 @@
-"""What a solver is: it proposes actions for encoded people, and says what it has proven."""
+"""What a solver is: a value that is prepared for a problem, then proposes actions and says what it has proven.
+
+Preparing makes what does not depend on people, once, and holds it; proposing asks about people. A solver may try its
+actions while it works (`Batch.confirm`): they are replayed apart from it, and only what holds is believed in the end.
+"""
 
 from __future__ import annotations
 
@@ -12,17 +16,18 @@ import numpy.typing as npt
 
 from equieffort.data.frames import Bools, Floats
 from equieffort.foundations.arguments import check_number
+from equieffort.foundations.tolerances import is_closed
 from equieffort.models.classifiers import View
 from equieffort.recourse.problem import RecourseProblem
-from equieffort.recourse.status import Infeasibility, Termination
+from equieffort.recourse.status import Infeasibility, Refusal, Termination
 
-FOUND, TIE, NONE, LIMIT = 1, 2, 3, 4
-"""Codes of a proposal: an action; an action whose best score is the threshold up to rounding, so that only the
-model's own label can decide; proof that there is none; given up."""
+FOUND, NONE, LIMIT = 1, 3, 4
+"""Codes of a proposal: an action; proof that there is none; given up."""
+HOLDS, LABEL_STAYS, WRONG = 0, 1, 2
+"""What becomes of an action that is tried: it holds; it is right in all but the model's own label, so that a larger
+step may do; it is not allowed, or costs something else."""
 
-ATTEMPTS = 21
-"""How often an action whose label stays is tried again with a larger step over the boundary: for a linear score from
-1e-12 of the numbers it sums, or less, to 1e-6."""
+Rows = npt.NDArray[np.intp]
 
 
 @dataclass(eq=False)
@@ -51,7 +56,7 @@ class Proposal:
 
     @classmethod
     def empty(cls, problem: RecourseProblem, n: int) -> Proposal:
-        """Nobody has anything yet: proven to have none, until an intervention set finds something."""
+        """Nobody has anything yet: proven to have none, until something is found."""
         return cls(
             np.full(n, NONE, dtype=np.int8),
             np.full(n, np.inf),
@@ -60,6 +65,19 @@ class Proposal:
             np.zeros((n, len(problem.numeric))),
             np.full((n, len(problem.categorical)), -1, dtype=np.int16),
         )
+
+    def take(self, rows: Any) -> Proposal:
+        """The actions of some of the people."""
+        return Proposal(
+            self.code[rows], self.cost[rows], self.bound[rows], self.intervention_mask[rows], self.delta[rows],
+            self.level[rows], vanishing=self.vanishing[rows],
+        )  # fmt: skip
+
+    def put(self, rows: Any, actions: Proposal) -> None:
+        """Other actions for some of the people; codes and bounds stay."""
+        self.cost[rows], self.intervention_mask[rows] = actions.cost, actions.intervention_mask
+        self.delta[rows], self.level[rows] = actions.delta, actions.level
+        self.vanishing[rows] = actions.vanishing
 
     def state_vanishing(self, problem: RecourseProblem, matrix: Floats) -> None:
         """State whose effort vanishes: an action is found, and the person stands on the boundary itself."""
@@ -91,8 +109,29 @@ def check_count(name: str, count: Any, *, optional: bool = False) -> None:
     )
 
 
+class Batch:
+    """People who are solved together, in scaled units; `solve` gives one that can try actions.
+
+    This one believes everything, as is enough to ask whether there may be an action at all.
+    """
+
+    def __init__(self, people: Floats) -> None:
+        self.people = people
+
+    def confirm(self, rows: Rows, trial: Proposal) -> npt.NDArray[np.int8]:
+        """What becomes of the trial's actions, one for each of these people: HOLDS, LABEL_STAYS or WRONG.
+
+        What holds is put into the trial as the caller's table can hold it.
+        """
+        return np.full(len(rows), HOLDS, dtype=np.int8)
+
+    def is_proven(self, rows: Rows, proposal: Proposal, gap: float) -> Bools:
+        """Whose cost is no further above its bound than the gap, or rounding, allows."""
+        return is_closed(proposal.cost[rows], proposal.bound[rows], gap) | proposal.vanishing[rows]
+
+
 class Solver(ABC):
-    """Proposes the cheapest action for each person; `solve` replays it before it is believed."""
+    """A way to find the cheapest action of each person: a value, which knows no problem."""
 
     gap: float
     """How far above the bound a cost may lie, as a share of it, and still be called optimal."""
@@ -100,31 +139,29 @@ class Solver(ABC):
     """Whether it can prove anything of what it proposes."""
 
     @abstractmethod
-    def supports(self, problem: RecourseProblem) -> str:
-        """Empty if the solver can be used, otherwise the reason why not."""
+    def prepare(self, problem: RecourseProblem) -> PreparedSolver | Refusal:
+        """The solver with what it needs of a problem, or why it does not fit.
 
-    @abstractmethod
-    def propose(
-        self, problem: RecourseProblem, matrix: Floats, *, attempt: int = 0, only: int | None = None
-    ) -> Proposal:
-        """Actions for encoded people. `solve` gives problem and people in scaled units (`RecourseProblem.scaled`) and
-        takes the answer in these; `action_box`, `limits`, `plausible`, `rules`, `cost`, `scm` and `view` of the problem
-        are in them too, what the schema says is in the users' own numbers. Each further attempt steps twice as far over
-        the boundary; `only` restricts the search to one intervention set."""
-
-    def intervention_sets(self, problem: RecourseProblem) -> int:
-        """How many intervention sets `only` can name; 0 for a solver that never proposes a tie."""
-        return 0
+        `solve` gives the problem in scaled units (`RecourseProblem.scaled`): `action_box`, `limits`, `plausible`,
+        `rules`, `cost`, `scm` and `view` are in them, what the schema says is in the users' own numbers.
+        """
 
     def harder(self) -> Solver:
         """The same solver with limits that let it work longer; itself where it has none."""
         return self
 
-    @abstractmethod
-    def why_infeasible(self, problem: RecourseProblem, person: Floats) -> Infeasibility:
-        """What stands in the way of one encoded person (a matrix of one row) who has no recourse: facts, in the users'
-        own units (`RecourseProblem.own`); `Infeasibility()` where nothing is known of it."""
 
-    def reasons(self, problem: RecourseProblem, people: Floats) -> list[Infeasibility]:
-        """What stands in the way of each of many; a solver that can ask for all at once does."""
-        return [self.why_infeasible(problem, people[row : row + 1]) for row in range(len(people))]
+class PreparedSolver(ABC):
+    """A solver that holds what it needs of one problem."""
+
+    subproblems = 0
+    """How many small problems it solves for each person; 0 where that is not known beforehand."""
+
+    @abstractmethod
+    def propose(self, batch: Batch) -> Proposal:
+        """An action for each of the people, in the problem's units, and what is proven of it."""
+
+    @abstractmethod
+    def infeasibility(self, people: Floats) -> list[Infeasibility]:
+        """What stands in the way of each of these encoded people, who have no recourse: facts, in the users' own units
+        (`RecourseProblem.own`); `Infeasibility()` where nothing is known of it."""

@@ -10,17 +10,17 @@ everybody, so a solver is asked about all people at once.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from equieffort.data.frames import Floats
+from equieffort.recourse.counterfactuals import propagate
 from equieffort.recourse.problem import Limit, RecourseProblem, limits
-from equieffort.recourse.solvers.base import FOUND, LIMIT, NONE, TIE, Proposal, Solver
+from equieffort.recourse.solvers.base import FOUND, LIMIT, NONE, Batch, PreparedSolver, Proposal, Solver
 from equieffort.recourse.solvers.obstacles import obstacle_of, room_to
-from equieffort.recourse.status import Blocking, Infeasibility, LimitKind, Obstacle
+from equieffort.recourse.status import Blocking, Infeasibility, LimitKind, Obstacle, Refusal
 from equieffort.world.schema import Feature
 
 NODES_EACH = 2_000
@@ -40,53 +40,78 @@ class _Part:
     position: int = -1
     kind: LimitKind = LimitKind.RULE
     side: int = 0
-    link: int = -1
+    rule: int = -1
 
 
-@dataclass(eq=False)
-class _Wider:
-    """A problem and what becomes of it when limits are left out."""
+class Relaxations:
+    """A problem and what becomes of it when limits are left out; a quick solver is asked for any action there.
 
-    problem: RecourseProblem
-    parts: tuple[_Part, ...]
-    made: dict[frozenset[_Part], RecourseProblem] = field(default_factory=dict)
+    With more than `most` limits they are not left out one by one.
+    """
 
-    @classmethod
-    def of(cls, problem: RecourseProblem) -> _Wider:
-        """All limits that can be left out."""
-        parts = [
-            _Part(k, limit.kind, limit.side)
-            for k in problem.numeric
-            for limit in sorted(limits(problem.feature(k)), key=lambda limit: limit.side)
-            if limit.kind != LimitKind.ZERO_ONE
-        ]
-        below = _below(problem)
-        for k in range(len(problem.names)):
-            feature = problem.feature(k)
-            if _follows(problem, k, below) and (feature.role == "immutable" or feature.plausible is not None):
-                parts.append(_Part(k, LimitKind.FIXED if feature.role == "immutable" else LimitKind.PLAUSIBLE))
-        parts += [_Part(link=number) for number in range(len(problem.schema.constraints))]
-        return cls(problem, tuple(parts))
+    def __init__(self, problem: RecourseProblem, quick: Solver, most: int | None = None) -> None:
+        self.problem, self.quick, self.most = problem, quick, most
+        self.parts = _parts(problem)
+        self._made: dict[frozenset[_Part], PreparedSolver | Refusal] = {}
 
-    def without(self, parts: Iterable[_Part]) -> RecourseProblem:
+    def infeasibility(self, people: Floats) -> list[Infeasibility]:
+        """For each person the limits in the way."""
+        # What cannot be reached without any limit cannot be reached without one of them.
+        loosest = self.ask(self.parts, people) if self.parts else None
+        code = np.full(len(people), NONE) if loosest is None else loosest.code
+        open_rows = np.flatnonzero(code != NONE)
+        alone: list[list[_Part]] = [[] for _ in range(len(people))]
+        sides: list[list[_Part]] = [[] for _ in range(len(people))]
+        if self.most is None or len(self.parts) <= self.most:
+            for group in _groups(self.parts):
+                self._one_by_one(people, open_rows, group, alone, sides)
+        found = []
+        for i in range(len(people)):
+            person = people[i : i + 1]
+            if code[i] == NONE:
+                held = [Obstacle("", LimitKind.FIXED, column=name) for name in _protected(self.problem)]
+                found.append(Infeasibility(tuple(held), Blocking.BEYOND))
+                continue
+            parts, how = alone[i], Blocking.EACH
+            if not parts and code[i] == FOUND:
+                assert loosest is not None
+                broken = sides[i] or [part for part in self.parts if part in self._broken(person, loosest, i)]
+                parts, how = self._together(person, broken)
+            told = tuple(self.obstacle(part, person) for part in parts)
+            found.append(Infeasibility(told, how) if told else Infeasibility())
+        return found
+
+    def ask(self, gone: Iterable[_Part], people: Floats) -> Proposal:
+        """What is known of people's actions; nothing where the solver needs the very limit that is left out."""
+        parts = frozenset(gone)
+        if len(people) and parts not in self._made:
+            self._made[parts] = self.quick.prepare(self.without(parts))
+        if len(people) and not isinstance(prepared := self._made[parts], Refusal):
+            return prepared.propose(Batch(people))
+        proposal = Proposal.empty(self.problem, len(people))
+        proposal.code[:] = LIMIT
+        return proposal
+
+    def acts(self, gone: Iterable[_Part], people: Floats) -> Any:
+        """Who has an action."""
+        return self.ask(gone, people).code == FOUND
+
+    def without(self, gone: frozenset[_Part]) -> RecourseProblem:
         """The problem without some of its limits."""
-        gone = frozenset(parts)
-        if gone not in self.made:
-            schema, features = self.problem.schema, {}
-            for k in {part.position for part in gone if part.position >= 0}:
-                own = [part for part in gone if part.position == k]
-                features[self.problem.names[k]] = _widened(self.problem.feature(k), own)
-            constraints = [link for number, link in enumerate(schema.constraints) if _Part(link=number) not in gone]
-            rules = constraints if len(constraints) < len(schema.constraints) else schema.rules
-            wider = replace(schema, features={**schema.features, **features}, rules=rules)
-            self.made[gone] = replace(self.problem, schema=wider)
-        return self.made[gone]
+        schema, features = self.problem.schema, {}
+        for k in {part.position for part in gone if part.position >= 0}:
+            own = [part for part in gone if part.position == k]
+            features[self.problem.names[k]] = _widened(self.problem.feature(k), own)
+        kept = [rule for number, rule in enumerate(schema.constraints) if _Part(rule=number) not in gone]
+        rules = kept if len(kept) < len(schema.constraints) else schema.rules
+        wider = replace(schema, features={**schema.features, **features}, rules=rules)
+        return replace(self.problem, schema=wider)
 
     def obstacle(self, part: _Part, person: Floats) -> Obstacle:
         """A limit as what stands in a person's way."""
         problem = self.problem
-        if part.link >= 0:
-            return Obstacle("", LimitKind.RULE, rule=str(problem.schema.constraints[part.link]))
+        if part.rule >= 0:
+            return Obstacle("", LimitKind.RULE, rule=str(problem.schema.constraints[part.rule]))
         if not part.side:
             return Obstacle("", part.kind, column=problem.names[part.position])
         limit, facts = self.limit(part), person[:, part.position]
@@ -97,42 +122,86 @@ class _Wider:
         of = self.problem.limits(part.position)
         return next(limit for limit in of if (limit.kind, limit.side) == (part.kind, part.side))
 
+    def _one_by_one(
+        self,
+        people: Floats,
+        rows: Any,
+        group: list[_Part],
+        alone: list[list[_Part]],
+        sides: list[list[_Part]],
+    ) -> None:
+        """Who has an action without a limit or, on a side with several, only without several of these."""
+        helped = rows[self.acts(group, people[rows])]
+        by_one: dict[int, list[_Part]] = {i: [] for i in helped.tolist()}
+        for part in group if len(helped) else ():
+            is_enough = self.acts([part], people[helped]) if len(group) > 1 else [True] * len(helped)
+            for i, yes in zip(helped.tolist(), is_enough, strict=True):
+                by_one[i] += [part] if yes else []
+        for i, parts in by_one.items():
+            alone[i] += parts
+            if not parts and (not sides[i] or len(group) < len(sides[i])):
+                sides[i] = group
 
-_made: WeakKeyDictionary[RecourseProblem, _Wider] = WeakKeyDictionary()
+    def _together(self, person: Floats, broken: list[_Part]) -> tuple[list[_Part], Blocking]:
+        """Of limits without which there is an action those that cannot be put back."""
+        if not broken:
+            return list(self.parts), Blocking.ALL
+        if len(broken) > MOST_TOGETHER or not self.acts(broken, person)[0]:
+            return broken, Blocking.ALL
+        gone, how = list(broken), Blocking.TOGETHER
+        for part in broken if len(broken) > 1 else ():
+            fewer = [other for other in gone if other != part]
+            code = int(self.ask(fewer, person).code[0])
+            if code == FOUND:
+                gone = fewer
+            elif code != NONE:
+                how = Blocking.ALL
+        return gone, Blocking.EACH if len(gone) == 1 else how
+
+    def _broken(self, person: Floats, proposal: Proposal, row: int) -> set[_Part]:
+        """The limits that a proposed action goes beyond."""
+        problem = self.problem
+        picked, values = np.zeros(person.shape, dtype=bool), person.copy()
+        for b, k in enumerate(problem.acts):
+            numbers = len(problem.numeric)
+            picked[0, k] = bool((int(proposal.intervention_mask[row]) >> b) & 1)
+            if b < numbers:
+                values[0, k] += proposal.delta[row, b]
+            elif picked[0, k] and proposal.level[row, b - numbers] >= 0:
+                values[0, k] = proposal.level[row, b - numbers]
+        moved, _ = propagate(problem, person, picked, values)
+        found = set()
+        for part in self.parts:
+            if part.rule >= 0:
+                rule = str(problem.schema.constraints[part.rule])
+                is_broken = any(bool(who[0]) for who, words in problem.rules.faults(person, moved) if words == rule)
+            elif part.side:
+                change = part.side * float(moved[0, part.position] - person[0, part.position])
+                room = float(room_to(self.limit(part), person[:, part.position])[0])
+                # What follows is held to no limit of what may be set, only to its plausible range.
+                is_broken = change > room and bool(picked[0, part.position] or part.kind == LimitKind.PLAUSIBLE)
+            else:
+                low, high = problem.plausible(person, part.position)
+                is_broken = not low[0] <= moved[0, part.position] <= high[0]
+            if is_broken:
+                found.add(part)
+        return found
 
 
-def why_infeasible(
-    problem: RecourseProblem, people: Floats, quick: Solver, most: int | None = None
-) -> list[Infeasibility]:
-    """For each person the limits in the way; `quick` is asked for any action, and is quick.
-
-    With more than `most` limits they are not left out one by one.
-    """
-    wider = _made.get(problem) or _made.setdefault(problem, _Wider.of(problem))
-    # What cannot be reached without any limit cannot be reached without one of them.
-    loosest = _ask(quick, wider.without(wider.parts), people) if wider.parts else None
-    code = np.full(len(people), NONE) if loosest is None else loosest.code
-    open_rows = np.flatnonzero(code != NONE)
-    alone: list[list[_Part]] = [[] for _ in range(len(people))]
-    sides: list[list[_Part]] = [[] for _ in range(len(people))]
-    if most is None or len(wider.parts) <= most:
-        for group in _groups(wider.parts):
-            _one_by_one(wider, quick, people, open_rows, group, alone, sides)
-    found = []
-    for i in range(len(people)):
-        person = people[i : i + 1]
-        if code[i] == NONE:
-            held = [Obstacle("", LimitKind.FIXED, column=name) for name in _protected(problem)]
-            found.append(Infeasibility(tuple(held), Blocking.BEYOND))
-            continue
-        parts, how = alone[i], Blocking.EACH
-        if not parts and code[i] in (FOUND, TIE):
-            assert loosest is not None
-            broken = sides[i] or [part for part in wider.parts if part in _broken(wider, person, loosest, i)]
-            parts, how = _together(wider, quick, person, broken)
-        told = tuple(wider.obstacle(part, person) for part in parts)
-        found.append(Infeasibility(told, how) if told else Infeasibility())
-    return found
+def _parts(problem: RecourseProblem) -> tuple[_Part, ...]:
+    """All limits that can be left out."""
+    parts = [
+        _Part(k, limit.kind, limit.side)
+        for k in problem.numeric
+        for limit in sorted(limits(problem.feature(k)), key=lambda limit: limit.side)
+        if limit.kind != LimitKind.ZERO_ONE
+    ]
+    below = _below(problem)
+    for k in range(len(problem.names)):
+        feature = problem.feature(k)
+        if _follows(problem, k, below) and (feature.role == "immutable" or feature.plausible is not None):
+            parts.append(_Part(k, LimitKind.FIXED if feature.role == "immutable" else LimitKind.PLAUSIBLE))
+    return (*parts, *(_Part(rule=number) for number in range(len(problem.schema.constraints))))
 
 
 def _groups(parts: tuple[_Part, ...]) -> list[list[_Part]]:
@@ -141,91 +210,6 @@ def _groups(parts: tuple[_Part, ...]) -> list[list[_Part]]:
     for part in parts:
         found.setdefault((part.position, part.side) if part.side else part, []).append(part)
     return list(found.values())
-
-
-def _one_by_one(
-    wider: _Wider,
-    quick: Solver,
-    people: Floats,
-    rows: Any,
-    group: list[_Part],
-    alone: list[list[_Part]],
-    sides: list[list[_Part]],
-) -> None:
-    """Who has an action without a limit or, on a side with several, only without several of these."""
-    helped = rows[_acts(quick, wider.without(group), people[rows])]
-    by_one: dict[int, list[_Part]] = {i: [] for i in helped.tolist()}
-    for part in group if len(helped) else ():
-        is_enough = _acts(quick, wider.without([part]), people[helped]) if len(group) > 1 else [True] * len(helped)
-        for i, yes in zip(helped.tolist(), is_enough, strict=True):
-            by_one[i] += [part] if yes else []
-    for i, parts in by_one.items():
-        alone[i] += parts
-        if not parts and (not sides[i] or len(group) < len(sides[i])):
-            sides[i] = group
-
-
-def _together(wider: _Wider, quick: Solver, person: Floats, broken: list[_Part]) -> tuple[list[_Part], Blocking]:
-    """Of limits without which there is an action those that cannot be put back."""
-    if not broken:
-        return list(wider.parts), Blocking.ALL
-    if len(broken) > MOST_TOGETHER or not _acts(quick, wider.without(broken), person)[0]:
-        return broken, Blocking.ALL
-    gone, how = list(broken), Blocking.TOGETHER
-    for part in broken if len(broken) > 1 else ():
-        fewer = [other for other in gone if other != part]
-        code = int(_ask(quick, wider.without(fewer), person).code[0])
-        if code in (FOUND, TIE):
-            gone = fewer
-        elif code != NONE:
-            how = Blocking.ALL
-    return gone, Blocking.EACH if len(gone) == 1 else how
-
-
-def _broken(wider: _Wider, person: Floats, proposal: Proposal, row: int) -> set[_Part]:
-    """The limits that a proposed action goes beyond."""
-    problem = wider.problem
-    nodes = len(problem.scm.graph.nodes)
-    picked, values = np.zeros(person.shape, dtype=bool), person.copy()
-    for b, k in enumerate(problem.acts):
-        numbers = len(problem.numeric)
-        picked[0, k] = bool((int(proposal.intervention_mask[row]) >> b) & 1)
-        if b < numbers:
-            values[0, k] += proposal.delta[row, b]
-        elif picked[0, k] and proposal.level[row, b - numbers] >= 0:
-            values[0, k] = proposal.level[row, b - numbers]
-    moved = np.where(picked, values, person)
-    moved[:, :nodes], _ = problem.scm.propagate(person[:, :nodes], picked[:, :nodes], values[:, :nodes])
-    found = set()
-    for part in wider.parts:
-        if part.link >= 0:
-            rule = str(problem.schema.constraints[part.link])
-            is_broken = any(bool(who[0]) for who, words in problem.rules.faults(person, moved) if words == rule)
-        elif part.side:
-            change = part.side * float(moved[0, part.position] - person[0, part.position])
-            room = float(room_to(wider.limit(part), person[:, part.position])[0])
-            # What follows is held to no limit of what may be set, only to its plausible range.
-            is_broken = change > room and bool(picked[0, part.position] or part.kind == LimitKind.PLAUSIBLE)
-        else:
-            low, high = problem.plausible(person, part.position)
-            is_broken = not low[0] <= moved[0, part.position] <= high[0]
-        if is_broken:
-            found.add(part)
-    return found
-
-
-def _ask(quick: Solver, problem: RecourseProblem, people: Floats) -> Proposal:
-    """What is known of people's actions; nothing where the solver needs the very limit that is left out."""
-    if len(people) and not quick.supports(problem):
-        return quick.propose(problem, people)
-    proposal = Proposal.empty(problem, len(people))
-    proposal.code[:] = LIMIT
-    return proposal
-
-
-def _acts(quick: Solver, problem: RecourseProblem, people: Floats) -> Any:
-    """Who has an action."""
-    return np.isin(_ask(quick, problem, people).code, (FOUND, TIE))
 
 
 def _protected(problem: RecourseProblem) -> list[str]:

@@ -1,9 +1,7 @@
 """BranchAndBound: exact recourse for sums of trees and for networks in a linear world, certified person by person.
 
-Networks are searched by `networks`; what follows is about trees.
-
-The search itself is compiled (`tree_search_kernels`) over arrays made from the problem (`tree_world`). Cells on the
-decision boundary that only the model's own rounding decides are put to the model, all people's at once.
+The searches are compiled, over arrays made from the problem (`networks`, `trees`). Cells of trees on the decision
+boundary that only the model's own rounding decides are put to the model, all people's at once.
 """
 
 from __future__ import annotations
@@ -17,13 +15,25 @@ from equieffort.data.frames import Bools, Floats
 from equieffort.foundations.tolerances import is_closed
 from equieffort.models.classifiers import BlackBox, NetworkView, TreeView
 from equieffort.recourse.problem import RecourseProblem
-from equieffort.recourse.solvers.base import FOUND, LIMIT, Proposal, Solver, check_count, check_gap, check_seconds
-from equieffort.recourse.solvers.branch_and_bound.networks.search import propose_network, supports_network
-from equieffort.recourse.solvers.branch_and_bound.trees.compiled_problem import CompiledTrees, compile_trees, together
+from equieffort.recourse.solvers.base import (
+    FOUND,
+    LIMIT,
+    Batch,
+    PreparedSolver,
+    Proposal,
+    Solver,
+    check_count,
+    check_gap,
+    check_seconds,
+)
+from equieffort.recourse.solvers.branch_and_bound.networks.compiled_problem import CompiledNetwork, compile_network
+from equieffort.recourse.solvers.branch_and_bound.networks.search import attempt_networks
+from equieffort.recourse.solvers.branch_and_bound.trees.compiled_problem import CompiledTrees, together
 from equieffort.recourse.solvers.endings import termination
-from equieffort.recourse.solvers.infeasibility import ANY, NODES_EACH, why_infeasible
+from equieffort.recourse.solvers.infeasibility import ANY, NODES_EACH, Relaxations
 from equieffort.recourse.solvers.interventions import InterventionSet, NotLinear
-from equieffort.recourse.status import Infeasibility
+from equieffort.recourse.solvers.stepping import step_over
+from equieffort.recourse.status import Infeasibility, Refusal, Unfit
 from equieffort.world.cost import LinearCost, PiecewiseCost
 
 
@@ -54,64 +64,107 @@ class BranchAndBound(Solver):
         check_seconds(self.time_limit, optional=True)
         check_count("node_limit", self.node_limit, optional=True)
 
-    def supports(self, problem: RecourseProblem) -> str:
-        """Empty for a network or a sum of trees with linear equations below actions; otherwise the reason.
+    def prepare(self, problem: RecourseProblem) -> PreparedSolver | Refusal:
+        """The arrays of a network or a sum of trees with linear equations below actions.
 
         For networks with hidden layers the gap must be above zero.
         """
-        if isinstance(problem.view, BlackBox):
-            return f"The classifier has no trees or layers that could be read: {problem.view.reason}."
-        if isinstance(problem.view, NetworkView):
-            return supports_network(problem, self.gap)
-        if not isinstance(problem.view, TreeView):
-            return "The classifier is no sum of trees and no network."
+        view = problem.view
+        if isinstance(view, BlackBox):
+            return Refusal(Unfit.MODEL, f"The classifier has no trees or layers that could be read: {view.reason}.")
+        if not isinstance(view, NetworkView | TreeView):
+            return Refusal(Unfit.MODEL, "The classifier is no sum of trees and no network.")
         if not isinstance(problem.cost, LinearCost | PiecewiseCost):
-            return "The cost is neither linear nor piecewise linear in each change."
+            return Refusal(Unfit.COST, "The cost is neither linear nor piecewise linear in each change.")
+        if isinstance(view, NetworkView) and len(view.layers) > 1 and not self.gap > 0:
+            reason = (
+                "gap=0 cannot be proven for a network with hidden layers: its boundary is reached by ever smaller "
+                "boxes, so a cost is certified to a gap above zero."
+            )
+            return Refusal(Unfit.SETTING, reason)
+        relaxations = Relaxations(problem, replace(self, gap=ANY, node_limit=NODES_EACH, time_limit=None))
         try:
-            compile_trees(problem)
+            if isinstance(view, NetworkView):
+                return PreparedNetwork(problem, self, relaxations, compile_network(problem))
+            return PreparedTrees(problem, self, relaxations, CompiledTrees.of(problem))
         except NotLinear as reason:
-            return f"It is not linear: {reason.reason}."
-        return ""
+            return Refusal(Unfit.EQUATIONS, f"It is not linear: {reason.reason}.")
 
     def harder(self) -> BranchAndBound:
         """Ten times the seconds and the nodes."""
         seconds = None if self.time_limit is None else 10 * self.time_limit
         return replace(self, time_limit=seconds, node_limit=None if self.node_limit is None else 10 * self.node_limit)
 
-    def propose(
-        self, problem: RecourseProblem, matrix: Floats, *, attempt: int = 0, only: int | None = None
-    ) -> Proposal:
-        """The cheapest action of each encoded person, or what was found and proven within the limits."""
-        if isinstance(problem.view, NetworkView):
-            nodes, seconds = self.node_limit, self.time_limit
-            return propose_network(problem, matrix, attempt=attempt, gap=self.gap, node_limit=nodes, time_limit=seconds)
-        proposal, size = Proposal.empty(problem, len(matrix)), together(problem, matrix)
-        for first in range(0, len(matrix), size):
-            part, rows = self._propose_trees(problem, matrix[first : first + size], attempt), slice(first, first + size)
-            for name in ("code", "cost", "bound", "intervention_mask", "delta", "level", "vanishing"):
+
+@dataclass(frozen=True, eq=False)
+class _Prepared(PreparedSolver):
+    """A problem, the limits it is searched with, and what becomes of it without some of its own limits."""
+
+    problem: RecourseProblem
+    limits: BranchAndBound
+    relaxations: Relaxations
+
+    def infeasibility(self, people: Floats) -> list[Infeasibility]:
+        """Which limits or rules would have to go, for many people at once."""
+        return self.relaxations.infeasibility(people)
+
+
+@dataclass(frozen=True, eq=False)
+class PreparedNetwork(_Prepared):
+    """A ReLU network, or linear scores of several classes."""
+
+    made: CompiledNetwork
+
+    def propose(self, batch: Batch) -> Proposal:
+        """The cheapest action of each person, or what was found and proven within the limits."""
+        return step_over(batch, self._attempt)
+
+    def _attempt(self, people: Floats, attempt: int) -> Proposal:
+        of = self.limits
+        return attempt_networks(
+            self.problem, self.made, people, attempt, gap=of.gap, node_limit=of.node_limit, time_limit=of.time_limit
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class PreparedTrees(_Prepared):
+    """A sum of trees."""
+
+    made: CompiledTrees
+
+    def propose(self, batch: Batch) -> Proposal:
+        """The cheapest action of each person, or what was found and proven within the limits."""
+        return step_over(batch, self._attempt)
+
+    def _attempt(self, people: Floats, attempt: int) -> Proposal:
+        proposal, size = Proposal.empty(self.problem, len(people)), together(self.problem, people)
+        for first in range(0, len(people), size):
+            part, rows = self._search(people[first : first + size], attempt), slice(first, first + size)
+            for name in ("code", "bound"):
                 getattr(proposal, name)[rows] = getattr(part, name)
+            proposal.put(rows, part)
             proposal.notes |= {first + row: note for row, note in part.notes.items()}
         return proposal
 
-    def _propose_trees(self, problem: RecourseProblem, matrix: Floats, attempt: int) -> Proposal:
-        compiled = compile_trees(problem)
-        found = compiled.search(
-            compiled.people(problem, matrix),
-            gap=self.gap,
+    def _search(self, people: Floats, attempt: int) -> Proposal:
+        problem, made, limits = self.problem, self.made, self.limits
+        found = made.search(
+            made.people(problem, people),
+            gap=limits.gap,
             strict=2.0**attempt,
             asks=attempt == 0,
-            nodes=self.node_limit,
-            seconds=self.time_limit,
+            nodes=limits.node_limit,
+            seconds=limits.time_limit,
         )
-        proposal = Proposal.empty(problem, len(matrix))
+        proposal = Proposal.empty(problem, len(people))
         proposal.cost, proposal.bound = found.cost, found.bound
         roots, change = found.root, found.change
         if len(found.asked):
-            _ask(problem, compiled, matrix, found.asked, proposal, roots, change)
+            _ask(problem, made, people, found.asked, proposal, roots, change)
         has = roots >= 0
         proposal.code[has] = FOUND
         for i in np.flatnonzero(has).tolist():
-            interventions = compiled.intervention_sets[roots[i]]
+            interventions = made.intervention_sets[roots[i]]
             proposal.intervention_mask[i] = interventions.intervention_mask
             proposal.delta[i] = np.where(interventions.is_set, change[i], 0.0)
             proposal.level[i] = interventions.levels
@@ -120,26 +173,18 @@ class BranchAndBound(Solver):
         unsure = ~has & (np.isfinite(proposal.bound) | (found.ended > 0) | (attempt > 0))
         proposal.code[unsure] = LIMIT
         cost = np.where(has, proposal.cost, 0.0)
-        far = has & ~is_closed(cost, np.minimum(proposal.bound, cost), self.gap)
+        far = has & ~is_closed(cost, np.minimum(proposal.bound, cost), limits.gap)
         for i in np.flatnonzero(unsure | far).tolist():
             proposal.notes[i] = termination(
                 int(found.ended[i]), found=bool(has[i]), bound=float(proposal.bound[i]) * problem.cost_unit,
-                nodes=self.node_limit, seconds=self.time_limit,
+                nodes=limits.node_limit, seconds=limits.time_limit,
             )  # fmt: skip
         return proposal
-
-    def why_infeasible(self, problem: RecourseProblem, person: Floats) -> Infeasibility:
-        """Which limit or rule would have to go so that there is an action."""
-        return self.reasons(problem, person)[0]
-
-    def reasons(self, problem: RecourseProblem, people: Floats) -> list[Infeasibility]:
-        """Which limits or rules would have to go, for many people at once."""
-        return why_infeasible(problem, people, replace(self, gap=ANY, node_limit=NODES_EACH, time_limit=None))
 
 
 def _ask(
     problem: RecourseProblem,
-    compiled: CompiledTrees,
+    made: CompiledTrees,
     matrix: Floats,
     asked: Floats,
     proposal: Proposal,
@@ -152,7 +197,7 @@ def _ask(
     if len(asked) == 0:
         return
     rows, tried = asked[:, 0].astype(np.intp), asked[:, 1].astype(np.intp)
-    answers = _is_favourable(problem, [compiled.intervention_sets[r] for r in tried], matrix[rows], asked[:, 4:])
+    answers = _is_favourable(problem, [made.intervention_sets[r] for r in tried], matrix[rows], asked[:, 4:])
     for k in np.flatnonzero(answers).tolist():
         i = rows[k]
         proposal.bound[i] = min(proposal.bound[i], asked[k, 3])

@@ -2,64 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from weakref import WeakKeyDictionary
-
 import numpy as np
 
 from equieffort.data.frames import Bools, Floats
-from equieffort.recourse.problem import RecourseProblem
-from equieffort.recourse.solvers.heuristic.people import Candidates, SearchBatch, frame_of
-from equieffort.world.cost import LinearCost
+from equieffort.recourse.solvers.heuristic.examples import SHARES
+from equieffort.recourse.solvers.heuristic.people import Candidates, SearchBatch
 
-SHARES = np.linspace(0.0, 1.0, 9)
-"""Where single features are looked at first: these quantiles of the data."""
 LIKE = 6
 """How many of the nearest favourably decided people are imitated."""
 MOST_LEVELS = 24
 """Levels of one category that are looked at one by one."""
 
 
-@dataclass(frozen=True, eq=False)
-class Data:
-    """What the problem's examples say: how far values reach, and who was decided favourably."""
-
-    quantiles: Floats
-    """(share, number): of the actionable numbers."""
-    spread: Floats
-    good: Floats
-    """(person, actionable feature): the favourably decided, encoded."""
-
-
-_known: WeakKeyDictionary[RecourseProblem, Data] = WeakKeyDictionary()
-
-
-def data_of(problem: RecourseProblem) -> Data:
-    """What the examples say; asked of the model once a problem."""
-    if problem not in _known:
-        _known[problem] = _look(problem)
-    return _known[problem]
-
-
-def _look(problem: RecourseProblem) -> Data:
-    numbers, cost = list(problem.numeric), problem.cost
-    unit = np.ones(len(numbers))
-    if isinstance(cost, LinearCost) and not cost.own:
-        unit = 1.0 / np.minimum(cost.up, cost.down)
-    if len(problem.examples) == 0:
-        return Data(np.empty((0, len(numbers))), unit, np.empty((0, len(problem.acts))))
-    people = problem.encoding.encode(problem.examples)
-    quantiles = np.quantile(people[:, numbers], SHARES, axis=0).reshape(len(SHARES), len(numbers))
-    spread = quantiles[-1] - quantiles[0]
-    good = people[problem.decision.is_favourable(frame_of(problem, people))]
-    return Data(quantiles, np.where(spread > 0, spread, unit), good[:, list(problem.acts)])
-
-
 class Moves:
     """Makes candidates for people."""
 
     def __init__(self, people: SearchBatch) -> None:
-        self.people, self.data = people, data_of(people.problem)
+        self.people, self.data = people, people.examples
         numbers = people.numbers
         facts, spread = people.facts[:, :numbers], self.data.spread
         cost, weights = people.problem.cost, people.problem.change_weights

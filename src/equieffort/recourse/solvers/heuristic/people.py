@@ -11,11 +11,12 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from equieffort.data.frames import Bools, Floats
 from equieffort.models.classifiers import View
+from equieffort.recourse.counterfactuals import is_allowed, propagate
 from equieffort.recourse.problem import RecourseProblem
+from equieffort.recourse.solvers.heuristic.examples import Examples, frame_of
 from equieffort.world.cost import PiecewiseCost
 
 Ints = npt.NDArray[np.intp]
@@ -23,6 +24,8 @@ Words = npt.NDArray[np.uint64]
 
 ROWS = 262_144
 """Counterfactuals handled at a time, so that memory stays bounded."""
+SHARE = 0.01
+"""Of what a replay forgives: a search that used it up would leave nothing for rounding."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,8 +68,11 @@ class Answers:
 class SearchBatch:
     """Encoded people, and all that a search must know of them."""
 
-    def __init__(self, problem: RecourseProblem, matrix: Floats, *, budget: int, random_state: int) -> None:
-        self.problem, self.matrix, self.budget, self.random_state = problem, matrix, budget, random_state
+    def __init__(
+        self, problem: RecourseProblem, examples: Examples, matrix: Floats, *, budget: int, random_state: int
+    ) -> None:
+        self.problem, self.examples, self.matrix = problem, examples, matrix
+        self.budget, self.random_state = budget, random_state
         self.count, self.numbers = len(matrix), len(problem.numeric)
         self.facts = np.ascontiguousarray(matrix[:, list(problem.acts)])
         box = problem.action_box(matrix)
@@ -85,7 +91,9 @@ class SearchBatch:
 
     def part(self, rows: Ints) -> SearchBatch:
         """Some of the people, who go on where they are."""
-        part = SearchBatch(self.problem, self.matrix[rows], budget=self.budget, random_state=self.random_state)
+        part = SearchBatch(
+            self.problem, self.examples, self.matrix[rows], budget=self.budget, random_state=self.random_state
+        )
         part.used, part.ids, part.memory = self.used[rows], self.ids[rows], self.memory
         return part
 
@@ -160,21 +168,8 @@ class SearchBatch:
         picked, values = np.zeros(facts.shape, dtype=bool), facts.copy()
         for b, k in enumerate(problem.acts):
             picked[:, k], values[:, k] = tried.is_set[:, b], tried.value[:, b]
-        nodes = len(problem.scm.graph.nodes)
-        moved = np.where(picked, values, facts)
-        moved[:, :nodes], unknown = problem.scm.propagate(facts[:, :nodes], picked[:, :nodes], values[:, :nodes])
-        good: Bools = np.asarray(np.isfinite(moved).all(axis=1))
-        for k in range(facts.shape[1]):
-            feature = problem.feature(k)
-            if feature.role == "immutable" or feature.plausible is not None:
-                low, high = problem.plausible(facts, k)
-                tolerance = 0.01 * problem.tolerance(k, facts[:, k])
-                good = good & (moved[:, k] >= low - tolerance) & (moved[:, k] <= high + tolerance)
-        for broken, _ in problem.rules.faults(facts, moved):
-            good = good & ~broken
-        for whom in unknown.values():
-            good = good & ~whom
-        return moved, good
+        moved, unknown = propagate(problem, facts, picked, values)
+        return moved, is_allowed(problem, facts, moved, unknown, SHARE)
 
     def ask(self, tried: Candidates, below: Floats) -> Answers:
         """Put to the model what is allowed, costs less than `below` (one a candidate), and fits into the budget.
@@ -217,12 +212,6 @@ class SearchBatch:
             # Replay forgives rounding here; a search that did so too would use it up.
             answers = answers & problem.view.goals.met(problem.view.margins(moved), problem.margin)
         return answers
-
-
-def frame_of(problem: RecourseProblem, moved: Floats) -> pd.DataFrame:
-    """The columns that the model sees, with the types they have in the data."""
-    places = {name: problem.encoding.position(name) for name in problem.decision.features}
-    return pd.DataFrame({name: problem.encoding.columns[k].decode(moved[:, k]) for name, k in places.items()})
 
 
 def _follows(problem: RecourseProblem) -> Bools:

@@ -7,6 +7,7 @@ cheapest that work are drawn back towards the facts, varied, and trimmed feature
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -14,12 +15,32 @@ from equieffort.data.frames import Floats, number
 from equieffort.foundations.arguments import check_number
 from equieffort.models.classifiers import BlackBox
 from equieffort.recourse.problem import RecourseProblem
-from equieffort.recourse.solvers.base import FOUND, LIMIT, NONE, Proposal, Solver, check_count
+from equieffort.recourse.solvers.base import (
+    FOUND,
+    LIMIT,
+    NONE,
+    Batch,
+    PreparedSolver,
+    Proposal,
+    Solver,
+    check_count,
+)
+from equieffort.recourse.solvers.heuristic.examples import Examples
 from equieffort.recourse.solvers.heuristic.people import SearchBatch
 from equieffort.recourse.solvers.heuristic.rounds import HALVINGS, Best, search
-from equieffort.recourse.solvers.infeasibility import why_infeasible
+from equieffort.recourse.solvers.infeasibility import Relaxations
 from equieffort.recourse.solvers.obstacles import obstacle_of, room_to
-from equieffort.recourse.status import Blocking, Ending, Infeasibility, LimitKind, Obstacle, Termination
+from equieffort.recourse.solvers.stepping import step_over
+from equieffort.recourse.status import (
+    Blocking,
+    Ending,
+    Infeasibility,
+    LimitKind,
+    Obstacle,
+    Refusal,
+    Termination,
+    Unfit,
+)
 
 BLOCK = 512
 """People searched together; results do not depend on it."""
@@ -56,29 +77,51 @@ class Search(Solver):
         check_count("budget", self.budget)
         check_number("random_state", self.random_state, "a whole number", whole=True, fix="Give 0, for instance.")
 
-    def supports(self, problem: RecourseProblem) -> str:
-        """Empty, unless there are too many actions to write down or a margin of a score that is not known."""
+    def prepare(self, problem: RecourseProblem) -> PreparedSearch | Refusal:
+        """What the examples say, unless there are too many actions or a margin of a score that is not known."""
         if len(problem.acts) > MOST_ACTS:
-            return f"There are {len(problem.acts)} actionable features; a search handles at most {MOST_ACTS}."
+            reason = f"There are {len(problem.acts)} actionable features; a search handles at most {MOST_ACTS}."
+            return Refusal(Unfit.ACTIONS, reason)
         if problem.margin > 0 and isinstance(problem.view, BlackBox):
-            return f"A margin of {number(problem.margin)} is asked for, but of this classifier only labels are known."
-        return ""
+            asked = f"A margin of {number(problem.margin)} is asked for"
+            return Refusal(Unfit.MODEL, f"{asked}, but of this classifier only labels are known.")
+        return PreparedSearch(problem, self)
 
     def harder(self) -> Search:
         """Ten times the budget."""
         return replace(self, budget=10 * self.budget)
 
-    def propose(
-        self, problem: RecourseProblem, matrix: Floats, *, attempt: int = 0, only: int | None = None
-    ) -> Proposal:
-        """The cheapest action found for each encoded person; nothing is proven of its cost."""
-        proposal = Proposal.empty(problem, len(matrix))
-        for start in range(0, len(matrix), BLOCK):
-            people = SearchBatch(
-                problem, matrix[start : start + BLOCK], budget=self.budget, random_state=int(self.random_state)
-            )
-            best = search(people, max(HALVINGS - attempt, 3))
-            self._write(people, best, proposal, start)
+
+@dataclass(frozen=True, eq=False)
+class PreparedSearch(PreparedSolver):
+    """A problem and what its examples say."""
+
+    problem: RecourseProblem
+    limits: Search
+
+    @cached_property
+    def examples(self) -> Examples:
+        """Asked of the model when a search begins."""
+        return Examples.of(self.problem)
+
+    @cached_property
+    def relaxations(self) -> Relaxations:
+        """What becomes of the problem without some of its limits."""
+        return Relaxations(self.problem, replace(self.limits, budget=min(self.limits.budget, BUDGET_EACH)))
+
+    def propose(self, batch: Batch) -> Proposal:
+        """The cheapest action found for each person; nothing is proven of its cost."""
+        return step_over(batch, self._attempt)
+
+    def _attempt(self, people: Floats, attempt: int) -> Proposal:
+        proposal = Proposal.empty(self.problem, len(people))
+        for start in range(0, len(people), BLOCK):
+            block = SearchBatch(
+                self.problem, self.examples, people[start : start + BLOCK], budget=self.limits.budget,
+                random_state=int(self.limits.random_state),
+            )  # fmt: skip
+            best = search(block, max(HALVINGS - attempt, 3))
+            self._write(block, best, proposal, start)
         return proposal
 
     def _write(self, people: SearchBatch, best: Best, proposal: Proposal, start: int) -> None:
@@ -96,20 +139,19 @@ class Search(Solver):
         proposal.level[rows] = levels.astype(np.int16)
         for i in np.flatnonzero(~stuck).tolist():
             proposal.notes[start + i] = Termination(
-                Ending.HEURISTIC, bool(has[i]), argument="budget", limit=self.budget, work=people.used[i]
+                Ending.HEURISTIC, bool(has[i]), argument="budget", limit=self.limits.budget, work=people.used[i]
             )
 
-    def why_infeasible(self, problem: RecourseProblem, person: Floats) -> Infeasibility:
-        """Which limit would have to go; where none is found to help, all that keep every feature where it is."""
-        return self.reasons(problem, person)[0]
+    def infeasibility(self, people: Floats) -> list[Infeasibility]:
+        """Which limits would have to go; where none is found to help, all that keep every feature where it is.
 
-    def reasons(self, problem: RecourseProblem, people: Floats) -> list[Infeasibility]:
-        """Which limits would have to go, for many people at once. An action that is found proves that it exists."""
-        quick = replace(self, budget=min(self.budget, BUDGET_EACH))
-        found = why_infeasible(problem, people, quick)
+        An action that is found proves that it exists.
+        """
+        found = self.relaxations.infeasibility(people)
         alone = (Blocking.EACH, Blocking.TOGETHER)
         return [
-            told if told.blocking in alone else _held(problem, people[row : row + 1]) for row, told in enumerate(found)
+            told if told.blocking in alone else _held(self.problem, people[row : row + 1])
+            for row, told in enumerate(found)
         ]
 
 

@@ -29,7 +29,7 @@ Stop = Callable[[float, float], Obstacle]
 """From a person's fact and how far it may go to the obstacle that ends it there."""
 
 
-def reasons(
+def infeasibility(
     problem: RecourseProblem, intervention_sets: list[LinearInterventionSet], matrix: Floats
 ) -> list[Infeasibility]:
     """For each person how close the best intervention set comes, and what stops it."""

@@ -11,10 +11,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from equieffort.data.frames import Bools, Floats
-from equieffort.recourse.solvers.base import FOUND, LIMIT, NONE, TIE
+from equieffort.recourse.solvers.base import FOUND, LIMIT, NONE
 from equieffort.recourse.solvers.linear.separable import Curve, least_cost
 from equieffort.recourse.solvers.quiet import aside
 
+TIE = 2
+"""The code of an action whose best score is the threshold up to rounding: only the model's own label can decide."""
 Segment = tuple[float, float]
 """Width and price a unit."""
 STATUS = {0: "optimal", 2: "infeasible", 3: "unbounded"}

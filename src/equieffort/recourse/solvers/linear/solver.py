@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -17,10 +16,12 @@ from equieffort.data.frames import Bools, Floats
 from equieffort.foundations.tolerances import ROUNDING, TOLERANCE, tolerance
 from equieffort.models.classifiers import BlackBox, LinearView
 from equieffort.recourse.problem import RecourseProblem
-from equieffort.recourse.solvers.base import ATTEMPTS, FOUND, LIMIT, NONE, TIE, Proposal, Solver
+from equieffort.recourse.solvers.base import FOUND, LIMIT, NONE, Batch, PreparedSolver, Proposal, Solver
 from equieffort.recourse.solvers.interventions import InterventionSet, NotLinear, Row, intervention_sets_of
-from equieffort.recourse.solvers.linear.programs import Program, Segment, Side
-from equieffort.recourse.status import Infeasibility
+from equieffort.recourse.solvers.linear.programs import TIE, Program, Segment, Side
+from equieffort.recourse.solvers.linear.ties import settle
+from equieffort.recourse.solvers.stepping import ATTEMPTS, step_over
+from equieffort.recourse.status import Infeasibility, Refusal, Unfit
 from equieffort.world.cost import LinearCost, PiecewiseCost
 
 TIED = 1e-12
@@ -33,8 +34,6 @@ UNSEEN = 1e-10
 
 AT_ONCE = 512
 """People searched for whole numbers in one compiled call, between which Ctrl-C is heard."""
-
-_made: WeakKeyDictionary[RecourseProblem, list[LinearInterventionSet]] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,59 +61,67 @@ class LinearExact(Solver):
 
     gap: float = field(default=1e-9)
 
-    def supports(self, problem: RecourseProblem) -> str:
-        """Empty if score and equations are linear, otherwise a sentence that says which is not."""
+    def prepare(self, problem: RecourseProblem) -> PreparedLinear | Refusal:
+        """The effects of every set of interventions, if score and equations are linear."""
         if isinstance(problem.view, BlackBox):
-            return f"The classifier has no linear score that could be used: {problem.view.reason}."
+            reason = f"The classifier has no linear score that could be used: {problem.view.reason}."
+            return Refusal(Unfit.MODEL, reason)
         if not isinstance(problem.view, LinearView):
-            return "The classifier's decision is no single linear score."
+            return Refusal(Unfit.MODEL, "The classifier's decision is no single linear score.")
         if not isinstance(problem.cost, LinearCost | PiecewiseCost):
-            return "The cost is neither linear nor piecewise linear in each change."
+            return Refusal(Unfit.COST, "The cost is neither linear nor piecewise linear in each change.")
         if problem.rules:
-            return "It does not reckon with rules between features."
+            return Refusal(Unfit.RULES, "It does not reckon with rules between features.")
         try:
-            _intervention_sets(problem)
+            sets = intervention_sets_of(problem)
         except NotLinear as reason:
-            return f"It is not linear: {reason.reason}."
-        return ""
+            return Refusal(Unfit.EQUATIONS, f"It is not linear: {reason.reason}.")
+        return PreparedLinear(problem, self.gap, [LinearInterventionSet.of(one, problem.view) for one in sets])
 
-    def intervention_sets(self, problem: RecourseProblem) -> int:
-        """How many sets of interventions there are."""
-        return len(_intervention_sets(problem))
 
-    def propose(
-        self, problem: RecourseProblem, matrix: Floats, *, attempt: int = 0, only: int | None = None
-    ) -> Proposal:
-        """The cheapest action of each encoded person, over all intervention sets or only one."""
-        proposal = Proposal.empty(problem, len(matrix))
-        people = LinearBatch.of(problem, matrix, attempt)
-        everyone = _intervention_sets(problem)
-        for interventions in everyone if only is None else [everyone[only]]:
-            _try_interventions(problem, people, interventions, proposal)
-        if np.any(people.noise) and not problem.is_integer.any() and isinstance(problem.cost, LinearCost):
-            # All is solved exactly: only rounding, on either side of the boundary, lies between the two.
-            proposal.rounding = np.where(proposal.code == FOUND, proposal.cost - proposal.bound, 0.0)
-        proposal.state_vanishing(problem, matrix)
+@dataclass(frozen=True, eq=False)
+class PreparedLinear(PreparedSolver):
+    """A linear problem, and what each set of interventions does to its score."""
+
+    problem: RecourseProblem
+    gap: float
+    intervention_sets: list[LinearInterventionSet]
+
+    @property
+    def subproblems(self) -> int:  # type: ignore[override]
+        """One for each set of interventions."""
+        return len(self.intervention_sets)
+
+    def propose(self, batch: Batch) -> Proposal:
+        """The cheapest action of each person over all sets of interventions."""
+        proposal = step_over(batch, self.attempt)
+        settle(self._alone, len(self.intervention_sets), self.gap, batch, proposal)
         return proposal
 
-    def why_infeasible(self, problem: RecourseProblem, person: Floats) -> Infeasibility:
+    def attempt(self, people: Floats, attempt: int) -> Proposal:
+        """Actions at the so manyth step over the boundary. Some may be a TIE."""
+        return self._least(people, attempt, self.intervention_sets)
+
+    def _alone(self, people: Floats, number: int) -> Proposal:
+        return self._least(people, 1, [self.intervention_sets[number]])
+
+    def _least(self, people: Floats, attempt: int, sets: list[LinearInterventionSet]) -> Proposal:
+        """The least over some sets of interventions."""
+        problem, proposal = self.problem, Proposal.empty(self.problem, len(people))
+        batch = LinearBatch.of(problem, people, attempt)
+        for interventions in sets:
+            _try_interventions(problem, batch, interventions, proposal)
+        if np.any(batch.noise) and not problem.is_integer.any() and isinstance(problem.cost, LinearCost):
+            # All is solved exactly: only rounding, on either side of the boundary, lies between the two.
+            proposal.rounding = np.where(proposal.code == FOUND, proposal.cost - proposal.bound, 0.0)
+        proposal.state_vanishing(problem, people)
+        return proposal
+
+    def infeasibility(self, people: Floats) -> list[Infeasibility]:
         """Which limits stop the action that comes closest."""
-        return self.reasons(problem, person)[0]
+        from equieffort.recourse.solvers.linear.infeasibility import infeasibility
 
-    def reasons(self, problem: RecourseProblem, people: Floats) -> list[Infeasibility]:
-        """The same for many at once."""
-        from equieffort.recourse.solvers.linear.infeasibility import reasons
-
-        return reasons(problem, _intervention_sets(problem), people)
-
-
-def _intervention_sets(problem: RecourseProblem) -> list[LinearInterventionSet]:
-    if problem not in _made:
-        assert isinstance(problem.view, LinearView)
-        _made[problem] = [
-            LinearInterventionSet.of(interventions, problem.view) for interventions in intervention_sets_of(problem)
-        ]
-    return _made[problem]
+        return infeasibility(self.problem, self.intervention_sets, people)
 
 
 @dataclass(frozen=True, eq=False)

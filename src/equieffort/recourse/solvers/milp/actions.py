@@ -8,6 +8,7 @@ import numpy as np
 
 from equieffort.data.frames import Bools, Floats
 from equieffort.models.classifiers import View
+from equieffort.recourse.counterfactuals import action_costs, is_allowed, propagate
 from equieffort.recourse.problem import RecourseProblem
 from equieffort.recourse.solvers.milp.model import Model
 from equieffort.world.scm import Linear
@@ -49,14 +50,9 @@ def act(model: Model, point: Floats) -> tuple[Action, Floats, bool]:
         if target != int(facts[0, c]):
             mask |= 1 << (len(problem.numeric) + b)
             picked[0, c], values[0, c], level[b] = True, target, target
-    nodes = len(problem.scm.graph.nodes)
-    moved = np.where(picked, values, facts)
-    moved[:, :nodes], unknown = problem.scm.propagate(facts[:, :nodes], picked[:, :nodes], values[:, :nodes])
-    numeric = list(problem.numeric)
-    before = facts[:, numeric]
-    cost = float(problem.cost.parts(before, np.where(picked[:, numeric], values[:, numeric], before)).sum())
-    cost += float(problem.change_weights[level >= 0].sum())
-    holds = not unknown and _allowed(problem, facts, moved) and _keeps(problem, facts, picked, values)
+    moved, unknown = propagate(problem, facts, picked, values)
+    cost = float(action_costs(problem, facts, picked, values).sum())
+    holds = bool(is_allowed(problem, facts, moved, unknown)[0]) and _keeps(problem, facts, picked, values)
     return Action(cost, mask, delta, level), moved, holds
 
 
@@ -79,18 +75,6 @@ def _beside(fact: float, threshold: float, *, below: bool) -> float:
         change = threshold - fact + (-step if below else step)
         step *= 2.0
     return change
-
-
-def _allowed(problem: RecourseProblem, facts: Floats, moved: Floats) -> bool:
-    """What every replay asks of an action."""
-    for k in range(moved.shape[1]):
-        feature = problem.feature(k)
-        if feature.role == "immutable" or feature.plausible is not None:
-            low, high = problem.plausible(facts, k)
-            tolerance = problem.tolerance(k, facts[0, k])
-            if not low[0] - tolerance <= moved[0, k] <= high[0] + tolerance:
-                return False
-    return not any(broken[0] for broken, _ in problem.rules.faults(facts, moved))
 
 
 def _keeps(problem: RecourseProblem, facts: Floats, picked: Bools, values: Floats) -> bool:

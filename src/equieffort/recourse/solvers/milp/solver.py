@@ -3,17 +3,29 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
 from equieffort.data.frames import Floats
 from equieffort.models.classifiers import BlackBox, LinearView, NetworkView, TreeView
 from equieffort.recourse.problem import RecourseProblem
-from equieffort.recourse.solvers.base import FOUND, LIMIT, NONE, Proposal, Solver, check_gap, check_seconds
-from equieffort.recourse.solvers.infeasibility import ANY, MOST_ALONE, why_infeasible
+from equieffort.recourse.solvers.base import (
+    FOUND,
+    LIMIT,
+    NONE,
+    Batch,
+    PreparedSolver,
+    Proposal,
+    Solver,
+    check_gap,
+    check_seconds,
+)
+from equieffort.recourse.solvers.infeasibility import ANY, MOST_ALONE, Relaxations
 from equieffort.recourse.solvers.milp.model import obstacle
 from equieffort.recourse.solvers.milp.search import Result, Search
-from equieffort.recourse.status import Infeasibility
+from equieffort.recourse.solvers.stepping import step_over
+from equieffort.recourse.status import Infeasibility, Refusal, Unfit
 from equieffort.world.cost import LinearCost, PiecewiseCost
 
 MOST_ACTS = 62
@@ -56,30 +68,53 @@ class Milp(Solver):
         check_gap(self.gap, takes, lambda gap: gap > 0, "Give 1e-6 or more.")
         check_seconds(self.time_limit, optional=False)
 
-    def supports(self, problem: RecourseProblem) -> str:
-        """Empty if score, equations and cost can be written as a program, otherwise the reason why not."""
+    def prepare(self, problem: RecourseProblem) -> PreparedPrograms | Refusal:
+        """The problem, if score, equations and cost can be written as a program."""
         view = problem.view
         if isinstance(view, BlackBox):
-            return f"The classifier cannot be written as a program: {view.reason}."
+            return Refusal(Unfit.MODEL, f"The classifier cannot be written as a program: {view.reason}.")
         if not isinstance(view, LinearView | TreeView | NetworkView):
-            return "The classifier is no linear score, sum of trees or ReLU network."
+            return Refusal(Unfit.MODEL, "The classifier is no linear score, sum of trees or ReLU network.")
         if not view.is_finite():
-            return "The classifier's numbers are not all finite."
+            return Refusal(Unfit.MODEL, "The classifier's numbers are not all finite.")
         if not isinstance(problem.cost, LinearCost | PiecewiseCost):
-            return "The cost is not piecewise linear."
+            return Refusal(Unfit.COST, "The cost is not piecewise linear.")
         if len(problem.acts) > MOST_ACTS:
-            return f"There are {len(problem.acts)} actionable features; it takes at most {MOST_ACTS}."
-        return obstacle(problem)
+            reason = f"There are {len(problem.acts)} actionable features; it takes at most {MOST_ACTS}."
+            return Refusal(Unfit.ACTIONS, reason)
+        if reason := obstacle(problem):
+            return Refusal(Unfit.EQUATIONS, reason)
+        return PreparedPrograms(problem, self)
 
-    def propose(
-        self, problem: RecourseProblem, matrix: Floats, *, attempt: int = 0, only: int | None = None
-    ) -> Proposal:
-        """The cheapest action of each encoded person, or what was found and proven within the limits."""
-        proposal = Proposal.empty(problem, len(matrix))
-        for i in range(len(matrix)):
-            search = Search(problem, matrix[i : i + 1], self.gap, self.time_limit, attempt)
+    def harder(self) -> Milp:
+        """Ten times the seconds."""
+        return replace(self, time_limit=10 * self.time_limit)
+
+
+@dataclass(frozen=True, eq=False)
+class PreparedPrograms(PreparedSolver):
+    """One program a person."""
+
+    problem: RecourseProblem
+    limits: Milp
+
+    @cached_property
+    def relaxations(self) -> Relaxations:
+        """What becomes of the problem without some of its limits; each question is answered soon or not at all."""
+        quick = replace(self.limits, gap=ANY, time_limit=min(self.limits.time_limit, SECONDS_EACH))
+        return Relaxations(self.problem, quick, MOST_ALONE)
+
+    def propose(self, batch: Batch) -> Proposal:
+        """The cheapest action of each person, or what was found and proven within the limits."""
+        return step_over(batch, self.attempt)
+
+    def attempt(self, people: Floats, attempt: int) -> Proposal:
+        """The same at a step over the boundary."""
+        proposal, limits = Proposal.empty(self.problem, len(people)), self.limits
+        for i in range(len(people)):
+            search = Search(self.problem, people[i : i + 1], limits.gap, limits.time_limit, attempt)
             self._write(proposal, i, search.run(), attempt)
-        proposal.state_vanishing(problem, matrix)
+        proposal.state_vanishing(self.problem, people)
         return proposal
 
     def _write(self, proposal: Proposal, i: int, result: Result, attempt: int) -> None:
@@ -96,15 +131,6 @@ class Milp(Solver):
         if result.note is not None:
             proposal.notes[i] = result.note
 
-    def harder(self) -> Milp:
-        """Ten times the seconds."""
-        return replace(self, time_limit=10 * self.time_limit)
-
-    def why_infeasible(self, problem: RecourseProblem, person: Floats) -> Infeasibility:
-        """Which limits or rules would have to go so that there is an action."""
-        return self.reasons(problem, person)[0]
-
-    def reasons(self, problem: RecourseProblem, people: Floats) -> list[Infeasibility]:
+    def infeasibility(self, people: Floats) -> list[Infeasibility]:
         """Which limits or rules would have to go; with many limits some that would do, not each that would."""
-        quick = replace(self, gap=ANY, time_limit=min(self.time_limit, SECONDS_EACH))
-        return why_infeasible(problem, people, quick, MOST_ALONE)
+        return self.relaxations.infeasibility(people)

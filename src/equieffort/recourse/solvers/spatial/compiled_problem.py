@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
 from math import prod
-from weakref import WeakKeyDictionary
 
 import numpy as np
 import numpy.typing as npt
@@ -57,9 +56,6 @@ class Root:
     levels: tuple[int, ...]
 
 
-_made: WeakKeyDictionary[RecourseProblem, CompiledProblem] = WeakKeyDictionary()
-
-
 class Refused(Exception):
     """Why the problem cannot be enclosed."""
 
@@ -88,13 +84,7 @@ class CompiledProblem:
 
 
 def compile_problem(problem: RecourseProblem) -> CompiledProblem:
-    """Made once for a problem; raises `Refused` if it cannot be enclosed."""
-    if problem not in _made:
-        _made[problem] = _world(problem)
-    return _made[problem]
-
-
-def _world(problem: RecourseProblem) -> CompiledProblem:
+    """What is the same for everybody; raises `Refused` if it cannot be enclosed."""
     graph, names = problem.scm.graph, problem.names
     nodes = set(graph.nodes)
     acting = {names[k] for k in problem.acts if names[k] in nodes}
@@ -231,7 +221,7 @@ class SpatialBatch:
     """(person, clause)."""
 
     @classmethod
-    def of(cls, problem: RecourseProblem, matrix: Floats) -> SpatialBatch:
+    def of(cls, problem: RecourseProblem, compiled: CompiledProblem, matrix: Floats) -> SpatialBatch:
         """Limits, prices and ranges."""
         facts = matrix[:, list(problem.numeric)]
         low, high = problem.action_box(matrix)
@@ -248,7 +238,7 @@ class SpatialBatch:
             forgiven = 1.01 * problem.tolerance(k, matrix[:, k])
             least[:, k], most[:, k] = start - forgiven, end + forgiven
         asked = problem.rules.asked(matrix)
-        return cls(problem, compile_problem(problem), matrix, facts, low, high, up, down, straight, least, most, asked)
+        return cls(problem, compiled, matrix, facts, low, high, up, down, straight, least, most, asked)
 
     @cached_property
     def start(self) -> dict[int, Floats]:

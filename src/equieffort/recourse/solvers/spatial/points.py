@@ -14,6 +14,7 @@ import numpy.typing as npt
 from equieffort.data.frames import Bools, Floats
 from equieffort.foundations.tolerances import tolerance
 from equieffort.models.classifiers import BlackBox, TreeView
+from equieffort.recourse.counterfactuals import is_allowed, propagate
 from equieffort.recourse.solvers.spatial.compiled_problem import Indices, SpatialBatch
 
 GOOD, FRAGILE, BAD, UNSURE = 0, 1, 2, 3
@@ -50,20 +51,8 @@ def judge(people: SpatialBatch, points: Points, attempt: int) -> npt.NDArray[np.
     problem = people.problem
     facts = people.matrix[points.person]
     picked, values = _settings(people, points, facts)
-    nodes = len(problem.scm.graph.nodes)
-    moved = np.where(picked, values, facts)
-    moved[:, :nodes], unknown = problem.scm.propagate(facts[:, :nodes], picked[:, :nodes], values[:, :nodes])
-    allowed = np.ones(len(facts), dtype=bool)
-    for k in range(facts.shape[1]):
-        feature = problem.feature(k)
-        if feature.role == "immutable" or feature.plausible is not None:
-            low, high = problem.plausible(facts, k)
-            forgiven = problem.tolerance(k, facts[:, k])
-            allowed &= (moved[:, k] >= low - forgiven) & (moved[:, k] <= high + forgiven)
-    for broken, _ in problem.rules.faults(facts, moved):
-        allowed &= ~broken
-    for lost in unknown.values():
-        allowed &= ~lost
+    moved, unknown = propagate(problem, facts, picked, values)
+    allowed = is_allowed(problem, facts, moved, unknown)
     found = np.full(len(facts), BAD, dtype=np.int8)
     rows = np.flatnonzero(allowed)
     if len(rows):

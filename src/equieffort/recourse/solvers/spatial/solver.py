@@ -8,6 +8,7 @@ that was dropped or is left is part of a proof that nothing is cheaper than the 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -15,11 +16,27 @@ from equieffort.data.frames import Floats
 from equieffort.foundations.tolerances import is_closed
 from equieffort.models.classifiers import BlackBox
 from equieffort.recourse.problem import RecourseProblem
-from equieffort.recourse.solvers.base import FOUND, LIMIT, NONE, Proposal, Solver, check_count, check_gap
+from equieffort.recourse.solvers.base import (
+    FOUND,
+    LIMIT,
+    NONE,
+    Batch,
+    PreparedSolver,
+    Proposal,
+    Solver,
+    check_count,
+    check_gap,
+)
 from equieffort.recourse.solvers.endings import DONE, termination
-from equieffort.recourse.solvers.infeasibility import ANY, why_infeasible
-from equieffort.recourse.solvers.spatial.compiled_problem import Refused, SpatialBatch, compile_problem
-from equieffort.recourse.status import Infeasibility
+from equieffort.recourse.solvers.infeasibility import ANY, Relaxations
+from equieffort.recourse.solvers.spatial.compiled_problem import (
+    CompiledProblem,
+    Refused,
+    SpatialBatch,
+    compile_problem,
+)
+from equieffort.recourse.solvers.stepping import step_over
+from equieffort.recourse.status import Infeasibility, Refusal, Unfit
 from equieffort.world.cost import LinearCost, PiecewiseCost
 
 STRICTER = 1000
@@ -57,42 +74,59 @@ class SpatialBranchAndBound(Solver):
         check_gap(self.gap, takes, lambda gap: gap > 0, "Give a small positive number such as 1e-4.")
         check_count("node_limit", self.node_limit)
 
-    def supports(self, problem: RecourseProblem) -> str:
-        """Empty if the classifier can be read and every equation below an action can be enclosed; else the reason."""
+    def prepare(self, problem: RecourseProblem) -> PreparedSpatial | Refusal:
+        """The problem, if the classifier can be read and every equation below an action can be enclosed."""
         if isinstance(problem.view, BlackBox):
-            return f"The classifier cannot be read: {problem.view.reason}."
+            return Refusal(Unfit.MODEL, f"The classifier cannot be read: {problem.view.reason}.")
         if not isinstance(problem.cost, LinearCost):
             if not isinstance(problem.cost, PiecewiseCost):
-                return "The cost is neither linear nor piecewise linear in each change."
+                return Refusal(Unfit.COST, "The cost is neither linear nor piecewise linear in each change.")
             if not (problem.cost.tails > 0).all():
-                return "The cost does not grow beyond its last knot, so no budget limits an action."
+                return Refusal(
+                    Unfit.COST, "The cost does not grow beyond its last knot, so no budget limits an action."
+                )
         try:
-            compile_problem(problem)
+            return PreparedSpatial(problem, self, compile_problem(problem))
         except Refused as refusal:
-            return f"Nothing can be proven: {refusal.reason}."
-        return ""
+            return Refusal(Unfit.EQUATIONS, f"Nothing can be proven: {refusal.reason}.")
 
     def harder(self) -> SpatialBranchAndBound:
         """Ten times the boxes."""
         return replace(self, node_limit=10 * self.node_limit)
 
-    def propose(
-        self, problem: RecourseProblem, matrix: Floats, *, attempt: int = 0, only: int | None = None
-    ) -> Proposal:
-        """The cheapest action of each encoded person within the gap, or what was found and proven within the limit."""
-        proposal = Proposal.empty(problem, len(matrix))
-        for start in range(0, len(matrix), BLOCK):
-            self._block(problem, matrix[start : start + BLOCK], attempt, proposal, start)
-        proposal.state_vanishing(problem, matrix)
+
+@dataclass(frozen=True, eq=False)
+class PreparedSpatial(PreparedSolver):
+    """A problem that can be enclosed over boxes of actions."""
+
+    problem: RecourseProblem
+    limits: SpatialBranchAndBound
+    compiled: CompiledProblem
+
+    @cached_property
+    def relaxations(self) -> Relaxations:
+        """What becomes of the problem without some of its limits."""
+        return Relaxations(self.problem, replace(self.limits, gap=ANY, node_limit=BOXES_EACH))
+
+    def propose(self, batch: Batch) -> Proposal:
+        """The cheapest action of each person within the gap, or what was found and proven within the limit."""
+        return step_over(batch, self.attempt)
+
+    def attempt(self, people: Floats, attempt: int) -> Proposal:
+        """The same at a step over the boundary."""
+        proposal = Proposal.empty(self.problem, len(people))
+        for start in range(0, len(people), BLOCK):
+            self._block(people[start : start + BLOCK], attempt, proposal, start)
+        proposal.state_vanishing(self.problem, people)
         return proposal
 
-    def _block(self, problem: RecourseProblem, matrix: Floats, attempt: int, proposal: Proposal, start: int) -> None:
+    def _block(self, matrix: Floats, attempt: int, proposal: Proposal, start: int) -> None:
         from equieffort.recourse.solvers.spatial.search import search
 
-        people = SpatialBatch.of(problem, matrix)
+        people = SpatialBatch.of(self.problem, self.compiled, matrix)
         # What a stricter attempt asks for beyond the boundary opens a gap that no number of boxes closes.
-        limit = self.node_limit if attempt == 0 else min(self.node_limit, STRICTER)
-        found = search(people, gap=self.gap, node_limit=limit, attempt=attempt)
+        limit = self.limits.node_limit if attempt == 0 else min(self.limits.node_limit, STRICTER)
+        found = search(people, gap=self.limits.gap, node_limit=limit, attempt=attempt)
         rows = slice(start, start + len(matrix))
         has = found.interventions >= 0
         proposal.cost[rows], proposal.bound[rows] = found.cost, found.bound
@@ -107,19 +141,15 @@ class SpatialBranchAndBound(Solver):
         none = ~has & (found.bound == np.inf) & (found.ended == DONE) & (attempt == 0)
         proposal.code[rows] = np.where(has, FOUND, np.where(none, NONE, LIMIT))
         cost = np.where(has, found.cost, 0.0)
-        wide = has & ~is_closed(cost, np.minimum(found.bound, cost), self.gap)
+        wide = has & ~is_closed(cost, np.minimum(found.bound, cost), self.limits.gap)
         for i in np.flatnonzero(wide | ~(has | none)).tolist():
             if found.bound[i] == np.inf:
                 proposal.bound[start + i] = 0.0
-            bound = float(proposal.bound[start + i]) * problem.cost_unit
+            bound = float(proposal.bound[start + i]) * self.problem.cost_unit
             proposal.notes[start + i] = termination(
-                int(found.ended[i]), found=bool(has[i]), bound=bound, nodes=self.node_limit
+                int(found.ended[i]), found=bool(has[i]), bound=bound, nodes=self.limits.node_limit
             )
 
-    def why_infeasible(self, problem: RecourseProblem, person: Floats) -> Infeasibility:
-        """Which limit or rule would have to go so that there is an action."""
-        return self.reasons(problem, person)[0]
-
-    def reasons(self, problem: RecourseProblem, people: Floats) -> list[Infeasibility]:
+    def infeasibility(self, people: Floats) -> list[Infeasibility]:
         """Which limits or rules would have to go, for many people at once."""
-        return why_infeasible(problem, people, replace(self, gap=ANY, node_limit=BOXES_EACH))
+        return self.relaxations.infeasibility(people)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -24,11 +23,9 @@ from equieffort.recourse.solvers.interventions import InterventionSet, intervent
 from equieffort.recourse.solvers.linear.solver import LinearBatch, make_box
 from equieffort.world.cost import LinearCost, PiecewiseCost
 
-_made: WeakKeyDictionary[RecourseProblem, Prepared] = WeakKeyDictionary()
-
 
 @dataclass(frozen=True, eq=False)
-class Prepared:
+class CompiledNetwork:
     """Everything that does not depend on the person."""
 
     view: NetworkView
@@ -42,14 +39,8 @@ class Prepared:
     rules: RuleRows
 
 
-def prepare(problem: RecourseProblem) -> Prepared:
-    """The arrays of a problem, made once; raises `NotLinear` if an action reaches a bent equation."""
-    if problem not in _made:
-        _made[problem] = _prepared(problem)
-    return _made[problem]
-
-
-def _prepared(problem: RecourseProblem) -> Prepared:
+def compile_network(problem: RecourseProblem) -> CompiledNetwork:
+    """The arrays of a problem; raises `NotLinear` if an action reaches a bent equation."""
     from equieffort.recourse.solvers.branch_and_bound.networks.tightening_kernels import CompiledProblem
     from equieffort.recourse.solvers.branch_and_bound.networks.value_kernels import Net
 
@@ -87,15 +78,15 @@ def _prepared(problem: RecourseProblem) -> Prepared:
             own[c] = (weights @ shift + table, np.abs(weights) @ np.abs(shift) + np.abs(table))
         gains.append(own)
     compiled = CompiledProblem(rules.rows, rules.counts, whole, members, need, rules.clause_start, rules.atom_rows)
-    return Prepared(view, intervention_sets, np.array(group, dtype=np.int64), net, compiled, gains, rules)
+    return CompiledNetwork(view, intervention_sets, np.array(group, dtype=np.int64), net, compiled, gains, rules)
 
 
 @dataclass(frozen=True, eq=False)
-class NetworkPeople:
+class NetworkBatch:
     """Arrays of some people, one entry an intervention set."""
 
     problem: RecourseProblem
-    made: Prepared
+    made: CompiledNetwork
     matrix: Floats
     facts: Floats
     start: Floats
@@ -111,9 +102,9 @@ class NetworkPeople:
     """What rules ask of them, if there are any."""
 
     @classmethod
-    def of(cls, problem: RecourseProblem, matrix: Floats) -> NetworkPeople:
+    def of(cls, problem: RecourseProblem, made: CompiledNetwork, matrix: Floats) -> NetworkBatch:
         """The arrays of encoded people."""
-        made, n = prepare(problem), len(matrix)
+        n = len(matrix)
         facts = matrix[:, list(problem.numeric)]
         low, high = problem.action_box(matrix)
         nothing = np.zeros(n)

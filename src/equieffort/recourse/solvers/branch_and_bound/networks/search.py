@@ -1,6 +1,6 @@
 """Branch and bound for networks: everybody's search, on threads, and its answers as a proposal.
 
-`network_kernels` searches for one person over the arrays of `network_world`.
+`search_kernels` searches for one person over the arrays of `compiled_problem`.
 """
 
 from __future__ import annotations
@@ -15,12 +15,10 @@ import numpy as np
 
 from equieffort.data.frames import Floats
 from equieffort.foundations.tolerances import is_closed
-from equieffort.models.classifiers import NetworkView
 from equieffort.recourse.problem import RecourseProblem
 from equieffort.recourse.solvers.base import FOUND, LIMIT, NONE, Proposal
-from equieffort.recourse.solvers.branch_and_bound.networks.compiled_problem import NetworkPeople, prepare
+from equieffort.recourse.solvers.branch_and_bound.networks.compiled_problem import CompiledNetwork, NetworkBatch
 from equieffort.recourse.solvers.endings import DONE, proven, termination
-from equieffort.recourse.solvers.interventions import NotLinear
 from equieffort.recourse.solvers.kernels.threads import pool
 from equieffort.recourse.status import Ending, Termination
 
@@ -28,47 +26,32 @@ TOGETHER = 1024
 """People whose arrays are made together."""
 
 
-def supports_network(problem: RecourseProblem, gap: float) -> str:
-    """Empty if the network can be searched, otherwise the reason why not."""
-    view = problem.view
-    assert isinstance(view, NetworkView)
-    if len(view.layers) > 1 and not gap > 0:
-        return (
-            "gap=0 cannot be proven for a network with hidden layers: its boundary is reached by ever smaller boxes, "
-            "so a cost is certified to a gap above zero."
-        )
-    try:
-        prepare(problem)
-    except NotLinear as reason:
-        return f"It is not linear: {reason.reason}."
-    return ""
-
-
-def propose_network(
+def attempt_networks(
     problem: RecourseProblem,
-    matrix: Floats,
-    *,
+    made: CompiledNetwork,
+    people: Floats,
     attempt: int,
+    *,
     gap: float,
     node_limit: int | None,
     time_limit: float | None,
 ) -> Proposal:
     """The cheapest action of each encoded person, as far as it is found within the limits."""
-    proposal = Proposal.empty(problem, len(matrix))
+    proposal = Proposal.empty(problem, len(people))
     most = node_limit if node_limit is not None else np.iinfo(np.int64).max
-    for first in range(0, len(matrix), TOGETHER):
-        people = NetworkPeople.of(problem, matrix[first : first + TOGETHER])
+    for first in range(0, len(people), TOGETHER):
+        batch = NetworkBatch.of(problem, made, people[first : first + TOGETHER])
         if first == 0 and time_limit is not None:
             # Compiling takes longer than most limits of time, and counts against nobody's.
             _solve(
-                people, 0, 0, Proposal.empty(problem, len(matrix)), attempt, gap, 1, None, np.zeros(1, dtype=np.int64)
+                batch, 0, 0, Proposal.empty(problem, len(people)), attempt, gap, 1, None, np.zeros(1, dtype=np.int64)
             )
 
-        def one(i: int, stop: Any, people: NetworkPeople = people, first: int = first) -> None:
-            _solve(people, i, first + i, proposal, attempt, gap, most, time_limit, stop)
+        def one(i: int, stop: Any, batch: NetworkBatch = batch, first: int = first) -> None:
+            _solve(batch, i, first + i, proposal, attempt, gap, most, time_limit, stop)
 
-        _each(one, len(people.matrix))
-    proposal.state_vanishing(problem, matrix)
+        _each(one, len(batch.matrix))
+    proposal.state_vanishing(problem, people)
     return proposal
 
 
@@ -92,7 +75,7 @@ def _each(one: Any, count: int) -> None:
 
 
 def _solve(
-    people: NetworkPeople,
+    people: NetworkBatch,
     i: int,
     row: int,
     proposal: Proposal,

@@ -6,7 +6,6 @@ import time
 from concurrent.futures import wait
 from dataclasses import dataclass
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -17,7 +16,6 @@ from equieffort.recourse.solvers.interventions import InterventionSet, intervent
 from equieffort.recourse.solvers.kernels.threads import pool
 from equieffort.world.cost import LinearCost, PiecewiseCost
 
-_made: WeakKeyDictionary[RecourseProblem, CompiledTrees] = WeakKeyDictionary()
 BLOCK = 64
 """Most people a thread takes at once."""
 TICK = 0.02
@@ -55,7 +53,7 @@ class CompiledTrees:
 
     @classmethod
     def of(cls, problem: RecourseProblem) -> CompiledTrees:
-        """Patterns that set the same features share their effects; each level and goal makes a root of its own."""
+        """Sets of the same features share their effects; each level and goal makes a root of its own."""
         from equieffort.recourse.solvers.branch_and_bound.trees.ensemble_kernels import Forest
 
         view = problem.view
@@ -309,13 +307,6 @@ def together(problem: RecourseProblem, matrix: Floats) -> int:
         return max(len(matrix), 1)
     knots = sum(len(problem.cost.curve(j, float(matrix[0, k]))[0]) for j, k in enumerate(problem.numeric))
     return max(MOST_KNOTS // max(knots, 1), 1)
-
-
-def compile_trees(problem: RecourseProblem) -> CompiledTrees:
-    """The arrays of a problem, made once."""
-    if problem not in _made:
-        _made[problem] = CompiledTrees.of(problem)
-    return _made[problem]
 
 
 def _plain(array: Any, dtype: Any = np.float64) -> Any:

@@ -1,0 +1,115 @@
+"""What an action makes of a person, what it costs, whether it is allowed: shared by solvers and whoever verifies them.
+
+The conformance suite and the oracles of the tests keep their own, on purpose.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from equieffort.data.frames import Bools, Floats
+from equieffort.data.stored import as_stored, inside
+from equieffort.recourse.problem import RecourseProblem
+from equieffort.recourse.status import Fault
+
+
+def settings(
+    problem: RecourseProblem,
+    facts: Floats,
+    intervention_mask: npt.NDArray[np.signedinteger[Any]],
+    delta: Floats,
+    level: npt.NDArray[np.int16],
+) -> tuple[Bools, Floats]:
+    """Which columns are set for whom, and to which values: the fact plus the change, kept inside its limits, and a
+    number that the table can hold."""
+    picked = np.zeros(facts.shape, dtype=bool)
+    values = facts.copy()
+    low, high = problem.action_box(facts)
+    for b, k in enumerate(problem.acts):
+        picked[:, k] = (intervention_mask >> b) & 1
+        if b < len(problem.numeric):
+            # Rounding of fact + change must not carry the value past the limit it was computed from.
+            values[:, k] = np.clip(facts[:, k] + delta[:, b], low[:, b], high[:, b])
+            if k in problem.grids:
+                values[:, k] = inside(values[:, k], low[:, b], high[:, b], problem.grids[k])
+        else:
+            picked[:, k] &= level[:, b - len(problem.numeric)] >= 0
+            values[:, k] = np.where(picked[:, k], level[:, b - len(problem.numeric)], facts[:, k])
+    return picked, values
+
+
+def propagate(
+    problem: RecourseProblem, facts: Floats, picked: Bools, values: Floats
+) -> tuple[Floats, dict[str, Bools]]:
+    """Counterfactuals over all columns, and by node for whom its equation has no answer: the graph's nodes follow the
+    equations, the others are set or stay."""
+    nodes = len(problem.scm.graph.nodes)
+    moved = np.where(picked, values, facts)
+    moved[:, :nodes], unknown = problem.scm.propagate(facts[:, :nodes], picked[:, :nodes], values[:, :nodes])
+    return moved, unknown
+
+
+def propagate_as_stored(
+    problem: RecourseProblem, facts: Floats, picked: Bools, values: Floats
+) -> tuple[Floats, dict[str, Bools]]:
+    """The same, and what follows is rounded as the caller's table rounds."""
+    moved, unknown = propagate(problem, facts, picked, values)
+    for k, grid in problem.grids.items():
+        moved[:, k] = inside(moved[:, k], *problem.plausible(facts, k), grid)
+    return moved, unknown
+
+
+def action_costs(problem: RecourseProblem, facts: Floats, picked: Bools, values: Floats) -> Floats:
+    """What each actionable feature contributes to the cost, recomputed from the values that are set."""
+    numeric = list(problem.numeric)
+    before = facts[:, numeric]
+    costs = np.zeros((len(facts), len(problem.acts)))
+    costs[:, : len(numeric)] = problem.cost.parts(before, np.where(picked[:, numeric], values[:, numeric], before))
+    for b, k in enumerate(problem.categorical):
+        changed = picked[:, k] & (values[:, k] != facts[:, k])
+        costs[:, len(numeric) + b] = problem.change_weights[b] * changed
+    return costs
+
+
+def faults(
+    problem: RecourseProblem, facts: Floats, moved: Floats, unknown: Mapping[str, Bools], share: float = 1.0
+) -> Iterator[tuple[Bools, Fault, str]]:
+    """Who breaks what: ranges of what must stay or be plausible, rules between features, equations without an answer.
+
+    `share` is how much of a column's tolerance is used: a search that takes less than all of it leaves the rest to the
+    rounding of whoever verifies it.
+    """
+    for k in range(facts.shape[1]):
+        feature = problem.feature(k)
+        if feature.role == "immutable" or feature.plausible is not None:
+            low, high = problem.plausible(facts, k)
+            forgiven = share * problem.tolerance(k, facts[:, k])
+            # Written so that what is no number is outside.
+            yield ~((moved[:, k] >= low - forgiven) & (moved[:, k] <= high + forgiven)), Fault.RANGE, problem.names[k]
+    for broken, rule in problem.rules.faults(facts, moved):
+        yield broken, Fault.RULE, rule
+    for node, whom in unknown.items():
+        yield whom, Fault.EQUATION, node
+
+
+def is_allowed(
+    problem: RecourseProblem, facts: Floats, moved: Floats, unknown: Mapping[str, Bools], share: float = 1.0
+) -> Bools:
+    """Whose counterfactual has no fault."""
+    allowed = np.isfinite(moved).all(axis=1)
+    for whom, _, _ in faults(problem, facts, moved, unknown, share):
+        allowed &= ~whom
+    return np.asarray(allowed)
+
+
+def with_columns(frame: pd.DataFrame, columns: Mapping[str, Any]) -> pd.DataFrame:
+    """The frame with some columns replaced; it shares the others. Names are no keywords, so that any will do."""
+    changed = frame.copy(deep=False)
+    for name, values in columns.items():
+        changed[name] = as_stored(values, frame[name].dtype)
+    return changed
