@@ -371,30 +371,6 @@ def test_a_solver_that_always_gives_up_tells_no_lie_and_has_not_passed():
     assert "nothing was found or proven" in str(report)
 
 
-@dataclass(frozen=True)
-class WrongTrials(TriesEverything):
-    """Tries actions at half their cost, and in the end proposes what is right."""
-
-    def prepare(self, problem):
-        prepared = super().prepare(problem)
-        return prepared if isinstance(prepared, Refusal) else TriesWrongly(self, problem)
-
-
-class TriesWrongly(OwnPrepared):
-    def propose(self, batch):
-        proposal = self.solver.attempt(self.problem, batch.people, 0)
-        rows = np.flatnonzero(proposal.code == FOUND)
-        trial = proposal.take(rows)
-        trial.cost /= 2
-        assert not (batch.confirm(rows, trial) == HOLDS).any()
-        return proposal
-
-
-def test_what_is_only_tried_is_looked_at_too():
-    report = check_solver(WrongTrials(), families=["tree"], cases=1)
-    assert any("its cost is said to be" in fault.what for fault in report.faults), str(report)
-
-
 def test_what_was_confirmed_and_then_changed_is_replayed_again():
     """A solver that shows one action and proposes another is not believed."""
 

@@ -7,6 +7,7 @@ value itself for the rounding of numbers that are large beside their spread (a y
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,14 @@ import numpy.typing as npt
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
 
+OUTWARDS = 1e-15
+"""Of what is added: the end of an interval is moved out by so much, a few spacings of doubles, after each sum."""
+CANCELLED = 1e-14
+"""A sum that is smaller than this, relative to its parts, is their rounding: the parts cancel."""
+SUMMED = 1e-13
+"""Of the numbers in a longer sum: what rounding may add to it."""
+ALIKE = 1e-12
+"""Of a cost: two that are no further apart are the same, and a budget is that much larger than what it must allow."""
 TOLERANCE = 1e-9
 """Of a feature's spread: how far a counterfactual may lie past an end, where a replay still believes it."""
 ROUNDING = 2e-14
@@ -28,6 +37,17 @@ a few of these inside the ends of what follows, and what follows may move less t
 STRICT = 2.0
 """Where "more than" begins, as a multiple of what a replay forgives: what it forgives must not turn "more" into "as
 much"."""
+
+REPLAYED = 1e-6
+"""Of a cost: how far what a solver says may be from what a replay finds."""
+
+ORDER = (
+    float(np.finfo(float).eps) / 2, OUTWARDS, CANCELLED, ROUNDING, SUMMED, ALIKE, PRUNING * TOLERANCE, TOLERANCE,
+    STRICT * TOLERANCE, STEPS * TOLERANCE, REPLAYED,
+)  # fmt: skip
+"""What a proof leans on: rounding of one number, of sums, of costs; then what a search forgives, what a replay does,
+where "more than" begins, how far an action goes to be sure, and last what the replay of a cost asks."""
+assert all(small < large for small, large in pairwise(ORDER)), "a tolerance is out of its place"
 
 LARGEST = 1e100
 """Efforts from one over this to this: their squares, and sums of them, are numbers that doubles can hold."""
@@ -51,8 +71,8 @@ def is_closed(cost: Any, bound: Any, gap: float, rounding: Any = 0.0) -> Bools:
     >>> bool(is_closed(1e-7, 0.0, 1e-6)), bool(is_closed(2e6, 2e6 - 1.0, 1e-6))
     (False, True)
     """
-    # An equation that bends is bounded from both sides only in the limit; 1e-9 is where rounding begins.
-    return np.asarray(cost - bound <= np.maximum(max(gap, 1e-9) * np.asarray(cost), rounding))
+    # An equation that bends is bounded from both sides only in the limit, and nothing is told apart below this.
+    return np.asarray(cost - bound <= np.maximum(max(gap, TOLERANCE) * np.asarray(cost), rounding))
 
 
 def unit_of(values: Floats) -> float:

@@ -14,7 +14,7 @@ import pandas as pd
 from equieffort.data.frames import Bools, Floats, Missing
 from equieffort.errors import ParameterError
 from equieffort.foundations.arguments import check_instance
-from equieffort.foundations.tolerances import STEPS, TOLERANCE, is_closed, tolerance
+from equieffort.foundations.tolerances import REPLAYED, STEPS, TOLERANCE, is_closed, tolerance
 from equieffort.models.classifiers import View
 from equieffort.recourse.counterfactuals import (
     action_costs,
@@ -173,7 +173,7 @@ class ActionVerifier(Batch):
         for fault in faults(problem, facts, moved, unknown):
             note(*fault)
         cost = action_costs(problem, facts, picked, values).sum(axis=1)
-        note(~(np.abs(cost - trial.cost) <= 1e-6 * cost + TOLERANCE + FURTHEST * room), Fault.COST)
+        note(~(np.abs(cost - trial.cost) <= REPLAYED * cost + TOLERANCE + FURTHEST * room), Fault.COST)
         fine = np.flatnonzero(wrong < 0)
         wrong[fine[~self._flips(rows[fine], moved[fine], facts[fine])]] = 0
         good = wrong < 0

@@ -80,7 +80,7 @@ def model_card(audit: Audit, *, suppress_below: int | None = None) -> str:
         "## Reproduce",
         "",
     ]
-    lines += [f"- {name}: {_md(value)}" for name, value in evidence.reproduction(material, "")]
+    lines += [f"- {name}: {_md(value)}" for name, value in evidence.reproduction(material)]
     return clean("\n".join(lines) + "\n")
 
 

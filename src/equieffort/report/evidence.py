@@ -32,13 +32,13 @@ STATUSES = {
 }
 
 
-def evidence(material: Material, command: str) -> Section:
+def evidence(material: Material) -> Section:
     """People by status; versions, hashes, seed, solver and command."""
     text = Text(
         "An action counts only after it was replayed apart from the solver: limits, equations, plausible ranges, cost "
         "and the model's own decision."
     )
-    return Section("evidence", "Evidence", [text, statuses(material), Pairs(reproduction(material, command))])
+    return Section("evidence", "Evidence", [text, statuses(material), Pairs(reproduction(material))])
 
 
 def statuses(material: Material) -> Table:
@@ -55,11 +55,11 @@ def statuses(material: Material) -> Table:
     return Table("People by what is certified of them", (Name(material.column), *STATUSES.values()), rows)
 
 
-def reproduction(material: Material, command: str) -> list[tuple[str, Cell]]:
+def reproduction(material: Material) -> list[tuple[str, Cell]]:
     """Names and values of what is needed to get the same numbers again."""
     about = material.audit.about
     facts = np.ascontiguousarray(material.facts)
-    pairs: list[tuple[str, Cell]] = [("Command", (Phrase(command or about.get("command") or "not recorded"),))]
+    pairs: list[tuple[str, Cell]] = [("Command", (Phrase(material.command or about.get("command") or "not recorded"),))]
     pairs.append(("Audited with", versions(about)))
     pairs.append(("Report written with", f"equieffort {__version__}, Python {platform.python_version()}"))
     pairs.append(("Audited people, SHA-256", hashlib.sha256(facts.tobytes()).hexdigest()))

@@ -50,12 +50,14 @@ class Material:
 
     audit: Audit
     guard: Guard
+    command: str = ""
+    """The command that made the audit, where the caller knows it."""
 
     @classmethod
-    def of(cls, audit: Audit, suppress_below: int | None = None) -> Material:
+    def of(cls, audit: Audit, suppress_below: int | None = None, command: str = "") -> Material:
         """The material of a report that keeps back what was asked for, by default what the spec asked for."""
         asked = audit.about.get("suppress_below") or 0
-        return cls(audit, Guard(asked if suppress_below is None else suppress_below))
+        return cls(audit, Guard(asked if suppress_below is None else suppress_below), command)
 
     @property
     def table(self) -> RecourseTable:

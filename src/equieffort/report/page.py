@@ -32,6 +32,22 @@ DRAWN: dict[str, Callable[..., Markup]] = {
 }
 
 
+SECTIONS: list[Callable[[Material], Section | None]] = [
+    front.verdict,
+    people.people,
+    lambda material: measures.measures(material, answer.unsettled(material)),
+    alike.levels,
+    alike.curve,
+    burdens.costs,
+    blocked.no_recourse,
+    burdens.actions,
+    assumptions.assumptions,
+    evidence.evidence,
+    appendix.appendix,
+]
+"""What makes each section, in their order; None is left out."""
+
+
 def render(audit: Audit, *, title: str = "", suppress_below: int | None = None, command: str = "") -> str:
     """The report of an audit as one HTML file.
 
@@ -49,40 +65,26 @@ def render(audit: Audit, *, title: str = "", suppress_below: int | None = None, 
     """
     from jinja2 import Environment, StrictUndefined
 
-    material = Material.of(audit, suppress_below)
-    found = _outline(material, command)
+    material = Material.of(audit, suppress_below, command)
     environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined)
     environment.filters |= {"words": _words, "plain": plain, "drawn": _drawn}
     environment.tests["kind"] = _is_kind
     here = files("equieffort.report")
     source, style = (here.joinpath(name).read_text(encoding="utf-8") for name in ("template.html", "style.css"))
     page = environment.from_string(source).render(
-        title=title or TITLE, question=front.question(material), sections=found, suppressed=material.guard.k,
-        style=Markup(style),
+        title=title or TITLE, question=front.question(material), sections=_sections(material),
+        suppressed=material.guard.k, style=Markup(style),
     )  # fmt: skip
     return clean(page)
 
 
 def outline(audit: Audit, suppress_below: int | None = None, command: str = "") -> list[Section]:
     """All sections in their order."""
-    return _outline(Material.of(audit, suppress_below), command)
+    return _sections(Material.of(audit, suppress_below, command))
 
 
-def _outline(material: Material, command: str) -> list[Section]:
-    found = [
-        front.verdict(material),
-        people.people(material),
-        measures.measures(material, answer.unsettled(material)),
-        alike.levels(material),
-        alike.curve(material),
-        burdens.costs(material),
-        blocked.no_recourse(material),
-        burdens.actions(material),
-        assumptions.assumptions(material),
-        evidence.evidence(material, command),
-        appendix.appendix(material),
-    ]
-    return [section for section in found if section is not None]
+def _sections(material: Material) -> list[Section]:
+    return [section for make in SECTIONS if (section := make(material)) is not None]
 
 
 def _words(cell: Cell) -> Markup:

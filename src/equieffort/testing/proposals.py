@@ -15,14 +15,11 @@ from equieffort.testing.exhaustive import breaches, follow, price
 from equieffort.testing.watched import Asked
 from equieffort.words.limits import limit_text
 
-STAYS = "the label stays"
-
 
 def wrong_actions(case: Case, asked: Asked) -> dict[int, list[str]]:
-    """By row: what is wrong with the action. Where it is the label alone, the list is [STAYS]."""
+    """By row: what is wrong with the action."""
     found: dict[int, list[str]] = defaultdict(list)
-    # Whatever is tried is an action, whatever a solver calls it.
-    acting = (asked.proposal.code == FOUND) | (not asked.is_final)
+    acting = asked.proposal.code == FOUND
     rows = np.flatnonzero(acting & _readable(case, asked, acting, found))
     if len(rows) == 0:
         return dict(found)
@@ -45,7 +42,7 @@ def wrong_actions(case: Case, asked: Asked) -> dict[int, list[str]]:
     stays = np.zeros(len(rows), dtype=bool)
     if fine.any():
         stays[fine] = ~case.problem.decision.is_favourable(case.problem.encoding.decode(moved[fine]))
-    note(stays, STAYS)
+    note(stays, "the label stays")
     return dict(found)
 
 

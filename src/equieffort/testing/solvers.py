@@ -22,7 +22,7 @@ from equieffort.recourse.status import Blocking, Infeasibility, Refusal, Status
 from equieffort.recourse.table import RecourseTable, SolvedSource
 from equieffort.testing.cases import FAMILIES, Case, check_seed, make_case
 from equieffort.testing.exhaustive import Best, cheapest
-from equieffort.testing.proposals import STAYS, told, wrong_actions, wrong_bounds
+from equieffort.testing.proposals import told, wrong_actions, wrong_bounds
 from equieffort.testing.watched import Asked, Malformed, Watched
 from equieffort.words.reasons import told as told_reason
 
@@ -84,7 +84,7 @@ def check_solver(
     - a bound lies at or below the least cost, also of people who are feasible or unknown;
     - an action that it proposes is allowed as it stands: it keeps to limits, directions, plausible ranges, whole
       numbers and rules, moves nothing that must stay, and costs what the solver says;
-    - it turns the decision, by the model's own label; on the boundary a further attempt may do that;
+    - it turns the decision, by the model's own label; what was only tried on the way need not;
     - the answer is the same when asked again, for some of the people only, and after pickling;
     - a problem that is not supported is refused with a reason, and an infeasible person gets one too: facts
       (`ee.solvers.Infeasibility`) that name no column which is not there.
@@ -153,8 +153,7 @@ def _faults(solver: Solver, case: Case, statuses: Counter[str]) -> Iterator[Faul
     asked, table, raised = _run(solver, case, case.people)
     if raised:
         yield Fault(case.name, "", raised)
-    # An action that is tried again may be wrong in the same way each time.
-    yield from dict.fromkeys(_proposed(case, asked, table))
+    yield from _proposed(case, asked, table)
     if table is None:
         return
     statuses.update(Status(code).text for code in table.status.tolist())
@@ -188,17 +187,13 @@ def _proposed(case: Case, asked: list[Asked], table: RecourseTable | None) -> It
     blamed: set[int] = set()
     for answer in asked:
         rows = [place[person.tobytes()] for person in answer.matrix]
+        proposed |= {rows[k]: told(case, answer, k) for k in np.flatnonzero(answer.proposal.code == FOUND).tolist()}
         for k, reasons in wrong_actions(case, answer).items():
-            # On the boundary a further attempt may turn the label; in the end it must have turned.
-            if answer.is_final or reasons != [STAYS]:
-                blamed.add(rows[k])
-                what = f"its action {told(case, answer, k)} does not hold: {'; '.join(reasons)}"
-                yield Fault(case.name, _label(case, rows[k]), what)
-        if answer.is_final:
-            found = np.flatnonzero(answer.proposal.code == FOUND).tolist()
-            proposed |= {rows[k]: told(case, answer, k) for k in found}
-            for k, what in wrong_bounds(case, answer).items():
-                yield Fault(case.name, _label(case, rows[k]), what)
+            blamed.add(rows[k])
+            what = f"its action {told(case, answer, k)} does not hold: {'; '.join(reasons)}"
+            yield Fault(case.name, _label(case, rows[k]), what)
+        for k, what in wrong_bounds(case, answer).items():
+            yield Fault(case.name, _label(case, rows[k]), what)
     if table is None:
         return
     for row, action in proposed.items():

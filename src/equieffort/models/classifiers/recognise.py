@@ -15,7 +15,7 @@ from equieffort.models.classifiers.networks import network_view
 from equieffort.models.classifiers.trees import tree_view
 from equieffort.models.classifiers.views import BlackBox, NoView, View
 
-READERS: tuple[Callable[[Decision, Encoding], View], ...] = (linear_view, tree_view, network_view)
+READERS: list[Callable[[Decision, Encoding], View]] = [linear_view, tree_view, network_view]
 """Tried in this order; each raises `NoView` where it does not fit."""
 STRANGERS, PAIRS, HALVINGS = 200, 25, 20
 

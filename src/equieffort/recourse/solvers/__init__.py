@@ -1,7 +1,18 @@
 """One algorithm a package: what is proven of a person's recourse, and the facts in which a solver says it."""
 
 from equieffort.recourse.solvers.auto import Auto, Choice
-from equieffort.recourse.solvers.base import Batch, PreparedSolver, Proposal, Solver
+from equieffort.recourse.solvers.base import (
+    FOUND,
+    HOLDS,
+    LABEL_STAYS,
+    LIMIT,
+    NONE,
+    WRONG,
+    Batch,
+    PreparedSolver,
+    Proposal,
+    Solver,
+)
 from equieffort.recourse.solvers.branch_and_bound.solver import BranchAndBound
 from equieffort.recourse.solvers.heuristic.solver import Search
 from equieffort.recourse.solvers.linear.solver import LinearExact
@@ -21,6 +32,12 @@ from equieffort.recourse.status import (
 )
 
 __all__ = [
+    "FOUND",
+    "HOLDS",
+    "LABEL_STAYS",
+    "LIMIT",
+    "NONE",
+    "WRONG",
     "Auto",
     "Batch",
     "Blocking",

@@ -13,12 +13,11 @@ import numpy as np
 
 from equieffort.data.frames import Floats
 from equieffort.errors import SchemaError
+from equieffort.foundations.tolerances import CANCELLED
 from equieffort.recourse.problem import RecourseProblem
 from equieffort.world.scm import Linear
 
 MOST_INTERVENTION_SETS = 4096
-NOISE = 1e-14
-"""A sum of effects that is smaller than this, relative to its parts, is rounding."""
 
 
 class NotLinear(Exception):
@@ -119,7 +118,7 @@ def _effects(problem: RecourseProblem, is_set: tuple[bool, ...]) -> tuple[Floats
         weights, tables = mechanism.arrays(node, scm.causes(node))
         effect[k], size[k] = weights @ effect[parents], np.abs(weights) @ size[parents]
         # Ways that cancel but for rounding do not move it, however far an action goes.
-        effect[k, np.abs(effect[k]) <= NOISE * size[k]] = 0.0
+        effect[k, np.abs(effect[k]) <= CANCELLED * size[k]] = 0.0
         for c, shift in shifts.items():
             shift[k] = weights @ shift[parents]
             if c in parents:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from equieffort.foundations.tolerances import ALIKE, OUTWARDS
 from equieffort.recourse.solvers.kernels.compiled import entry, inner
 from equieffort.world.cost import PiecewiseCost
 
@@ -104,7 +105,7 @@ def farthest(curves: Curves, i: int, j: int, side: int, budget: float) -> float:
         start = points[a, 0]
         way = abs(points[b, 0] - start) * min((budget - points[a, 1]) / (points[b, 1] - points[a, 1]), 1.0)
     value = start + side * way
-    return value + side * 1e-15 * (abs(value) + way)
+    return value + side * OUTWARDS * (abs(value) + way)
 
 
 @inner
@@ -115,7 +116,7 @@ def tighten_to_budget(curves: Curves, i: int, fact: Any, budget: float, low: Any
         near = min(max(fact[j], low[j]), high[j])
         if near != fact[j]:
             least += cost_at(curves, i, j, near)
-    spare = budget - least + 1e-12 * (1.0 + budget)
+    spare = budget - least + ALIKE * (1.0 + budget)
     if spare < 0.0:
         return False
     for j in range(low.shape[0]):

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from equieffort.data.frames import Bools, Floats
-from equieffort.foundations.tolerances import tolerance
+from equieffort.foundations.tolerances import ALIKE, TOLERANCE, tolerance
 from equieffort.models.classifiers import BlackBox, LinearView, NetworkView, TreeView
 from equieffort.recourse.solvers.spatial.compiled_problem import Indices, SpatialBatch
 from equieffort.recourse.solvers.spatial.enclosures import (
@@ -112,7 +112,7 @@ class Look:
                 wanted = ends[each, dearest]
                 if people.straight:
                     price = price + extra[each, dearest]
-        bound = np.maximum(bound, (fixed + price) * (1 - 1e-12))
+        bound = np.maximum(bound, (fixed + price) * (1 - ALIKE))
         return Open(set_index, boxes, bound, found, margins, start, wanted).take(found.alive)
 
     def _can_reach(self, margins: Margins, mine: Bools) -> Bools:
@@ -144,7 +144,7 @@ class Look:
         whole, interventions = self.people.problem.is_integer, np.full(len(kept), kept.interventions)
         points = []
         for z in found:
-            away = np.where(z > kept.start, np.ceil(z - 1e-9), np.floor(z + 1e-9))
+            away = np.where(z > kept.start, np.ceil(z - TOLERANCE), np.floor(z + TOLERANCE))
             inside = np.clip(np.where(whole, away, z), boxes.low, boxes.high)
             points.append(Points(boxes.person, interventions, boxes.levels, inside))
         return points

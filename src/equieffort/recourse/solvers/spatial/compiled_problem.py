@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from equieffort.data.frames import Bools, Floats
+from equieffort.foundations.tolerances import TOLERANCE
 from equieffort.models.classifiers import BlackBox, TreeView
 from equieffort.recourse.problem import RecourseProblem
 from equieffort.world.cost import LinearCost, PiecewiseCost
@@ -272,7 +273,7 @@ class SpatialBatch:
                 ends = fact - budget / self.down[i, j], fact + budget / self.up[i, j]
             else:
                 ends = _paid(self.problem.cost, j, fact, budget)
-            tolerance = 1e-9 * (abs(fact) + (ends[1] - ends[0]))
+            tolerance = TOLERANCE * (abs(fact) + (ends[1] - ends[0]))
             low[j], high[j] = max(low[j], ends[0] - tolerance), min(high[j], ends[1] + tolerance)
         whole = self.problem.is_integer
         return np.where(whole, np.ceil(low), low), np.where(whole, np.floor(high), high)

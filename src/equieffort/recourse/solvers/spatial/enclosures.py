@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from equieffort.data.frames import Bools, Floats
+from equieffort.foundations.tolerances import SUMMED
 from equieffort.recourse.solvers.spatial.compiled_problem import Indices, InterventionSet, SpatialBatch, Step
 from equieffort.world.scm.discrete import LatentEquation
 from equieffort.world.scm.equations import EPS, Additive, Affine, Discrete
@@ -262,7 +263,7 @@ def tighten_bounds(rows: Planes, low: Floats, high: Floats, whole: Bools) -> tup
     a = rows.slope
     parts = np.maximum(a * low[:, None], a * high[:, None])
     rest = parts.sum(axis=2, keepdims=True) - parts + rows.offset[:, :, None]
-    rest = rest + 1e-13 * rows.size(low, high)[:, :, None]
+    rest = rest + SUMMED * rows.size(low, high)[:, :, None]
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         ends = -rest / a
         ends = np.where(np.isfinite(ends), ends, np.nan)

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from equieffort.data.frames import Bools, Floats
+from equieffort.foundations.tolerances import ALIKE
 from equieffort.models.classifiers import BlackBox, TreeView
 from equieffort.recourse.solvers.endings import DONE, ENDLESS, NODES
 from equieffort.recourse.solvers.spatial.boxes import Look, Open, boxes_of
@@ -219,12 +220,12 @@ class Search:
         start = np.clip(people.facts[rows], boxes.low, boxes.high)
         up, down = people.up[rows], people.down[rows]
         parts = np.where(start > people.facts[rows], up, down) * np.abs(start - people.facts[rows])
-        room = np.maximum(left[:, None] - (parts.sum(axis=1, keepdims=True) - parts), 0.0) * (1 + 1e-12)
+        room = np.maximum(left[:, None] - (parts.sum(axis=1, keepdims=True) - parts), 0.0) * (1 + ALIKE)
         cut = np.isfinite(left)
         if not cut.any():
             return
         facts, whole = people.facts[rows], people.problem.is_integer
-        tolerance = 1e-12 * np.abs(facts)
+        tolerance = ALIKE * np.abs(facts)
         with np.errstate(invalid="ignore"):
             low, high = facts - room / down - tolerance, facts + room / up + tolerance
         low, high = np.where(whole, np.ceil(low), low), np.where(whole, np.floor(high), high)
@@ -254,7 +255,7 @@ class Search:
     def _judge(self, points: Points) -> Indices:
         """Keep the cheapest favourable point of each person; who has a better one now."""
         cost = price(self.people, points)
-        hopeful = np.flatnonzero(cost < self.key[points.person] - 1e-12 * (1 + cost))
+        hopeful = np.flatnonzero(cost < self.key[points.person] - ALIKE * (1 + cost))
         if not len(hopeful):
             return hopeful
         points, cost = points.take(hopeful), cost[hopeful]

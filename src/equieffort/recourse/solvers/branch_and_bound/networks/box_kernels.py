@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from equieffort.foundations.tolerances import ALIKE
 from equieffort.recourse.solvers.branch_and_bound.networks.crown_kernels import branching_scores, crown_upper_bounds
 from equieffort.recourse.solvers.branch_and_bound.networks.program_kernels import (
     IMPOSSIBLE,
@@ -215,7 +216,7 @@ def process_node(
                 short += room.rows[i, j] * here[j]
             if turn == 0:
                 # Of whole numbers the rounded point was looked at, and it may be dearer.
-                at_once = agreed and price + total_price(prices, other) <= bound + 1e-12 * (1.0 + bound)
+                at_once = agreed and price + total_price(prices, other) <= bound + ALIKE * (1.0 + bound)
                 room.short[i] = max(short, 0.0)
                 lacks = work.value[last, m] < compiled.need[m] + sure * net.relative_error * work.size[last, m]
                 if lacks and short > loose:
@@ -291,6 +292,6 @@ def _where(
         return OPEN, bound, j, np.floor(point[j])
     # A cost that bends inside the box was charged too little: cut where it bends.
     j, knot, _ = most_underpaid(prices, 0, room.still, low, high, point)
-    if j >= 0 and roots.price[r] + total_price(prices, point) > bound + 1e-12 * (1.0 + bound):
+    if j >= 0 and roots.price[r] + total_price(prices, point) > bound + ALIKE * (1.0 + bound):
         return OPEN, bound, j, np.floor(knot) if whole[j] else knot
     return THIN, bound, -1, 0.0

@@ -13,7 +13,7 @@ from equieffort.models.classifiers import NetworkView
 from equieffort.recourse.problem import RecourseProblem
 from equieffort.recourse.solvers.branch_and_bound.networks.rules import (
     FORGIVEN,
-    OUTWARDS,
+    LOOSENED,
     AtomEnds,
     RuleRows,
     Ways,
@@ -121,7 +121,7 @@ class NetworkBatch:
             box = make_box(problem, people, interventions, made.compiled.whole[g])
             boxes[0, p], boxes[1, p], usable[p] = box.low, box.high, box.usable
             for e, (row, least, most) in enumerate(box.shared):
-                forgiven = OUTWARDS * problem.tolerance(row.position, matrix[:, row.position])
+                forgiven = LOOSENED * problem.tolerance(row.position, matrix[:, row.position])
                 ends[0, p, :, e], ends[1, p, :, e] = least - forgiven, most + forgiven
             for c, level, weight in zip(problem.categorical, interventions.levels, problem.change_weights, strict=True):
                 if level >= 0:

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from equieffort.foundations.tolerances import ALIKE, SUMMED
 from equieffort.recourse.solvers.kernels.compiled import inner
 from equieffort.recourse.solvers.kernels.cost_curves import cost_at, slope_below
 
@@ -138,7 +139,7 @@ def _dual_simplex(table: Any, n: int, m: int) -> int:
             return IMPOSSIBLE
         # Rounding alone keeps the row out: it gets that much more room, which leaves the cost a lower bound.
         _flip_back(table, n, leaving)
-        tolerance = 1.01 * max(left, 0.0) + 1e-13 * worst
+        tolerance = 1.01 * max(left, 0.0) + SUMMED * worst
         if below:
             low[v] -= tolerance
         else:
@@ -158,7 +159,7 @@ def _most_violated(table: Any, n: int, m: int) -> tuple[int, float, bool]:
                 total += table.entries[i, c] * table.at[table.free[c]]
         v = table.basic[i]
         table.at[v] = total
-        tolerance = 1e-12 * (1.0 + abs(total))
+        tolerance = ALIKE * (1.0 + abs(total))
         if table.low[v] - total > max(worst, tolerance):
             leaving, worst, below = i, table.low[v] - total, True
         elif total - table.high[v] > max(worst, tolerance):

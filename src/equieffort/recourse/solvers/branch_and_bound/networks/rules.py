@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from equieffort.data.frames import Bools, Floats
-from equieffort.foundations.tolerances import tolerance
+from equieffort.foundations.tolerances import CANCELLED, tolerance
 from equieffort.recourse.problem import RecourseProblem
-from equieffort.recourse.solvers.interventions import NOISE, InterventionSet
+from equieffort.recourse.solvers.interventions import InterventionSet
 
-OUTWARDS, FORGIVEN = 0.5, 0.2
+LOOSENED, FORGIVEN = 0.5, 0.2
 """Parts of what a replay forgives: how far ends are moved out, and what the search may miss these by."""
 
 
@@ -49,7 +49,7 @@ class RuleRows:
         found: list[dict[int, Floats]] = []
         for g, interventions in enumerate(samples):
             effect, size = sums @ interventions.effect, np.abs(sums) @ np.abs(interventions.effect)
-            effects = np.vstack([interventions.effect, np.where(np.abs(effect) > NOISE * size, effect, 0.0)])
+            effects = np.vstack([interventions.effect, np.where(np.abs(effect) > CANCELLED * size, effect, 0.0)])
             for b, c in enumerate(problem.categorical):
                 table = interventions.shifts[c]
                 shift[g, b, :, : table.shape[1]] = np.vstack([table, sums @ table])
@@ -151,7 +151,7 @@ def ways_of(
         if not ends.asked[i, a]:
             still, holds = np.ones_like(still), np.ones_like(holds)
         far = np.where(holds, np.inf, -np.inf)
-        outwards = OUTWARDS * ends.tolerance[i, a]
+        outwards = LOOSENED * ends.tolerance[i, a]
         ways.atom_low[:, a] = np.where(still, -far, low - outwards - value)
         ways.atom_high[:, a] = np.where(still, far, high + outwards - value)
     ways.row_tolerance[:] = FORGIVEN * tolerance(size[rules.row_track[ways.group]])

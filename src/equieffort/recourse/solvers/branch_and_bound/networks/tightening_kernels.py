@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from equieffort.foundations.tolerances import PRUNING, ROUNDING, TOLERANCE
+from equieffort.foundations.tolerances import ALIKE, PRUNING, ROUNDING, TOLERANCE
 from equieffort.recourse.solvers.branch_and_bound.networks.value_kernels import copy
 from equieffort.recourse.solvers.kernels.compiled import inner
 
@@ -222,7 +222,7 @@ def round_inwards(low: Any, high: Any, whole: Any) -> bool:
             low[j] = np.ceil(low[j] - (TOLERANCE + ROUNDS * abs(low[j])))
             high[j] = np.floor(high[j] + (TOLERANCE + ROUNDS * abs(high[j])))
         if low[j] > high[j]:
-            if low[j] - high[j] > 1e-12 * (1.0 + abs(low[j])):
+            if low[j] - high[j] > ALIKE * (1.0 + abs(low[j])):
                 return False
             low[j] = high[j]
     return True

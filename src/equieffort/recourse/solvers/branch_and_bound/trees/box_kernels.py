@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from equieffort.foundations.tolerances import PRUNING, ROUNDING, TOLERANCE
+from equieffort.foundations.tolerances import ALIKE, OUTWARDS, PRUNING, ROUNDING, SUMMED, TOLERANCE
 from equieffort.recourse.solvers.kernels.compiled import inner
 from equieffort.recourse.solvers.kernels.cost_curves import Curves, cost_at, slope_below, tighten_to_budget
 from equieffort.recourse.solvers.kernels.simplex import EMPTY, SOLVED, UNSURE, dual_simplex
@@ -110,7 +110,7 @@ def reach(person: Person, low: Any, high: Any, track: int) -> tuple[float, float
         far = max(abs(a), abs(b))
         if far < np.inf:
             size += far
-    tolerance = GIVE + ROUNDS * abs(person.still[track]) + 1e-13 * size if moved else 0.0
+    tolerance = GIVE + ROUNDS * abs(person.still[track]) + SUMMED * size if moved else 0.0
     return least - tolerance, most + tolerance, tolerance
 
 
@@ -132,15 +132,15 @@ def tighten_bounds(
                     least += person.up[j] * (low[j] - person.fact[j])
                 elif high[j] < person.fact[j]:
                     least += person.down[j] * (person.fact[j] - high[j])
-            spare = budget - least + 1e-12 * (1.0 + budget)
+            spare = budget - least + ALIKE * (1.0 + budget)
             if spare < 0.0:
                 return False
             for j in range(n):
                 rise, fall = spare / person.up[j], spare / person.down[j]
                 above = max(low[j], person.fact[j]) + rise
                 below = min(high[j], person.fact[j]) - fall
-                above += 1e-15 * (abs(above) + rise)
-                below -= 1e-15 * (abs(below) + fall)
+                above += OUTWARDS * (abs(above) + rise)
+                below -= OUTWARDS * (abs(below) + fall)
                 if above < high[j]:
                     high[j] = above
                 if below > low[j]:
@@ -173,8 +173,8 @@ def tighten_bounds(
                 if weight < 0.0:
                     under, over = over, under
                 under, over = under / weight, over / weight
-                new_low = person.fact[j] + under - 1e-15 * (abs(person.fact[j]) + abs(under))
-                new_high = person.fact[j] + over + 1e-15 * (abs(person.fact[j]) + abs(over))
+                new_low = person.fact[j] + under - OUTWARDS * (abs(person.fact[j]) + abs(under))
+                new_high = person.fact[j] + over + OUTWARDS * (abs(person.fact[j]) + abs(over))
                 if new_low > low[j]:
                     changed = changed or new_low > low[j] + 0.1 * (high[j] - low[j])
                     low[j] = new_low
@@ -262,7 +262,7 @@ def cheapest(
             if person.effect[track, j] != 0.0:
                 here += person.effect[track, j] * space.base[j]
         space.low[rows], space.high[rows] = row_low[slot] - here, row_high[slot] - here
-        space.tolerance[rows] = max(tolerance, 1e-13 + ROUNDS * abs(here))
+        space.tolerance[rows] = max(tolerance, SUMMED + ROUNDS * abs(here))
         space.column_of[rows] = track
         rows += 1
     fine = True
