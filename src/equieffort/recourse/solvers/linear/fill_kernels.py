@@ -21,24 +21,26 @@ DEPTH = 400
 
 @njit(inline="always")
 def _fill(need: float, gain: Any, price: Any, low: Any, high: Any, out: Any) -> tuple[float, int, float]:
-    """Fill from `low` towards `high`: (cost, feature filled in part or -1, need left over)."""
+    """Fill from `low` towards `high`: (cost, feature filled in part or -1, need left over).
+
+    The greedy order for one knapsack row (Dantzig, 1957); all arrays are (features). What is filled no longer lies at
+    its low end, so nothing else need remember it, however many features there are.
+    """
     count = gain.shape[0]
     cost = 0.0
     for j in range(count):
         out[j] = low[j]
         need -= gain[j] * low[j]
         cost += price[j] * low[j]
-    used = 0
     while need > 0.0:
         best, best_rate = -1, 0.0
         for j in range(count):
-            if not (used >> j) & 1 and high[j] > low[j]:
+            if out[j] == low[j] and high[j] > low[j]:
                 rate = gain[j] / price[j]
                 if rate > best_rate:
                     best, best_rate = j, rate
         if best < 0:
             return cost, -1, need
-        used |= 1 << best
         room = high[best] - low[best]
         take = need / gain[best]
         if take < room:
