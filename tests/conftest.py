@@ -27,13 +27,6 @@ from equieffort.errors import EquieffortWarning  # noqa: E402
 # However pytest is started, `tests.oracles` is found.
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-# Of the files a compiled loop comes from numba looks only at that of the loop Python calls.
-PACKAGE = Path(__file__).parents[1] / "src" / "equieffort"
-NEWEST = max(file.stat().st_mtime for pattern in ("*kernels.py", "kernels/*.py") for file in PACKAGE.rglob(pattern))
-for index in PACKAGE.rglob("__pycache__/*.nbi"):
-    if index.exists() and index.stat().st_mtime < NEWEST:
-        index.unlink(missing_ok=True)
-
 # Machines differ in speed and are shared; no test judges seconds.
 settings.register_profile("steady", deadline=None)
 settings.load_profile("steady")

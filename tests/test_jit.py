@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import equieffort
+from equieffort.foundations.jit import digest, sources
 
 PACKAGE = Path(equieffort.__file__).parent
 LOOP = "from equieffort.foundations.jit import njit\n@njit(nogil=True)\ndef twice(x):\n    return 2 * x\n"
@@ -167,3 +169,45 @@ def test_a_damaged_or_unwritable_file_of_a_loop_means_compiling_again(tmp_path):
     index.unlink()
     index.mkdir()
     assert call()[0::2] == ["42", "0"]
+
+
+CHANGED = """
+import sys
+from pathlib import Path
+import equieffort.foundations.jit as jit
+told, folder = sys.argv[1], Path(sys.argv[2])
+jit.digest = lambda: told
+sys.path.insert(0, str(folder))
+from loops import twice
+assert twice(21) == 42
+print(sum(twice.stats.cache_hits.values()), sum(twice.stats.cache_misses.values()))
+"""
+
+
+def test_what_is_kept_is_not_used_when_another_file_has_changed(tmp_path):
+    """numba looks only at the file of the loop that Python calls."""
+    (tmp_path / "loops.py").write_text(LOOP, encoding="utf-8")
+
+    def hits(told):
+        command = [sys.executable, "-c", CHANGED, told, str(tmp_path)]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+
+    assert hits("before") == ["0", "1"]
+    assert hits("before") == ["1", "0"]
+    assert hits("after") == ["0", "1"]
+    assert hits("after") == ["1", "0"]
+
+
+def test_every_file_with_a_loop_or_its_constants_counts():
+    package = Path(equieffort.__file__).parent
+    mark = re.compile(r"^@(njit|entry|inner|pasted|numba)\b", re.MULTILINE)
+    looping = {file for file in package.rglob("*.py") if mark.search(file.read_text(encoding="utf-8"))}
+    assert len(looping) > 10
+    assert looping <= set(sources())
+    used = {
+        package.parent / Path(*name.split(".")).with_suffix(".py")
+        for file in looping
+        for name in re.findall(r"^from (equieffort[\w.]*) import", file.read_text(encoding="utf-8"), re.MULTILINE)
+    }
+    assert {file for file in used if file.exists()} <= set(sources())
+    assert digest() == digest.__wrapped__()

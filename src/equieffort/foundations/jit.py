@@ -4,10 +4,15 @@ numba keeps compiled loops beside the module or in the user's cache folder, and 
 can be written: in containers, in a shared installation, for an account without a home. A folder among the temporary
 files does then, and where there is none either, each process compiles for itself. What is kept saves time and nothing
 else: no audit ends because it cannot be read or written.
+
+Of the files that a loop is made from numba looks only at the one in which it stands, not at those of the loops and
+constants it uses (numba issue 1833): after an update it would go on with old parts. Here what is kept belongs to all of
+them together.
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
 import stat
 import tempfile
@@ -37,9 +42,36 @@ def njit(**options: Any) -> Callable[[Loop], Loop]:
             kept = numba.njit(cache=True, **options)(loop)
         except RuntimeError:
             kept = _kept_aside(loop, options)
-        return _forgiving(kept)
+        return _stamped(_forgiving(kept))
 
     return compiled
+
+
+def _stamped(loop: Loop) -> Loop:
+    """What is kept is taken for another's where any file that loops are made from has changed."""
+    file = getattr(getattr(loop, "_cache", None), "_cache_file", None)
+    if hasattr(file, "_source_stamp"):
+        file._source_stamp = (file._source_stamp, digest())
+    return loop
+
+
+@cache
+def digest() -> str:
+    """Of all files that loops and their constants stand in."""
+    found = hashlib.sha256()
+    for source in sources():
+        found.update(source.read_bytes())
+    return found.hexdigest()
+
+
+def sources() -> list[Path]:
+    """Those files, by the places they may have."""
+    package = Path(__file__).parents[1]
+    places = (
+        "foundations/*.py", "world/cost.py", "effort/neighbours/*.py", "recourse/solvers/endings.py",
+        "recourse/solvers/**/kernels/*.py", "recourse/solvers/**/*_kernels.py",
+    )  # fmt: skip
+    return sorted({source for place in places for source in package.glob(place)})
 
 
 def _kept_aside(loop: Loop, options: dict[str, Any]) -> Loop:
