@@ -19,11 +19,12 @@ from equieffort.data.frames import Floats
 from equieffort.data.regular import read_regular
 from equieffort.errors import EquieffortError, MonitorError, sentence
 from equieffort.foundations.arguments import check_path
+from equieffort.foundations.saved import is_real, is_whole
 from equieffort.monitor.checks import check_state
 from equieffort.monitor.evidence import RATIOS, STAKES, Evidence
 from equieffort.monitor.state import Batch, Fixed, MonitorState, Reading
 from equieffort.results.files.formats import other_version, read_json
-from equieffort.results.files.shapes import a_list, distinct, is_finite, is_flag, is_real, is_text, is_whole, record
+from equieffort.results.files.shapes import a_list, distinct, is_finite, is_flag, is_text, record
 
 FORMAT, VERSION = "equieffort-monitor", 1
 MOST_BYTES = 200_000_000

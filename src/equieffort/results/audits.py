@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache, cached_property
+from functools import cached_property
 from html import escape
-from importlib.metadata import version
 from math import isnan
 from os import PathLike
 from typing import TYPE_CHECKING, Any
@@ -16,7 +14,6 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from equieffort import __version__
 from equieffort.data.frames import Bools, Missing, aligned, join_sensitive, read_frame
 from equieffort.effort.budget import default_budget
 from equieffort.effort.criteria import Criteria
@@ -53,12 +50,12 @@ from equieffort.foundations.arguments import (
     refused,
 )
 from equieffort.models.classifiers import known_features
-from equieffort.models.fidelity import Surrogate
 from equieffort.recourse.problem import RecourseProblem
 from equieffort.recourse.solvers import Auto, Solver
 from equieffort.recourse.solving import Progress, check_progress, check_solver, chosen_for, solve, solve_further
 from equieffort.recourse.table import RecourseTable
-from equieffort.results.explanation import Explanation, assumed_text, explain, recorded
+from equieffort.results.explanation import Explanation, Recorded, assumed_text, explain
+from equieffort.results.provenance import CostRecord, Provenance, SolverUsed, kind_of, versions
 from equieffort.results.resampling import Resampled, Resampling, resample
 from equieffort.words.shown import caveats, judged_text, measure_lines, measure_table, system_measures, with_saved
 from equieffort.world.cost import Cost
@@ -67,6 +64,7 @@ from equieffort.world.giveaways import FIRST, copies, first_text, warn_giveaways
 from equieffort.world.rules import parse_rule
 from equieffort.world.schema import Schema
 from equieffort.world.scm import StructuralCausalModel
+from equieffort.world.scm.diagnostics import Fit
 
 if TYPE_CHECKING:
     from equieffort.plots import AuditPlots
@@ -86,9 +84,8 @@ class Audit:
     criteria: Criteria
     neighbourhood: Neighbourhood
     warnings: tuple[EquieffortWarning, ...] = ()
-    about: dict[str, Any] = field(default_factory=dict)
-    """Versions, the causal graph and equations, their fit and what learned them, the cost's numbers, the solver with
-    its reason; and what to do about people who are not solved to the end, if that is not a call in Python."""
+    provenance: Provenance = field(default_factory=Provenance)
+    """How it was made, from what, and by what."""
     own: tuple[Measure, ...] = ()
     """Measures of the caller's own."""
     made_from: Mapping[str, Any] = field(default_factory=dict, repr=False)
@@ -119,7 +116,7 @@ class Audit:
     @property
     def budget(self) -> float | None:
         """The effort at which people without recourse are counted; None where nobody has any."""
-        return self.criteria.budget if self.criteria.budget is not None else self.about.get("budget")
+        return self.criteria.budget if self.criteria.budget is not None else self.provenance.budget
 
     @cached_property
     def measures(self) -> pd.DataFrame:
@@ -136,13 +133,19 @@ class Audit:
     @property
     def declared(self) -> dict[str, str]:
         """Names and rules of the subgroups that were declared."""
-        return dict(self.about.get("subgroups", {}))
+        return dict(self.provenance.subgroups)
 
     @property
     def shown_measures(self) -> tuple[Measure, ...]:
         """The measures that are read: all there are, and the caller's own."""
-        record = "recorded" in self.about
-        return (*(m for m in MEASURES.values() if m.name != "impact_ratio_recorded" or record), *self.own)
+        known = self.provenance.recorded is not None
+        return (*(m for m in MEASURES.values() if m.name != "impact_ratio_recorded" or known), *self.own)
+
+    @cached_property
+    def recorded(self) -> Recorded | None:
+        """What was decided of each person according to the data, where a surrogate is audited."""
+        kept = self.provenance.recorded
+        return None if kept is None else Recorded.of(self.recourse, kept)
 
     def members(self, rule: str) -> Bools:
         """Who is in a subgroup."""
@@ -151,8 +154,7 @@ class Audit:
     @cached_property
     def resampled(self) -> Resampled | None:
         """What replicates say, if `resample` made any."""
-        saved = self.about.get("resampled")
-        found = Resampled.from_dict(saved) if saved else None
+        found = self.provenance.resampled
         # Under another budget the replicates would have spread otherwise.
         return found if found is not None and found.budget == self.budget else None
 
@@ -165,8 +167,7 @@ class Audit:
         """
         check_instance("how", how, Resampling, "ee.Equations(), ee.Procedure(X_train, y_train) or ee.Bootstrap()")
         check_progress(progress)
-        found = resample(self, how, progress)
-        return replace(self, about=self.about | {"resampled": found.to_dict()})
+        return self.with_provenance(resampled=resample(self, how, progress))
 
     def subgroup(self, which: str | Any) -> Assessment:
         """Algorithm 1 for a subgroup: a rule such as ``"age < 25 and purpose = 'car'"``, or a boolean mask.
@@ -229,7 +230,7 @@ class Audit:
         bound = self.distance(distance if distance is not None else self._distance_of(self.neighbourhood))
         found = individuals(self.recourse, bound, quantile, self.criteria, group)
         surrogate = self.verdict.surrogate
-        if self.about.get("outliers") or (surrogate is not None and not surrogate.suffices):
+        if self.provenance.outliers or (surrogate is not None and not surrogate.suffices):
             # As for the groups: nothing is concluded of anybody.
             found["outcome"] = "inconclusive"
         return found
@@ -327,14 +328,20 @@ class Audit:
         else:
             named = items_in("people", people, "a list of index labels")
             rows = np.array([self._row(label, None) for label in named], dtype=np.intp)
-        about = {key: value for key, value in self.about.items() if key != "resampled"}
-        return replace(self, recourse=solve_further(self.recourse, rows, solver=solver), about=about)
+        return replace(self.with_provenance(resampled=None), recourse=solve_further(self.recourse, rows, solver=solver))
+
+    def with_provenance(self, **changes: Any) -> Audit:
+        """The same audit with other parts of its provenance, such as ``notes={"date": "2026-03-31"}``."""
+        return replace(self, provenance=replace(self.provenance, **changes))
 
     # -- readers ----------------------------------------------------------------------------------------------------
 
     def explain(self, label: Any = None, *, position: int | None = None) -> Explanation:
         """What one person can do, in words and numbers."""
-        return explain(self.recourse, self._row(label, position), self.about)
+        surrogate = self.provenance.surrogate
+        return explain(
+            self.recourse, self._row(label, position), "" if surrogate is None else surrogate.kind, self.recorded
+        )
 
     @property
     def plot(self) -> AuditPlots:
@@ -380,7 +387,9 @@ class Audit:
         verdict = self.verdict
         sentences = "".join(f"<li>{escape(finding.sentence)}</li>" for finding in verdict.findings)
         notes = "".join(f"<li>{escape(warning.what)} <code>{warning.code}</code></li>" for warning in self.warnings)
-        weighty = "".join(f"<li>{escape(one.text)}</li>" for one in caveats(verdict, self.recourse, self.about))
+        weighty = "".join(
+            f"<li>{escape(one.text)}</li>" for one in caveats(verdict, self.recourse, self.provenance.fit)
+        )
         limits = self._assumed()
         assumed = f"<pre>{escape(limits)}</pre>" if limits else ""
         table = (
@@ -435,14 +444,13 @@ class Audit:
                 for spreads in (again.of(rule, c.group, c.against) if members is None or rule else {},)
             )
         found = tuple(with_readings(c, self.criteria, self.shown_measures) for c in compared)
-        saved = self.about.get("surrogate")
-        surrogate = Surrogate.from_dict(saved, groups.columns) if saved else None
+        made = self.provenance
+        surrogate = made.surrogate and replace(made.surrogate, columns=groups.columns)
         left = unsettled(self.recourse, members)
         people = list(zip(left["group"], left.index, strict=True))
         verdict = decide(
             found, self.criteria, individual=individual, surrogate=surrogate, unsettled=people,
-            provable=self.about.get("certifies", True), further=self.about.get("further", ""),
-            outliers=self.about.get("outliers", ()),
+            provable=made.solver.certifies, further=made.further, outliers=made.outliers,
             chance=again.chance if again is not None and any(c.spreads for c in compared) else "people",
         )  # fmt: skip
         return Assessment(
@@ -450,7 +458,7 @@ class Audit:
         )
 
     def _samples(self, members: npt.NDArray[np.bool_] | None) -> dict[str, Sample]:
-        record = recorded(self.recourse, self.about)
+        record = self.recorded
         return group_samples(
             self.recourse,
             members,
@@ -509,19 +517,6 @@ def budget(table: RecourseTable) -> float | None:
     """The default budget of a table; None where nobody has an effort above 0."""
     found = default_budget(table.effort)
     return None if isnan(found) else found
-
-
-@cache
-def _versions() -> dict[str, str]:
-    """What computed the audit: part of how to reproduce it. Read from files, once a process."""
-    parts = {name: version(name) for name in ("numpy", "scipy", "scikit-learn", "pandas", "numba")}
-    return {"equieffort": __version__, "python": platform.python_version(), **parts}
-
-
-def _kind(classifier: Any) -> str:
-    """The name of the classifier's class; of a pipeline also that of the model it ends in."""
-    name, steps = type(classifier).__name__, getattr(classifier, "steps", None)
-    return f"{name} ending in {type(steps[-1][1]).__name__}" if isinstance(steps, list) and steps else name
 
 
 def _plain(given: Any) -> str:
@@ -649,30 +644,26 @@ def audit(
         for one in copies(table.data, seen, table.is_unfavourable):
             warn(one.code, one.what, fix=one.fix)
     fitted = problem.scm
-    about = {
-        "version": __version__,
-        "versions": dict(_versions()),
-        "classifier": _kind(classifier),
-        "solver": repr(engine),
-        "solver_random_state": getattr(engine, "random_state", None),
-        "certifies": engine.certifies,
-        "solver_reason": choice.reason,
-        "graph": fitted.graph.to_dict(),
-        "equations": fitted.equation_records(),
-        "learned_by": fitted.learned_by(),
-        "fit": fitted.diagnostics_.to_dict("records"),
-        "cost": {"kind": type(cost).__name__ if cost is not None else "WeightedL1", **problem.cost.to_dict()},
-        "outliers": list(problem.outliers),
-        "margin": margin,
-        "budget": budget(table),
-        "subgroups": dict(subgroups or {}),
-    }
+    provenance = Provenance(
+        versions=dict(versions()),
+        classifier=kind_of(classifier),
+        solver=SolverUsed.of(choice),
+        graph=fitted.graph,
+        equations=fitted.equation_records(),
+        learned_by=fitted.learned_by(),
+        fit=tuple(Fit(**row) for row in fitted.diagnostics_.to_dict("records")),
+        cost=CostRecord.of("WeightedL1" if cost is None else type(cost).__name__, problem.cost.to_dict()),
+        outliers=tuple(problem.outliers),
+        margin=float(margin),
+        budget=budget(table),
+        subgroups=dict(subgroups or {}),
+    )
     return Audit(
         table,
         criteria if criteria is not None else Criteria(),
         near,
         tuple(sorted((*fitted.warnings_, *kept), key=lambda w: w.code not in FIRST)),
-        about,
+        provenance,
         own,
         {
             "classifier": classifier, "X": X, "schema": schema, "scm": problem.scm, "cost": cost, "solver": solver,

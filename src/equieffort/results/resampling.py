@@ -49,17 +49,6 @@ class Resampled:
         """By measure, of one comparison."""
         return {key[3]: spread for key, spread in self.spreads.items() if key[:3] == (rule, group, against)}
 
-    def to_dict(self) -> dict[str, Any]:
-        """A form that JSON can hold."""
-        rows = [[*key, s.sd, s.defined, s.undefined] for key, s in self.spreads.items()]
-        return {"chance": self.chance, "replicates": self.replicates, "spreads": rows, "budget": self.budget}
-
-    @classmethod
-    def from_dict(cls, saved: dict[str, Any]) -> Resampled:
-        """From the saved form."""
-        spreads = {(r[0], r[1], r[2], r[3]): Spread(float(r[4]), r[5], r[6]) for r in saved["spreads"]}
-        return cls(saved["chance"], saved["replicates"], spreads, saved["budget"])
-
 
 Replicate = Mapping[Key, float] | EquieffortError
 """Measures on their scales, or why there are none."""

@@ -21,12 +21,13 @@ from equieffort.effort.criteria import Criteria
 from equieffort.effort.neighbours import Everyone, Nearest, NearestK, Neighbourhood, Unsaved
 from equieffort.errors import AuditFileError, EquieffortError, EquieffortWarning, label, sentence
 from equieffort.foundations.arguments import check_path
-from equieffort.models.fidelity import Surrogate
+from equieffort.foundations.saved import as_data
 from equieffort.recourse.status import Status, fact_from_dict
 from equieffort.recourse.table import FileSource, RecourseTable
 from equieffort.results.files.checks import Contents, check_contents, check_groups
 from equieffort.results.files.formats import other_version, read_json
 from equieffort.results.files.shapes import check_fields
+from equieffort.results.provenance import Provenance
 from equieffort.world.distances import Distance, Euclidean, Manhattan
 from equieffort.world.groups import Groups
 from equieffort.world.rules import constraint_from_dict
@@ -115,29 +116,16 @@ def _parts(audit: Audit) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
         "own_measures": _own_rows(audit),
         "neighbourhood": _neighbourhood(audit.neighbourhood),
         "warnings": [[w.code, w.what, w.fix] for w in audit.warnings],
-        "about": audit.about | {"data_sha256": hashlib.sha256(np.ascontiguousarray(facts).tobytes()).hexdigest()},
+        "provenance": audit.provenance,
+        "data_sha256": hashlib.sha256(np.ascontiguousarray(facts).tobytes()).hexdigest(),
     }
-    return _plain(manifest), arrays
+    return as_data(manifest), arrays
 
 
 def _own_rows(audit: Audit) -> list[dict[str, Any]]:
     """Measures of the caller's own as they were read: no file can hold their code."""
     kept = {measure.name for measure in audit.own} | {row["measure"] for row in audit.own_rows}
     return audit.measures[audit.measures["measure"].isin(kept)].to_dict("records") if kept else []
-
-
-def _plain(value: Any) -> Any:
-    """Numpy values become Python's own; what JSON cannot hold becomes text."""
-    if isinstance(value, dict):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, set | frozenset):
-        # A set has no order that outlives the process.
-        return _plain(sorted(value, key=repr))
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    if isinstance(value, np.generic):
-        return _plain(value.item())
-    return value if value is None or isinstance(value, str | int | float | bool) else str(value)
 
 
 def _column(column: Column, dtype: Any) -> dict[str, Any]:
@@ -269,12 +257,11 @@ def _rebuild(manifest: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> A
     encoding = Encoding(tuple(Column(c["name"], c["kind"], tuple(c["levels"])) for c in columns))
     schema = _schema(manifest["schema"])
     check_kinds(schema, encoding)
-    contents = Contents(manifest, arrays, schema, encoding)
+    provenance = Provenance.from_dict(manifest["provenance"])
+    contents = Contents(manifest, arrays, schema, encoding, provenance)
     check_contents(contents)
     data = _data(manifest, arrays, encoding)
     check_groups(contents, data)
-    if "surrogate" in manifest["about"]:
-        Surrogate.from_dict(manifest["about"]["surrogate"])
     reasons = {int(row): fact_from_dict(fact) for row, fact in manifest["reasons"].items()}
     saved = FileSource(schema, encoding, data, arrays, reasons)
     groups = manifest["groups"]
@@ -300,7 +287,7 @@ def _rebuild(manifest: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> A
     warnings = tuple(EquieffortWarning(*parts) for parts in manifest["warnings"])
     criteria = Criteria.from_dict(manifest["criteria"])
     near = _read_neighbourhood(manifest["neighbourhood"])
-    return Audit(table, criteria, near, warnings, manifest["about"], own_rows=tuple(manifest["own_measures"]))
+    return Audit(table, criteria, near, warnings, provenance, own_rows=tuple(manifest["own_measures"]))
 
 
 def _data(manifest: dict[str, Any], arrays: dict[str, npt.NDArray[Any]], encoding: Encoding) -> pd.DataFrame:

@@ -24,6 +24,7 @@ from equieffort.foundations.arguments import as_plain
 from equieffort.foundations.tolerances import LARGEST
 from equieffort.recourse.status import Ending, Fault, Infeasibility, Reason, Status, Termination, fact_from_dict
 from equieffort.recourse.table import split_actions
+from equieffort.results.provenance import Provenance
 from equieffort.world.schema import Schema
 
 CLOSE = 1e-6
@@ -44,6 +45,7 @@ class Contents:
     arrays: dict[str, npt.NDArray[Any]]
     schema: Schema
     encoding: Encoding
+    provenance: Provenance
 
     def __getitem__(self, name: str) -> npt.NDArray[Any]:
         return self.arrays[name]
@@ -266,8 +268,8 @@ def _rest_wrong(contents: Contents) -> bool:
 
 
 def _recorded_wrong(contents: Contents) -> bool:
-    kept = contents.manifest["about"].get("recorded")
-    rows = [] if kept is None else [*kept["differs"], *kept["unknown"]]
+    kept = contents.provenance.recorded
+    rows = [] if kept is None else [*kept.differs, *kept.unknown]
     return any(not 0 <= row < contents.n for row in rows)
 
 
@@ -302,7 +304,7 @@ def _strange_reasons(contents: Contents) -> Bools:
 
 def _hash_wrong(contents: Contents) -> bool:
     found = hashlib.sha256(np.ascontiguousarray(contents["facts"]).tobytes()).hexdigest()
-    return found != contents.manifest["about"]["data_sha256"]
+    return found != contents.manifest["data_sha256"]
 
 
 def _not(condition: Floats | Bools) -> Bools:

@@ -15,6 +15,7 @@ import numpy as np
 from equieffort.data.frames import KINDS
 from equieffort.effort.measures import MEASURES
 from equieffort.errors import EquieffortError
+from equieffort.foundations.saved import is_real, is_whole
 from equieffort.recourse.status import fact_from_dict
 from equieffort.recourse.table import AUDIENCES
 
@@ -29,16 +30,6 @@ def is_text(value: Any) -> bool:
 def is_flag(value: Any) -> bool:
     """True or false."""
     return isinstance(value, bool)
-
-
-def is_whole(value: Any) -> bool:
-    """A whole number that an index can be."""
-    return isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**53
-
-
-def is_real(value: Any) -> bool:
-    """A number, NaN and infinities among them, that a float can be."""
-    return isinstance(value, float) or is_whole(value)
 
 
 def is_finite(value: Any) -> bool:
@@ -109,78 +100,6 @@ def is_reason(value: Any) -> bool:
     return True
 
 
-def is_price(value: Any) -> bool:
-    """What a unit up and a unit down cost: not both nothing."""
-    return a_list(lambda price: is_finite(price) and price >= 0, 2, 2)(value) and any(value)
-
-
-def is_curve(value: Any) -> bool:
-    """Values and the share of people at each, as many."""
-    return a_list(a_list(is_finite, 1), 2, 2)(value) and len(value[0]) == len(value[1])
-
-
-REFUSALS = record(dict.fromkeys(("n", "recorded", "by_surrogate", "by_both"), is_whole))
-SURROGATE = record(
-    {"kind": is_text, "agreement": is_share, "by_group": a_map(is_share), "required": is_share},
-    {"refusals": may(REFUSALS), "refusals_by_group": a_map(REFUSALS), "min_refusal_recall": is_share},
-)
-EQUATION = record(
-    {"node": is_text, "causes": a_list(is_text), "kind": may(is_text), "parts": a_map(is_anything), "text": is_text}
-)
-CHANCES = ("people", "equations", "procedure")
-
-
-def is_spread(value: Any) -> bool:
-    """Rule, group, against and measure; how far its replicates spread, how many defined it and how many did not."""
-    return (
-        isinstance(value, list)
-        and len(value) == 7
-        and all(map(is_text, value[:4]))
-        and is_real(value[4])
-        and all(is_whole(count) and count >= 0 for count in value[5:])
-    )
-
-
-ABOUT: dict[str, Shape] = {
-    "version": is_text,
-    "versions": a_map(is_text),
-    "classifier": is_text,
-    "solver": is_text,
-    "solver_reason": is_text,
-    "certifies": is_flag,
-    "graph": record({"nodes": a_list(is_text), "edges": a_list(a_list(is_text, 2, 2))}),
-    "equations": a_list(EQUATION),
-    "solver_random_state": may(is_whole),
-    "learned_by": a_map(is_text),
-    "fit": a_list(record({"node": is_text}, {"r2": may(is_real)})),
-    "cost": record({}, {"kind": is_text, "own": is_flag, "prices": a_map(is_price), "percentiles": a_map(is_curve)}),
-    "outliers": a_list(is_text),
-    "margin": is_finite,
-    "budget": may(lambda value: is_finite(value) and value > 0),
-    "subgroups": a_map(is_text),
-    "title": is_text,
-    "data": a_map(is_scalar),
-    "spec": is_text,
-    "suppress_below": is_whole,
-    "random_state": may(is_whole),
-    "seed": may(is_whole),
-    "command": is_text,
-    "further": is_text,
-    "surrogate": SURROGATE,
-    "resampled": record(
-        {
-            "chance": CHANCES.__contains__,
-            "replicates": is_whole,
-            "spreads": a_list(is_spread),
-            "budget": may(is_finite),
-        }
-    ),
-    "recorded": record(
-        {"differs": a_list(is_whole), "unknown": a_list(is_whole), "by_group": a_map(a_map(is_whole))},
-    ),
-}
-"""What an audit says of itself: whoever made it chose which of these it has."""
-
 OWN_MEASURE = record(
     dict.fromkeys(("level", "about", "group", "against", "chance", "note"), is_text)
     | {"measure": lambda name: is_text(name) and name not in MEASURES}
@@ -221,7 +140,8 @@ FIELDS: dict[str, Shape] = {
     "own_measures": a_list(OWN_MEASURE),
     "neighbourhood": record({"kind": is_text}),
     "warnings": a_list(a_list(is_text, 3, 3)),
-    "about": record({"data_sha256": is_text}, ABOUT),
+    "provenance": record({}),
+    "data_sha256": is_text,
 }
 """The fields of audit.json beside its format and version."""
 
@@ -232,6 +152,4 @@ def check_fields(manifest: dict[str, Any]) -> None:
         if name not in manifest:
             raise ValueError(f"it has no {name!r}")
         if not shape(manifest[name]):
-            inner = ABOUT if name == "about" and isinstance(manifest[name], dict) else {}
-            wrong = [key for key, part in inner.items() if key in manifest[name] and not part(manifest[name][key])]
-            raise ValueError(f"{name + '.' + wrong[0] if wrong else name!r} does not hold what it should")
+            raise ValueError(f"{name!r} does not hold what it should")
