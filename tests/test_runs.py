@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import equieffort as ee
-from equieffort.errors import EquieffortError, ParameterError
+from equieffort.errors import EquieffortError, EquieffortWarning, ParameterError
 from equieffort.models import fidelity
 from equieffort.models.surrogate import train_surrogate
 from equieffort.recourse import solving
@@ -162,8 +162,14 @@ def test_people_with_missing_values_can_be_left_out(spec, tmp_path):
     assert len(made.recourse) == 117
     assert "0005" not in made.recourse.index, "an empty decision is an empty cell"
     assert "DATA_MISSING_VALUES" in {w.code for w in made.warnings}
-    work = estimate(prepare(spec("missing: error", "missing: drop")))
+    ready = prepare(spec("missing: error", "missing: drop"))
+    with pytest.warns(EquieffortWarning) as told:
+        work = estimate(ready)
     assert sum(work.unfavourable.values()) == made.recourse.is_unfavourable.sum()
+    # Whom a dry run leaves out it says in the words of the audit.
+    left_out = {str(w.message) for w in told if w.message.code == "DATA_MISSING_VALUES"}
+    assert left_out
+    assert left_out <= {str(w) for w in made.warnings}
 
 
 def test_warnings_travel_with_the_audit_once(spec):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from html import escape
@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from equieffort.data.frames import Bools, Missing, aligned, join_sensitive, read_frame
+from equieffort.data.frames import Bools, Missing, aligned
 from equieffort.effort.budget import default_budget
 from equieffort.effort.criteria import Criteria
 from equieffort.effort.individuals import individuals
@@ -43,24 +43,21 @@ from equieffort.errors import label as written
 from equieffort.foundations.arguments import (
     check_flag,
     check_instance,
-    check_mapping,
     is_number,
     items_in,
-    names_in,
     refused,
 )
-from equieffort.models.classifiers import known_features
-from equieffort.recourse.problem import RecourseProblem
 from equieffort.recourse.solvers import Auto, Solver
-from equieffort.recourse.solving import Progress, check_progress, check_solver, chosen_for, solve, solve_further
+from equieffort.recourse.solving import Progress, check_progress, solve, solve_further
 from equieffort.recourse.table import RecourseTable
 from equieffort.results.explanation import Explanation, Recorded, assumed_text, explain
+from equieffort.results.inputs import AuditInputs, columns_of
 from equieffort.results.provenance import CostRecord, Provenance, SolverUsed, kind_of, versions
 from equieffort.results.resampling import Resampled, Resampling, resample
 from equieffort.words.shown import caveats, judged_text, measure_lines, measure_table, system_measures, with_saved
 from equieffort.world.cost import Cost
 from equieffort.world.distances import BoundDistance, Distance, Manhattan, check_distance
-from equieffort.world.giveaways import FIRST, copies, first_text, warn_giveaways
+from equieffort.world.giveaways import FIRST, copies, first_text
 from equieffort.world.rules import parse_rule
 from equieffort.world.schema import Schema
 from equieffort.world.scm import StructuralCausalModel
@@ -88,8 +85,8 @@ class Audit:
     """How it was made, from what, and by what."""
     own: tuple[Measure, ...] = ()
     """Measures of the caller's own."""
-    made_from: Mapping[str, Any] = field(default_factory=dict, repr=False)
-    """What `audit` was called with; empty in an audit that was read from a file."""
+    inputs: AuditInputs | None = field(default=None, repr=False)
+    """What it was made from; None in an audit that was read from a file."""
     own_rows: tuple[dict[str, Any], ...] = field(default=(), repr=False)
     """What such measures read when the audit was saved."""
     _distances: dict[Distance, BoundDistance] = field(default_factory=dict, repr=False)
@@ -149,7 +146,7 @@ class Audit:
 
     def members(self, rule: str) -> Bools:
         """Who is in a subgroup."""
-        return parse_rule(rule).evaluate(_columns(self.recourse.data))
+        return parse_rule(rule).evaluate(columns_of(self.recourse.data))
 
     @cached_property
     def resampled(self) -> Resampled | None:
@@ -176,7 +173,7 @@ class Audit:
         """
         if isinstance(which, str):
             rule = parse_rule(which)
-            columns = _columns(self.recourse.data)
+            columns = columns_of(self.recourse.data)
             for sentence in rule.unmatched(columns):
                 warn("RULE_UNMATCHED", sentence, fix="Check the spelling; quotes and case count.")
             return self._assess("subgroup", f"People with {rule}", rule.evaluate(columns), rule=which)
@@ -524,29 +521,6 @@ def _plain(given: Any) -> str:
     return written(given) if isinstance(given, np.generic) else repr(given)
 
 
-def _columns(frame: pd.DataFrame) -> dict[str, npt.NDArray[Any]]:
-    return {str(name): frame[name].to_numpy() for name in frame.columns}
-
-
-def check_rules(rules: Iterable[str], frame: pd.DataFrame) -> None:
-    """Find out before solving whether every rule of a subgroup can be read and asked."""
-    columns = _columns(frame)
-    for rule in rules:
-        parse_rule(rule).evaluate(columns)
-
-
-def without_asked(
-    frame: pd.DataFrame, rules: Iterable[str], schema: Schema, scm: StructuralCausalModel, seen: Iterable[str]
-) -> pd.DataFrame:
-    """The people without columns that only rules of subgroups name.
-
-    Nothing is solved with these columns, but they are used: nobody need be warned about them.
-    """
-    solved = {*schema.features, *schema.protected_columns, *scm.graph.nodes, *seen}
-    asked = {name for rule in rules for name in parse_rule(rule).names} - solved
-    return frame[[name for name in frame.columns if name not in asked]] if asked else frame
-
-
 def audit(
     classifier: Any,
     X: Any,
@@ -608,33 +582,17 @@ def audit(
     -------
     An `Audit`: `verdict`, `by_group`, `individual`, `subgroup`, `curve`, `recourse`, `explain`, `save`.
     """
-    check_solver(solver)
     check_progress(progress)
     _check_neighbourhood(neighbourhood, optional=True)
     check_instance("criteria", criteria, Criteria, "an ee.Criteria(...)", optional=True)
-    if model_features is not None:
-        model_features = names_in("model_features", model_features)
-    if subgroups is not None:
-        check_mapping("subgroups", subgroups, 'a mapping from name to rule, such as {"young": "age < 25"}')
     own = _own_measures(measures)
     with collecting() as kept:
-        people = X
-        if subgroups and isinstance(schema, Schema) and isinstance(scm, StructuralCausalModel):
-            X = read_frame(X, names=model_features)
-            check_rules(subgroups.values(), join_sensitive(X, sensitive_features, schema.sensitive_columns))
-            people = without_asked(X, subgroups.values(), schema, scm, known_features(classifier, model_features))
-        if isinstance(schema, Schema):
-            warn_giveaways(read_frame(people, names=model_features), schema, known_features(classifier, model_features))
-        problem = RecourseProblem.of(
-            classifier, people, schema=schema, scm=scm, sensitive_features=sensitive_features,
-            model_features=model_features, cost=cost, reference=reference, margin=margin,
-            missing=missing,
+        inputs = AuditInputs.of(
+            classifier, X, schema=schema, scm=scm, sensitive_features=sensitive_features, model_features=model_features,
+            cost=cost, solver=solver, subgroups=subgroups, reference=reference, missing=missing, margin=margin,
         )  # fmt: skip
-        choice = chosen_for(problem, solver)
-        engine = choice.solver
-        table = solve(
-            problem, X, solver=choice, sensitive_features=sensitive_features, missing=missing, progress=progress
-        )
+        problem = inputs.problem
+        table = solve(problem, inputs.people, solver=inputs.choice, missing=missing, progress=progress)
         near = neighbourhood if neighbourhood is not None else Everyone()
         distances: dict[Distance, BoundDistance] = {}
         if isinstance(near, Nearest | NearestK):
@@ -647,7 +605,7 @@ def audit(
     provenance = Provenance(
         versions=dict(versions()),
         classifier=kind_of(classifier),
-        solver=SolverUsed.of(choice),
+        solver=SolverUsed.of(inputs.choice),
         graph=fitted.graph,
         equations=fitted.equation_records(),
         learned_by=fitted.learned_by(),
@@ -665,10 +623,6 @@ def audit(
         tuple(sorted((*fitted.warnings_, *kept), key=lambda w: w.code not in FIRST)),
         provenance,
         own,
-        {
-            "classifier": classifier, "X": X, "schema": schema, "scm": problem.scm, "cost": cost, "solver": solver,
-            "sensitive_features": sensitive_features, "model_features": model_features, "reference": reference,
-            "missing": missing, "margin": margin, "measures": own, "subgroups": subgroups,
-        },
+        inputs,
         _distances=distances,
     )  # fmt: skip

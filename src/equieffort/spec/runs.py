@@ -21,12 +21,12 @@ from equieffort.models import fidelity
 from equieffort.models.classifiers import known_features
 from equieffort.models.files import load_model
 from equieffort.models.surrogate import Surrogate, train_surrogate
-from equieffort.recourse.problem import RecourseProblem
-from equieffort.recourse.solvers import Auto, Choice
-from equieffort.recourse.solving import Progress, check_progress, chosen_for
+from equieffort.recourse.solvers import Auto
+from equieffort.recourse.solving import Progress, check_progress
 from equieffort.recourse.table import RecourseTable, SolvedSource
-from equieffort.results.audits import Audit, audit, without_asked
+from equieffort.results.audits import Audit, audit
 from equieffort.results.explanation import assumed_text
+from equieffort.results.inputs import AuditInputs
 from equieffort.results.provenance import DataFile
 from equieffort.results.resampling import Equations, Procedure, Resampling
 from equieffort.spec import Spec
@@ -196,29 +196,25 @@ def _decided(spec: Spec, table: pd.DataFrame) -> pd.DataFrame:
 
 def estimate(prepared: Prepared) -> Estimate:
     """Check the parts against each other and count the work, without solving anything."""
-    spec, people = prepared.spec, prepared.people
-    with spec_words():
-        seen = known_features(prepared.classifier, spec.model.features or None)
-        solved = without_asked(people, spec.subgroups.values(), spec.schema, prepared.scm, seen)
-        problem = RecourseProblem.of(
-            prepared.classifier, solved, **prepared.arguments,
-        )  # fmt: skip
-        with _placed_solver(spec):
-            choice = _choice(spec, problem)
-        asked = people if spec.data.missing == "model" else _complete(people, problem.names)
-        groups = Groups.of(asked, spec.schema)
-        refused = ~problem.decision.is_favourable(asked)
+    spec = prepared.spec
+    with spec_words(), _placed_solver(spec):
+        inputs = AuditInputs.of(
+            prepared.classifier, prepared.people, solver=spec.solver, subgroups=spec.subgroups, **prepared.arguments
+        )
+        people, problem = inputs.people, inputs.problem
+        refused = ~problem.decision.is_favourable(people.frame)
+    groups = people.groups
     counts = np.bincount(groups.codes[refused], minlength=len(groups.labels)).tolist()
     surrogate = prepared.measured
     if surrogate is not None:
         judged = [groups.labels[code] for code in (*groups.protected, groups.reference)]
         surrogate = replace(surrogate, columns=groups.columns).among(judged)
     return Estimate(
-        len(people),
+        len(inputs.table),
         dict(zip(groups.labels, counts, strict=True)),
-        choice.prepared.subproblems,
-        repr(choice.solver),
-        choice.reason,
+        inputs.choice.prepared.subproblems,
+        repr(inputs.choice.solver),
+        _reason(spec, inputs.choice.reason),
         surrogate,
         tuple(prepared.scm.equations()),
         problem.schema.assumed,
@@ -227,9 +223,8 @@ def estimate(prepared: Prepared) -> Estimate:
     )
 
 
-def _choice(spec: Spec, problem: RecourseProblem) -> Choice:
-    choice = chosen_for(problem, spec.solver)
-    return choice if isinstance(spec.solver, Auto) else replace(choice, reason=CHOSEN)
+def _reason(spec: Spec, reason: str) -> str:
+    return reason if isinstance(spec.solver, Auto) else CHOSEN
 
 
 @contextmanager
@@ -285,7 +280,7 @@ def run_prepared(prepared: Prepared, *, progress: Progress = silent, command: st
         random_state=spec.random_state,
         command=command,
         further=_further(people),
-        solver=solver if isinstance(spec.solver, Auto) else replace(solver, reason=CHOSEN),
+        solver=replace(solver, reason=_reason(spec, solver.reason)),
         surrogate=prepared.measured,
         recorded=prepared.recorded(people),
     )
