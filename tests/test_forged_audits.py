@@ -115,6 +115,7 @@ OWN |= {"n": 3, "n_against": 4}
 
 SURROGATE = as_data(Surrogate("logistic", 0.9, {"ash": 0.9}, required=0.8))
 RESAMPLED = as_data(Resampled("people", 20, {("", "ash", "birch", "acr"): Spread(0.1, 20, 0)}))
+NEAREST = ee.Nearest(0.3).to_dict()
 """As they may be."""
 
 FORGED = {
@@ -207,7 +208,28 @@ FORGED = {
     "another kind of column": field(lambda m: m["columns"][0].update(kind="categorical", levels=[*range(99)])),
     "a level twice": field(lambda m: m["columns"][2].update(levels=["ash", "ash"])),
     "a list for a level": field(lambda m: m["columns"][2].update(levels=["ash", ["birch"]])),
-    "a type for a column": field(lambda m: m["columns"][1].update(dtype="O")),
+    "a type for a column": field(lambda m: m["dtypes"].update(income="O")),
+    "a column of no kind": field(lambda m: m["columns"][1].update(kind="complex")),
+    "a column with a field more": field(lambda m: m["columns"][1].update(unit=2.0)),
+    "a schema with a field more": field(lambda m: m["schema"].update(run="x")),
+    "a schema without a role": field(lambda m: m["schema"]["features"]["income"].pop("role")),
+    "a schema with a limit that is text": field(lambda m: m["schema"]["features"]["income"].update(upper="high")),
+    "a schema with an observed end that is none": field(
+        lambda m: m["schema"]["features"]["income"].update(observed=[0.0, float("inf")])
+    ),
+    "a schema whose rules are sentences": field(lambda m: m["schema"].update(rules=["income < 3"])),
+    "groups with a field more": field(lambda m: m["groups"].update(codes=[0, 1])),
+    "neighbours of a kind nobody knows": field(lambda m: m.update(neighbourhood={"kind": "radius"})),
+    "neighbours within no share": field(lambda m: m.update(neighbourhood=NEAREST | {"quantile": 2.0})),
+    "neighbours by a distance nobody knows": field(
+        lambda m: m.update(neighbourhood=NEAREST | {"distance": NEAREST["distance"] | {"kind": "cosine"}})
+    ),
+    "neighbours by a scale nobody knows": field(
+        lambda m: m.update(neighbourhood=NEAREST | {"distance": NEAREST["distance"] | {"scale": {"kind": "iqr"}}})
+    ),
+    "a distance with a field more": field(
+        lambda m: m.update(neighbourhood=NEAREST | {"distance": NEAREST["distance"] | {"f": "print"}})
+    ),
     "a column twice": field(lambda m: m["order"].append("income")),
     "no hash": field(lambda m: m.pop("data_sha256")),
     "a surrogate of odd parts": provenance(surrogate={"kind": 5, "odd": True}),
@@ -275,7 +297,9 @@ def test_what_is_only_taken_apart_and_put_together_is_read(saved, tmp_path):
 def test_what_forgers_start_from_is_read(saved, tmp_path):
     opened, path = Unwrapped.of(saved), tmp_path / "more.audit"
     provenance(surrogate=SURROGATE, resampled=RESAMPLED, recorded={"differs": [0], "unknown": [1]})(opened)
+    field(lambda m: m.update(neighbourhood=NEAREST))(opened)
     path.write_bytes(opened.bytes())
+    assert ee.load(path).neighbourhood == ee.Nearest(0.3)
     found = ee.load(path).provenance
     assert found.resampled.of("", "ash", "birch") == {"acr": Spread(0.1, 20, 0)}
     assert (found.surrogate.agreement, found.recorded.unknown) == (0.9, (1,))
