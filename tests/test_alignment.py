@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 import equieffort as ee
+from equieffort.data import frames
 from equieffort.data.frames import read_frame
 from equieffort.errors import CausalModelError, DataError, ParameterError
 
@@ -170,3 +171,24 @@ def test_a_distance_does_not_drop_what_it_names():
         audit(people(), neighbourhood=near)
     with_sex = ee.Nearest(0.5, ee.Manhattan(features=["sex", "income"], include_protected=True))
     assert audit(people(), neighbourhood=with_sex).individual("q").by_group["n"].sum() == 4
+
+
+def test_people_are_read_and_joined_once(monkeypatch):
+    read, joined = [], []
+    convert, join = frames._from_narwhals, frames._beside
+    monkeypatch.setattr(frames, "_from_narwhals", lambda *given: read.append(given) or convert(*given))
+    monkeypatch.setattr(frames, "_beside", lambda *given: joined.append(given) or join(*given))
+    X = pl.DataFrame({"income": INCOME, "region": ["north", "south"] * 4})
+    made = audit(X, sensitive_features=list("ffffmmmm"), subgroups={"north": "region = 'north'"})
+    assert (len(read), len(joined)) == (1, 1)
+    assert made.recourse.frame()["group"].tolist() == list("ffffmmmm")
+    assert made.measures["about"].unique().tolist() == ["Everybody", "north"]
+
+
+def test_the_solver_is_chosen_once(monkeypatch):
+    asked = []
+    select = ee.Auto.select
+    monkeypatch.setattr(ee.Auto, "select", lambda self, problem: asked.append(problem) or select(self, problem))
+    # A table in single precision makes the problem another one, for which the solver is chosen.
+    audit(people().astype({"income": "float32"}))
+    assert len(asked) == 1

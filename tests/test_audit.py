@@ -370,9 +370,9 @@ def test_printing_shows_verdict_and_table(audit):
 
 def test_an_audit_carries_its_warnings_and_how_it_was_made(audit):
     assert [w.code for w in audit.warnings].count("SCM_POOR_FIT") == 1
-    assert audit.about["solver"].startswith("LinearExact")
-    assert audit.about["solver_reason"]
-    assert any("duration" in line["text"] for line in audit.about["equations"])
+    assert audit.provenance.solver.name.startswith("LinearExact")
+    assert audit.provenance.solver.reason
+    assert any("duration" in line.text for line in audit.provenance.equations)
 
 
 # -- subgroups that are known beforehand -------------------------------------------------------------------------------
@@ -390,7 +390,7 @@ def test_a_column_that_a_subgroup_names_is_no_extra_column():
     rules = {"north": "region = 'north'", "few": "s = 'a' and x < 0"}
     made = ee.audit(ee.LinearScore({"x": 1.0}), X, subgroups=rules, **how)
     assert made.warnings == ()
-    assert made.about["subgroups"] == rules
+    assert made.provenance.subgroups == rules
     pd.testing.assert_series_equal(made.recourse.data["region"], X["region"])
     mask = (X["region"] == "north").to_numpy()
     pd.testing.assert_frame_equal(made.subgroup(rules["north"]).by_group, made.subgroup(mask).by_group)

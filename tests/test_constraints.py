@@ -16,7 +16,7 @@ import equieffort as ee
 from equieffort.data.frames import Encoding
 from equieffort.errors import DataError, RuleError
 from equieffort.foundations.tolerances import unit_of
-from equieffort.world.rules import clauses_of, constraint_from_dict, parse_rule, read_constraint
+from equieffort.world.rules import Constraint, clauses_of, parse_rule, read_constraint
 from equieffort.world.schema import Schema
 
 PEOPLE = pd.DataFrame(
@@ -200,7 +200,7 @@ LINKS = [
 
 @pytest.mark.parametrize("link", LINKS, ids=str)
 def test_a_rule_survives_being_saved(link):
-    assert constraint_from_dict(link.to_dict()) == link
+    assert Constraint.from_dict(link.to_dict()) == link
     schema = Schema(sensitive="flag", protected=True, favourable=1, rules=[link])
     assert schema.constraints == (link,)
     assert schema.to_dict()["rules"] == [link.to_dict()]

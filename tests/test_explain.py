@@ -14,6 +14,7 @@ from sklearn.preprocessing import OneHotEncoder
 from tests.limits import unlimited
 
 import equieffort as ee
+from equieffort.models.fidelity import RecordedDecisions, Surrogate
 from equieffort.results.explanation import Explanation, Step, round_away
 
 # income -> savings (half of it is saved); the score wants 10 points of income, savings and a certificate.
@@ -217,9 +218,8 @@ def test_large_changes_are_written_out():
 
 
 def of_a_stand_in(plain, **recorded) -> ee.Audit:
-    note = {"kind": "ridge", "agreement": 0.95, "by_group": {"a": 0.95, "b": 0.95}, "required": 0.9}
-    about = plain.about | {"surrogate": note} | ({"recorded": recorded} if recorded else {})
-    return ee.Audit(plain.recourse, plain.criteria, plain.neighbourhood, plain.warnings, about)
+    note = Surrogate("ridge", 0.95, {"a": 0.95, "b": 0.95}, required=0.9)
+    return plain.with_provenance(surrogate=note, recorded=RecordedDecisions(**recorded) if recorded else None)
 
 
 def test_a_stand_in_is_said_to_be_one(plain):
@@ -238,7 +238,7 @@ def test_a_stand_in_is_said_to_be_one(plain):
 
 def test_recorded_decision_beside_that_of_the_stand_in(plain):
     # ann, bob, cy, dee, eve: the stand-in refuses all but cy.
-    made = of_a_stand_in(plain, differs=[2, 0], unknown=[4])
+    made = of_a_stand_in(plain, differs=(2, 0), unknown=(4,))
     assert [made.explain(p).recorded for p in PEOPLE.index] == [
         "favourable", "unfavourable", "unfavourable", "unfavourable", "",
     ]  # fmt: skip

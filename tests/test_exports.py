@@ -20,6 +20,7 @@ from tests.limits import unlimited
 import equieffort as ee
 from equieffort.errors import EquieffortWarning
 from equieffort.exports import FORMULA, junit, measures_csv, neutral, recourse_csv, sarif, summary
+from equieffort.models.fidelity import RecordedDecisions
 
 SCHEMAS = Path(__file__).parent / "fixtures" / "schemas"
 HOSTILE = ["<script>&\"'", "a\x00b\x1fc", "]]>", "🦊\ufffe", "{0} [here](https://example.org) %"]
@@ -45,10 +46,6 @@ def world(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", EquieffortWarning)
         return ee.audit(ee.LinearScore(weights, threshold=threshold), X, schema=schema, scm=scm, **more)
-
-
-def with_about(audit: ee.Audit, **about) -> ee.Audit:
-    return replace(audit, about=audit.about | about)
 
 
 @pytest.fixture(scope="module")
@@ -80,7 +77,7 @@ def test_a_summary_is_strict_json(unequal):
 
 
 def test_a_summary_carries_warnings_and_subgroups():
-    made = with_about(world(threshold=30.0), subgroups={"cooks": "job = 'cook'"})
+    made = world(threshold=30.0).with_provenance(subgroups={"cooks": "job = 'cook'"})
     read = summary(made)
     assert "OUTCOME_ALL_UNFAVOURABLE" in {w["code"] for w in read["warnings"]}
     assert all(w["what"] and w["why"] for w in read["warnings"])
@@ -102,7 +99,7 @@ def test_numbers_in_a_finding_are_those_of_the_table(unequal):
 
 
 def test_a_summary_holds_every_measure(unequal):
-    made = with_about(unequal, subgroups={"cooks": "job = 'cook'"})
+    made = unequal.with_provenance(subgroups={"cooks": "job = 'cook'"})
     rows = json.loads(json.dumps(summary(made), allow_nan=False))["measures"]
     frame = made.measures
     assert [(row["level"], row["about"], row["measure"]) for row in rows] == list(
@@ -145,8 +142,7 @@ def test_the_csv_says_what_the_table_says(unequal):
 
 
 def test_recorded_decisions_stand_beside_those_of_a_stand_in(unequal):
-    kept = {"differs": [0, 3], "unknown": [5], "by_group": {"ash": {"differ": 1}}}
-    made = with_about(unequal, recorded=kept)
+    made = unequal.with_provenance(recorded=RecordedDecisions((0, 3), (5,)))
     rows = read_csv(recourse_csv(made))
     assert list(rows[0])[2:4] == ["status", "recorded"]
     refused = unequal.recourse.is_unfavourable
@@ -156,7 +152,17 @@ def test_recorded_decisions_stand_beside_those_of_a_stand_in(unequal):
         assert row["recorded"] == ("" if k == 5 else expected)
     assert "recorded" not in read_csv(recourse_csv(unequal))[0]
     # Who they are is in the table; the summary is about groups.
-    assert summary(made)["about"]["recorded"] == {"by_group": {"ash": {"differ": 1}}}
+    counted = summary(made)["provenance"]["recorded"]
+    assert list(counted) == ["by_group"]
+    groups = unequal.recourse.groups
+    for code, label in enumerate(groups.labels):
+        mine = groups.codes == code
+        now = int(refused[mine].sum())
+        changed = [1 if refused[k] else -1 for k in (0, 3) if mine[k]]
+        before = now - sum(changed) - int(mine[5] and refused[5])
+        assert counted["by_group"][label] == {
+            "refused_in_record": before, "refused_by_surrogate": now, "differ": len(changed),
+        }  # fmt: skip
 
 
 def test_the_id_column_keeps_its_name_and_its_zeros():
@@ -209,7 +215,7 @@ def test_neutral_leaves_the_rest_alone():
 
 
 def test_the_csv_of_measures_is_the_frame(unequal):
-    made = with_about(unequal, subgroups={"cooks": "job = 'cook'"})
+    made = unequal.with_provenance(subgroups={"cooks": "job = 'cook'"})
     frame = made.measures
     rows = read_csv(measures_csv(made))
     assert list(rows[0]) == list(frame.columns)
@@ -225,7 +231,7 @@ def test_the_csv_of_measures_is_the_frame(unequal):
 
 @pytest.mark.parametrize("start", DANGEROUS)
 def test_no_cell_of_the_measures_starts_like_a_formula(start):
-    made = with_about(world(labels=(f"{start}a", "z")), subgroups={f"{start}x": "job = 'cook'"})
+    made = world(labels=(f"{start}a", "z")).with_provenance(subgroups={f"{start}x": "job = 'cook'"})
     rows = list(csv.reader(io.StringIO(measures_csv(made), newline="")))
     for cell in (cell for row in rows for cell in row if cell.startswith(FORMULA)):
         float(cell)
@@ -277,7 +283,7 @@ def told(name):
         "equal": replace(unequal, criteria=ee.Criteria(tau=50, epsilon=1.0)),
         "inconclusive": replace(unequal, criteria=ee.Criteria(min_people=1000)),
         "warned": world(threshold=30.0),
-        "subgroups": with_about(unequal, subgroups={"cooks": "job = 'cook'", "smiths": "job = 'smith'"}),
+        "subgroups": unequal.with_provenance(subgroups={"cooks": "job = 'cook'", "smiths": "job = 'smith'"}),
     }[name]
 
 
@@ -365,7 +371,7 @@ def test_junit_is_what_jenkins_reads(name):
 
 
 def test_subgroups_are_cases_of_their_own(unequal):
-    made = with_about(unequal, subgroups={"cooks": "job = 'cook'"})
+    made = unequal.with_provenance(subgroups={"cooks": "job = 'cook'"})
     root = ElementTree.fromstring(junit(made, "a"))
     cases = root.findall("testsuite/testcase")
     assert len(cases) == 2

@@ -123,13 +123,13 @@ def test_the_spec_may_ask_for_less_or_more(spec):
 
 def test_a_group_whose_refusals_are_missed_decides_and_one_that_is_not_compared_does_not():
     base = {"kind": "ridge", "agreement": 0.95, "by_group": {"f": 0.95, "m": 0.95}, "required": 0.9}
-    whole = {"n": 300, "recorded": 60, "by_surrogate": 60, "by_both": 52}
+    whole = Refusals(n=300, recorded=60, by_surrogate=60, by_both=52)
     groups = {
-        "f": {"n": 100, "recorded": 20, "by_surrogate": 20, "by_both": 18},
-        "m": {"n": 100, "recorded": 20, "by_surrogate": 18, "by_both": 9},
-        "x": {"n": 100, "recorded": 20, "by_surrogate": 0, "by_both": 0},
+        "f": Refusals(n=100, recorded=20, by_surrogate=20, by_both=18),
+        "m": Refusals(n=100, recorded=20, by_surrogate=18, by_both=9),
+        "x": Refusals(n=100, recorded=20, by_surrogate=0, by_both=0),
     }
-    found = Surrogate.from_dict(base | {"refusals": whole, "refusals_by_group": groups, "min_refusal_recall": 0.5})
+    found = Surrogate(**base, refusals=whole, refusals_by_group=groups, min_refusal_recall=0.5)
     judged = found.among(["f", "m"])
     assert not found.suffices
     assert not judged.suffices
@@ -137,8 +137,8 @@ def test_a_group_whose_refusals_are_missed_decides_and_one_that_is_not_compared_
     assert "for x" not in str(judged)
     assert replace(judged, min_refusal_recall=0.4).suffices
     # Nobody to find is nobody missed.
-    empty = {"n": 100, "recorded": 0, "by_surrogate": 3, "by_both": 0}
-    none = Surrogate.from_dict(base | {"refusals_by_group": {"f": empty}, "min_refusal_recall": 0.5})
+    empty = Refusals(n=100, recorded=0, by_surrogate=3, by_both=0)
+    none = Surrogate(**base, refusals_by_group={"f": empty}, min_refusal_recall=0.5)
     assert none.suffices
 
 
@@ -177,11 +177,9 @@ def test_small_counts_are_kept_back(spec):
 
 def test_a_forged_record_is_refused(spec, tmp_path):
     audit = run_spec(spec())
-    about = audit.about["surrogate"]
-    forged = replace(
-        audit, about=audit.about | {"surrogate": about | {"refusals": about["refusals"] | {"by_both": 9999}}}
-    )
-    forged.save(tmp_path / "a.audit")
+    # No such value can be made, so one that exists is changed.
+    object.__setattr__(audit.provenance.surrogate.refusals, "by_both", 9999)
+    audit.save(tmp_path / "a.audit")
     with pytest.raises(AuditFileError):
         ee.load(tmp_path / "a.audit")
 

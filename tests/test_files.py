@@ -143,7 +143,7 @@ def assert_same(a: ee.Audit, b: ee.Audit) -> None:
     assert b._repr_html_() == a._repr_html_()
     assert (b.criteria, b.neighbourhood) == (a.criteria, a.neighbourhood)
     assert [w.args for w in b.warnings] == [w.args for w in a.warnings]
-    assert b.about["equations"] == a.about["equations"]
+    assert b.provenance == a.provenance
     for position in range(0, N, 4):
         assert repr(b.explain(position=position).steps) == repr(a.explain(position=position).steps)
         assert str(b.explain(position=position)) == str(a.explain(position=position))
@@ -348,15 +348,15 @@ def test_warnings_are_escaped(tmp_path):
     name = "<script>alert(1)</script>"
     found = world(extra=lambda n: {name: 1.0})
     note = EquieffortWarning("DATA_EXTRA_COLUMNS", f"The column {name!r} is not used.")
-    noted = ee.Audit(found.recourse, found.criteria, found.neighbourhood, (note,), found.about)
+    noted = ee.Audit(found.recourse, found.criteria, found.neighbourhood, (note,), found.provenance)
     html = again(noted, tmp_path)._repr_html_()
     assert "&lt;script&gt;" in html
     assert "<script" not in html
 
 
 def test_half_a_character_survives(audit, tmp_path):
-    noted = dataclasses.replace(audit, about=audit.about | {"note": "half a fox \ud83e"})
-    assert again(noted, tmp_path).about["note"] == "half a fox \ud83e"
+    noted = audit.with_provenance(notes={"note": "half a fox \ud83e"})
+    assert again(noted, tmp_path).provenance.notes == {"note": "half a fox \ud83e"}
 
 
 def apart(centres, everybody):
@@ -569,8 +569,8 @@ def test_a_member_of_another_kind_or_shape(saved, tmp_path, name, change):
 
 
 FIELDS = [
-    "schema", "columns", "rest", "order", "groups", "index", "index_name", "reasons", "audience", "ceilings",
-    "criteria", "own_measures", "neighbourhood", "warnings", "about",
+    "schema", "columns", "dtypes", "rest", "order", "groups", "index", "index_name", "reasons", "audience", "ceilings",
+    "criteria", "own_measures", "neighbourhood", "warnings", "provenance", "data_sha256",
 ]  # fmt: skip
 
 

@@ -16,8 +16,12 @@ import pytest
 from tests.fuzz.worlds import Unwrapped, members, npy, read_all, small_audit, zipped
 
 import equieffort as ee
+from equieffort.effort.measures import Spread
 from equieffort.errors import AuditFileError, EquieffortError, EquieffortWarning
+from equieffort.foundations.saved import as_data
+from equieffort.models.fidelity import Surrogate
 from equieffort.recourse.status import Ending, Infeasibility, Status, Termination
+from equieffort.results.resampling import Resampled
 
 ACTING = (Status.OPTIMAL, Status.FEASIBLE)
 
@@ -81,8 +85,12 @@ def other_facts(opened: Unwrapped) -> None:
     opened.arrays["facts"][3, 1] += 1
 
 
-def about(**fields):
-    return field(lambda manifest: manifest["about"].update(fields))
+def provenance(**fields):
+    return field(lambda manifest: manifest["provenance"].update(fields))
+
+
+def cost(**fields):
+    return field(lambda manifest: manifest["provenance"]["cost"].update(fields))
 
 
 def retold(who: Status, change):
@@ -104,6 +112,11 @@ OWN: dict[str, object] = dict.fromkeys(("level", "about", "measure", "group", "a
 OWN |= dict.fromkeys(("estimate", "low", "high", "least", "most", "p", "p_beyond", "p_within", "p_adjusted"), 0.5)
 OWN |= {"n": 3, "n_against": 4}
 """A row of a measure of the caller's own, as it may be."""
+
+SURROGATE = as_data(Surrogate("logistic", 0.9, {"ash": 0.9}, required=0.8))
+RESAMPLED = as_data(Resampled("people", 20, {("", "ash", "birch", "acr"): Spread(0.1, 20, 0)}))
+NEAREST = ee.Nearest(0.3).to_dict()
+"""As they may be."""
 
 FORGED = {
     "codes far out of range": array("codes", lambda codes: codes + 30_000),
@@ -179,9 +192,9 @@ FORGED = {
     "missing value of somebody complete": retold(Status.UNKNOWN, lambda fact: Termination(Ending.MISSING).to_dict()),
     "column without limits that is not there": retold(Status.UNKNOWN, lambda fact: fact | {"subject": "wealth"}),
     "audience nobody knows": field(lambda m: m.update(audience="jury")),
-    "equations that are sentences": about(equations=["savings = 2*income"]),
-    "equation of no node": about(equations=[{"causes": [], "kind": None, "parts": {}, "text": ""}]),
-    "seed that is none": about(solver_random_state="x"),
+    "equations that are sentences": provenance(equations=["savings = 2*income"]),
+    "equation of no node": provenance(equations=[{"causes": [], "kind": None, "parts": {}, "text": ""}]),
+    "seed that is none": field(lambda m: m["provenance"]["solver"].update(random_state="x")),
     "ceiling of a row that is not there": field(lambda m: m["ceilings"].update({"4000": 1.0})),
     "ceiling of somebody who is known": lambda o: o.manifest["ceilings"].update({str(o.rows(Status.OPTIMAL)[0]): 1.0}),
     "ceiling that is no number": field(lambda m: m["ceilings"].update({next(iter(m["ceilings"])): float("nan")})),
@@ -195,20 +208,57 @@ FORGED = {
     "another kind of column": field(lambda m: m["columns"][0].update(kind="categorical", levels=[*range(99)])),
     "a level twice": field(lambda m: m["columns"][2].update(levels=["ash", "ash"])),
     "a list for a level": field(lambda m: m["columns"][2].update(levels=["ash", ["birch"]])),
-    "a type for a column": field(lambda m: m["columns"][1].update(dtype="O")),
+    "a type for a column": field(lambda m: m["dtypes"].update(income="O")),
+    "a column of no kind": field(lambda m: m["columns"][1].update(kind="complex")),
+    "a column with a field more": field(lambda m: m["columns"][1].update(unit=2.0)),
+    "a schema with a field more": field(lambda m: m["schema"].update(run="x")),
+    "a schema without a role": field(lambda m: m["schema"]["features"]["income"].pop("role")),
+    "a schema with a limit that is text": field(lambda m: m["schema"]["features"]["income"].update(upper="high")),
+    "a schema with an observed end that is none": field(
+        lambda m: m["schema"]["features"]["income"].update(observed=[0.0, float("inf")])
+    ),
+    "a schema whose rules are sentences": field(lambda m: m["schema"].update(rules=["income < 3"])),
+    "groups with a field more": field(lambda m: m["groups"].update(codes=[0, 1])),
+    "neighbours of a kind nobody knows": field(lambda m: m.update(neighbourhood={"kind": "radius"})),
+    "neighbours within no share": field(lambda m: m.update(neighbourhood=NEAREST | {"quantile": 2.0})),
+    "neighbours by a distance nobody knows": field(
+        lambda m: m.update(neighbourhood=NEAREST | {"distance": NEAREST["distance"] | {"kind": "cosine"}})
+    ),
+    "neighbours by a scale nobody knows": field(
+        lambda m: m.update(neighbourhood=NEAREST | {"distance": NEAREST["distance"] | {"scale": {"kind": "iqr"}}})
+    ),
+    "a distance with a field more": field(
+        lambda m: m.update(neighbourhood=NEAREST | {"distance": NEAREST["distance"] | {"f": "print"}})
+    ),
     "a column twice": field(lambda m: m["order"].append("income")),
-    "no hash": field(lambda m: m["about"].pop("data_sha256")),
-    "a surrogate of odd parts": about(surrogate={"kind": 5, "odd": True}),
-    "recorded decisions of rows that are not there": about(recorded={"differs": [4000], "unknown": []}),
-    "recorded decisions that are no rows": about(recorded={"differs": ["x"], "unknown": []}),
-    "prices that are none": about(cost={"kind": "WeightedL1", "own": False, "prices": {"income": ["a", 0]}}),
-    "free prices": about(cost={"kind": "WeightedL1", "own": False, "prices": {"income": [0.0, 0.0]}}),
-    "equations that are no sentences": about(equations=5),
-    "a graph that is none": about(graph={"nodes": 5, "edges": "x"}),
-    "a margin that is text": about(margin="wide"),
-    "subgroups that are no rules": about(subgroups={"few": 5}),
-    "a limit on small groups that is text": about(suppress_below="x"),
-    "a budget below nothing": about(budget=-1.0),
+    "no hash": field(lambda m: m.pop("data_sha256")),
+    "a surrogate of odd parts": provenance(surrogate={"kind": 5, "odd": True}),
+    "recorded decisions of rows that are not there": provenance(recorded={"differs": [4000], "unknown": []}),
+    "recorded decisions that are no rows": provenance(recorded={"differs": ["x"], "unknown": []}),
+    "prices that are none": cost(prices={"income": ["a", 0]}),
+    "free prices": cost(prices={"income": [0.0, 0.0]}),
+    "equations that are no sentences": provenance(equations=5),
+    "a graph that is none": provenance(graph={"nodes": 5, "edges": "x"}),
+    "a graph with a cycle": provenance(graph={"nodes": ["a", "b"], "edges": [["a", "b"], ["b", "a"]]}),
+    "an edge from nowhere": provenance(graph={"nodes": ["a", "b"], "edges": [["c", "b"]]}),
+    "a provenance with a field more": provenance(run="x"),
+    "a provenance with a field less": field(lambda m: m["provenance"].pop("further")),
+    "a provenance that is a list": field(lambda m: m.update(provenance=[])),
+    "a fit that says nothing": provenance(fit=[{"node": "savings"}]),
+    "percentiles without shares": cost(percentiles={"income": [[1.0], []]}),
+    "a price above every number": cost(prices={"income": [float("inf"), 1.0]}),
+    "a surrogate that agrees too often": provenance(surrogate=SURROGATE | {"agreement": 1.1}),
+    "replicates of a chance nobody knows": provenance(resampled=RESAMPLED | {"chance": "luck"}),
+    "replicates that are fewer than none": provenance(
+        resampled=RESAMPLED | {"spreads": [[["", "ash", "birch", "acr"], {"sd": 1.0, "defined": -1, "undefined": 0}]]}
+    ),
+    "replicates of nothing that is named": provenance(
+        resampled=RESAMPLED | {"spreads": [[["", "ash", "acr"], {"sd": 1.0, "defined": 9, "undefined": 0}]]}
+    ),
+    "a margin that is text": provenance(margin="wide"),
+    "subgroups that are no rules": provenance(subgroups={"few": 5}),
+    "a limit on small groups that is text": provenance(suppress_below="x"),
+    "a budget below nothing": provenance(budget=-1.0),
     "a level that is no share": field(lambda m: m["criteria"].update(level=95)),
     "a measure judged that cannot be": field(lambda m: m["criteria"].update(judged=["needs_more"])),
     "a measure's row that is none": field(lambda m: m.update(own_measures=[5])),
@@ -244,6 +294,17 @@ def test_what_is_only_taken_apart_and_put_together_is_read(saved, tmp_path):
     assert found == set(Status)
 
 
+def test_what_forgers_start_from_is_read(saved, tmp_path):
+    opened, path = Unwrapped.of(saved), tmp_path / "more.audit"
+    provenance(surrogate=SURROGATE, resampled=RESAMPLED, recorded={"differs": [0], "unknown": [1]})(opened)
+    field(lambda m: m.update(neighbourhood=NEAREST))(opened)
+    path.write_bytes(opened.bytes())
+    assert ee.load(path).neighbourhood == ee.Nearest(0.3)
+    found = ee.load(path).provenance
+    assert found.resampled.of("", "ash", "birch") == {"acr": Spread(0.1, 20, 0)}
+    assert (found.surrogate.agreement, found.recorded.unknown) == (0.9, (1,))
+
+
 def test_each_refusal_says_what_is_wrong(saved, tmp_path):
     words = {
         "status 99": "status",
@@ -254,7 +315,7 @@ def test_each_refusal_says_what_is_wrong(saved, tmp_path):
         "level beyond the levels": "level",
         "cost that is not the sum of its parts": "sum of its parts",
         "missing array": "'moved'",
-        "a margin that is text": "about.margin",
+        "a margin that is text": "provenance.margin",
     }
     for name, word in words.items():
         opened = Unwrapped.of(saved)

@@ -124,7 +124,7 @@ def test_what_makes_no_sense_is_refused(world):
         rule = ee.audit(
             ee.LinearScore({"X2": 1.0, "X3": 1.0}, threshold=3.5), people,
             schema=ee.Schema(sensitive="S", protected=0, favourable=True, features={"X2": "actionable"}),
-            scm=made.made_from["scm"],
+            scm=made.inputs.problem.scm,
         )  # fmt: skip
     with pytest.raises(ParameterError, match="cannot be trained again"):
         rule.resample(ee.Procedure(people[["X2", "X3"]], outcome, 10))

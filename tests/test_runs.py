@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import asdict
 
 import numpy as np
 import pandas as pd
 import pytest
 
 import equieffort as ee
-from equieffort.errors import EquieffortError, ParameterError
+from equieffort.errors import EquieffortError, EquieffortWarning, ParameterError
+from equieffort.models import fidelity
 from equieffort.models.surrogate import train_surrogate
 from equieffort.recourse import solving
+from equieffort.results.provenance import DataFile
 from equieffort.spec import SpecError, parse_spec
 from equieffort.spec.runs import Estimate, check_filled, estimate, file_hash, prepare, run_spec, unfilled
 
@@ -69,21 +70,20 @@ def test_a_spec_gives_what_audit_gives_by_hand(spec):
     scm = ee.StructuralCausalModel([("income", "savings")]).fit(people)
     expected = ee.audit(surrogate.classifier, people, schema=schema, scm=scm)
     pd.testing.assert_frame_equal(made.recourse.frame(), expected.recourse.frame())
-    about = made.about
-    refusals = {group: asdict(counts) for group, counts in surrogate.refusals("granted").items()}
-    assert about["surrogate"] == {
-        "kind": "ridge", "agreement": surrogate.agreement, "by_group": surrogate.by_group, "required": 0.8,
-        "refusals": refusals.pop(""), "refusals_by_group": refusals, "min_refusal_recall": 0.5,
-    }  # fmt: skip
-    assert (about["title"], about["command"], about["subgroups"]) == ("A town", "by hand", {"rich": "income > 4"})
-    assert about["spec"] == SPEC
-    assert about["data"]["rows"] == 120
+    found = made.provenance
+    refusals = surrogate.refusals("granted")
+    assert found.surrogate == fidelity.Surrogate(
+        "ridge", surrogate.agreement, surrogate.by_group, required=0.8,
+        refusals=refusals.pop(""), refusals_by_group=refusals, min_refusal_recall=0.5,
+    )  # fmt: skip
+    assert (found.title, found.command, found.subgroups) == ("A town", "by hand", {"rich": "income > 4"})
+    assert found.spec == SPEC
 
 
 def test_the_hash_is_that_of_the_file(spec, tmp_path):
     made = run_spec(spec())
     expected = hashlib.sha256((tmp_path / "people.csv").read_bytes()).hexdigest()
-    assert made.about["data"] == {"path": "people.csv", "sha256": expected, "rows": 120}
+    assert made.provenance.data == DataFile("people.csv", expected, 120)
     assert file_hash(tmp_path / "nothing") == ""
 
 
@@ -125,11 +125,10 @@ def test_the_record_is_kept_beside_the_stand_in(spec):
     table = made.recourse.frame()
     refused = people["decided"].loc[table.index] == "denied"
     predicted = table["status"] != "not_needed"
-    about = made.about["recorded"]
-    assert set(table.index[about["differs"]]) == set(table.index[refused != predicted])
+    assert set(table.index[list(made.provenance.recorded.differs)]) == set(table.index[refused != predicted])
     for side in ("left", "right"):
         mine = table["group"] == side
-        assert about["by_group"][side] == {
+        assert made.recorded.by_group(made.recourse)[side] == {
             "refused_in_record": (refused & mine).sum(),
             "refused_by_surrogate": (predicted & mine).sum(),
             "differ": ((refused != predicted) & mine).sum(),
@@ -163,8 +162,14 @@ def test_people_with_missing_values_can_be_left_out(spec, tmp_path):
     assert len(made.recourse) == 117
     assert "0005" not in made.recourse.index, "an empty decision is an empty cell"
     assert "DATA_MISSING_VALUES" in {w.code for w in made.warnings}
-    work = estimate(prepare(spec("missing: error", "missing: drop")))
+    ready = prepare(spec("missing: error", "missing: drop"))
+    with pytest.warns(EquieffortWarning) as told:
+        work = estimate(ready)
     assert sum(work.unfavourable.values()) == made.recourse.is_unfavourable.sum()
+    # Whom a dry run leaves out it says in the words of the audit.
+    left_out = {str(w.message) for w in told if w.message.code == "DATA_MISSING_VALUES"}
+    assert left_out
+    assert left_out <= {str(w) for w in made.warnings}
 
 
 def test_warnings_travel_with_the_audit_once(spec):

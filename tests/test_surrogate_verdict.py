@@ -7,15 +7,16 @@ import dataclasses
 import pytest
 
 import equieffort as ee
+from equieffort.models.fidelity import Surrogate
 from equieffort.paper.extras import german_audit
 
 pytestmark = pytest.mark.filterwarnings("ignore::equieffort.errors.EquieffortWarning")
 
-NOTE = {"kind": "logistic", "agreement": 0.93, "by_group": {"female": 0.91, "male": 0.94}, "required": 0.9}
+NOTE = Surrogate("logistic", 0.93, {"female": 0.91, "male": 0.94}, required=0.9)
 
 
 def with_note(audit, **changes):
-    return dataclasses.replace(audit, about=audit.about | {"surrogate": NOTE | changes})
+    return audit.with_provenance(surrogate=dataclasses.replace(NOTE, **changes))
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +50,7 @@ def test_too_little_agreement_concludes_nothing(audit, changes):
 
 
 def test_a_group_that_is_not_judged_does_not_decide(audit):
-    noted = with_note(audit, by_group=NOTE["by_group"] | {"bystanders": 0.1})
+    noted = with_note(audit, by_group=NOTE.by_group | {"bystanders": 0.1})
     assert noted.verdict.outcome == audit.verdict.outcome
     assert "bystanders" not in str(noted.verdict)
 

@@ -30,11 +30,10 @@ from equieffort import __version__
 from equieffort.data.frames import number
 from equieffort.effort.verdict import REASONS, Assessment, Finding, Verdict
 from equieffort.errors import ParameterError
-from equieffort.models.fidelity import Surrogate
+from equieffort.models.fidelity import Refusals, Surrogate
 from equieffort.recourse.status import Infeasibility, Reason, Termination
 from equieffort.recourse.table import RecourseTable
 from equieffort.results.audits import Audit
-from equieffort.results.explanation import recorded
 from equieffort.words.shown import caveats
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
@@ -61,12 +60,12 @@ KINDS = {"equal": "pass", "unequal": "fail", "inconclusive": "open"}
 
 def summary(audit: Audit) -> dict[str, Any]:
     """The audit in a form that JSON can hold: verdict, groups, subgroups, criteria, warnings, how it was made."""
-    people = audit.recourse
+    people, made = audit.recourse, audit.provenance
     return {
         "format": "equieffort-summary",
         "version": SUMMARY_VERSION,
         "verdict": _verdict(audit.verdict),
-        "caveats": [{"code": one.code, "text": one.text} for one in caveats(audit.verdict, people, audit.about)],
+        "caveats": [{"code": one.code, "text": one.text} for one in caveats(audit.verdict, people, made.fit)],
         "measures": records(audit.measures),
         "by_group": records(audit.by_group),
         "budget": plain(audit.budget),
@@ -85,8 +84,8 @@ def summary(audit: Audit) -> dict[str, Any]:
         "unfavourable": int(people.is_unfavourable.sum()),
         "criteria": audit.criteria.to_dict(),
         "warnings": [{"code": w.code, "what": w.what, "why": w.why, "fix": w.fix} for w in audit.warnings],
-        "about": plain(_about(audit)),
-        "versions": {"made_by": plain(audit.about.get("version")), "read_by": __version__},
+        "provenance": plain(_provenance(audit)),
+        "versions": {"made_by": made.versions.get("equieffort"), "read_by": __version__},
     }
 
 
@@ -116,12 +115,11 @@ def _shared(fact: Reason) -> list[dict[str, Any]]:
     return [how | one for one in each] or [how]
 
 
-def _about(audit: Audit) -> dict[str, Any]:
-    """How the audit was made, without what is about single people: that is in the table of recourse."""
-    about = dict(audit.about)
-    if isinstance(about.get("recorded"), dict):
-        about["recorded"] = {key: value for key, value in about["recorded"].items() if not isinstance(value, list)}
-    return about
+def _provenance(audit: Audit) -> dict[str, Any]:
+    """How the audit was made; of recorded decisions counts alone: single people are in the table of recourse."""
+    decided = audit.recorded
+    counts = None if decided is None else {"by_group": decided.by_group(audit.recourse)}
+    return audit.provenance.to_dict() | {"recorded": counts}
 
 
 def recourse_csv(audit: Audit) -> str:
@@ -157,8 +155,7 @@ def _csv(frame: pd.DataFrame) -> str:
 def recourse_frame(audit: Audit) -> pd.DataFrame:
     """Everybody's recourse, for an audit of a stand-in with the recorded decisions beside the status."""
     frame = audit.recourse.frame()
-    decided = recorded(audit.recourse, audit.about)
-    if decided is not None:
+    if (decided := audit.recorded) is not None:
         name = "recorded"
         while name in frame.columns:
             name = f"{name}_"
@@ -261,10 +258,21 @@ def _surrogate(found: Surrogate | None) -> dict[str, Any] | None:
             "suffices": found.suffices,
             "min_agreement": found.required,
             "min_refusal_recall": found.min_refusal_recall,
-            "everybody": None if found.refusals is None else found.refusals.to_dict(),
-            "by_group": {label: counts.to_dict() for label, counts in found.refusals_by_group.items()},
+            "everybody": None if found.refusals is None else _refusals(found.refusals),
+            "by_group": {label: _refusals(counts) for label, counts in found.refusals_by_group.items()},
         }
     )
+
+
+def _refusals(found: Refusals) -> dict[str, Any]:
+    """Counts and shares, beside the best answer that is the same for everybody."""
+    best = found.constant
+    answer = "refuse everybody" if best.by_surrogate else "approve everybody"
+    return asdict(found) | _shares(found) | {"best_constant": {"answer": answer} | _shares(best)}
+
+
+def _shares(found: Refusals) -> dict[str, float]:
+    return {"agreement": found.agreement, "refusal_recall": found.recall, "refusal_precision": found.precision}
 
 
 def _verdict(verdict: Verdict) -> dict[str, Any]:
@@ -308,7 +316,7 @@ def _numbers_text(finding: Finding) -> str:
 
 
 def _subgroups(audit: Audit) -> Iterator[tuple[str, Assessment]]:
-    for name, rule in audit.about.get("subgroups", {}).items():
+    for name, rule in audit.declared.items():
         yield name, audit.subgroup(rule)
 
 

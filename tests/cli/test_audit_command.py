@@ -54,19 +54,16 @@ def test_an_audit_writes_its_five_files_and_says_unequal(folder, call):
 
 def test_the_audit_says_where_it_came_from(folder, call):
     call("audit", "loans.yaml", "-o", "out")
-    about = ee.load("out.audit").about
+    made = ee.load("out.audit").provenance
     import hashlib
 
-    assert about["data"] == {
-        "path": "loans.csv",
-        "sha256": hashlib.sha256((folder / "loans.csv").read_bytes()).hexdigest(),
-        "rows": 160,
-    }
-    assert about["spec"] == (folder / "loans.yaml").read_text(encoding="utf-8")
-    assert about["surrogate"]["kind"] == "logistic"
-    assert about["surrogate"]["required"] == 0.9
-    assert set(about["surrogate"]["by_group"]) == {"female", "male"}
-    assert about["command"].startswith("equieffort")
+    digest = hashlib.sha256((folder / "loans.csv").read_bytes()).hexdigest()
+    assert (made.data.path, made.data.sha256, made.data.rows) == ("loans.csv", digest, 160)
+    assert made.spec == (folder / "loans.yaml").read_text(encoding="utf-8")
+    assert made.surrogate.kind == "logistic"
+    assert made.surrogate.required == 0.9
+    assert set(made.surrogate.by_group) == {"female", "male"}
+    assert made.command.startswith("equieffort")
 
 
 def test_wide_thresholds_give_zero(folder, call):

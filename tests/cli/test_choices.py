@@ -36,18 +36,18 @@ def test_what_was_declared_is_used_and_shown_before_and_after(folder, call):
     done = call("audit", "loans.yaml", "-o", "out")
     assert done.exit_code == 1, done.output
     judged = call("check", "out.audit")
-    about = ee.load("out.audit").about
-    (equation,) = (one["text"] for one in about["equations"])
+    made = ee.load("out.audit").provenance
+    (equation,) = (one.text for one in made.equations)
     assert "income - " in equation
     assert "^2" in equation
     for shown in (dry.stdout, done.stdout, judged.stdout):
         assert f"{USED}\nStructural equations:\n  {equation}" in shown
-    assert about["solver"] == "SpatialBranchAndBound(gap=0.001, node_limit=3000)"
-    assert about["learned_by"] == {"savings": "Polynomial(degree=2, interactions=False)"}
+    assert made.solver.name == "SpatialBranchAndBound(gap=0.001, node_limit=3000)"
+    assert made.learned_by == {"savings": "Polynomial(degree=2, interactions=False)"}
     counted = json.loads(call("audit", "loans.yaml", "-o", "out", "--dry-run", "--json").stdout)
-    assert (counted["solver"], counted["equations"]) == (about["solver"], [equation])
+    assert (counted["solver"], counted["equations"]) == (made.solver.name, [equation])
     summary = json.loads(call("check", "out.audit", "--format", "json").stdout)
-    assert summary["about"]["learned_by"] == about["learned_by"]
+    assert summary["provenance"]["learned_by"] == made.learned_by
     for name in ("out.html", "out.md"):
         page = (folder / name).read_text(encoding="utf-8").replace("\\", "")
         assert "SpatialBranchAndBound(gap=0.001, node_limit=3000)" in page

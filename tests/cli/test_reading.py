@@ -185,7 +185,7 @@ def test_explain_names_unknown_people(made, call):
 
 
 def test_explain_says_that_it_is_about_a_stand_in(made, call):
-    differs = made.about["recorded"]["differs"]
+    differs = list(made.provenance.recorded.differs)
     assert differs, "otherwise nothing is shown"
     done = call("explain", "made.audit", "--row", made.recourse.index[differs[0]])
     assert "logistic" in done.stdout
@@ -196,7 +196,7 @@ def test_explain_says_that_it_is_about_a_stand_in(made, call):
 
 def test_check_shows_the_record_beside_the_stand_in(made, call):
     said = call("check", "made.audit").stdout
-    for group, counts in made.about["recorded"]["by_group"].items():
+    for group, counts in made.recorded.by_group(made.recourse).items():
         record, stand_in = counts["refused_in_record"], counts["refused_by_surrogate"]
         assert f"  {group}: {record} in the record, {stand_in} by the stand-in" in said
 

@@ -127,7 +127,7 @@ class Unwrapped:
     def rehash(self) -> None:
         """Make the hash right again, as somebody who knows of it would."""
         facts = np.ascontiguousarray(self.arrays["facts"])
-        self.manifest["about"]["data_sha256"] = hashlib.sha256(facts.tobytes()).hexdigest()
+        self.manifest["data_sha256"] = hashlib.sha256(facts.tobytes()).hexdigest()
 
     def bytes(self) -> bytes:
         parts = {"audit.json": json.dumps(self.manifest).encode()}

@@ -220,7 +220,7 @@ def test_published_counts(audit):
 
 def test_published_equations_are_scikit_learns(german, audit):
     slopes = LinearRegression(fit_intercept=False).fit(german[["sex", "age"]], german["amount"]).coef_
-    assert audit.about["equations"]
+    assert audit.provenance.equations
     scm = ee.StructuralCausalModel([("sex", "amount"), ("age", "amount")], default=ee.LeastSquares(intercept=False))
     with pytest.warns(ee.errors.EquieffortWarning, match="explains"):
         found = scm.fit(german).mechanisms_["amount"]

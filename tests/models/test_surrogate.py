@@ -20,6 +20,7 @@ import equieffort as ee
 from equieffort.data.frames import Column, Encoding
 from equieffort.errors import EquieffortError, EquieffortWarning
 from equieffort.models.classifiers import Decision, linear_view
+from equieffort.models.fidelity import RecordedDecisions
 from equieffort.models.surrogate import SURROGATES, train_surrogate
 
 RNG = np.random.default_rng(3)
@@ -229,7 +230,7 @@ def test_it_can_be_audited() -> None:
         sensitive="sex", protected="f", reference="m", favourable="yes", features=unlimited({"income": "actionable"})
     )
     result = ee.audit(found.classifier, people, schema=schema, scm=scm)
-    assert result.about["classifier"] == "Pipeline ending in LogisticRegression"
+    assert result.provenance.classifier == "Pipeline ending in LogisticRegression"
 
 
 @pytest.mark.parametrize("labels", [None, "names", "twice"])
@@ -248,17 +249,15 @@ def test_recorded_decisions_are_compared_with_those_of_the_model(labels: str | N
         part = ee.audit(found.classifier, people.iloc[7:50], schema=schema, scm=scm).recourse
     differs = np.flatnonzero(found.classifier.predict(people[["income"]]) != decided).tolist()
     assert differs
-    assert found.recorded(table.index, table.is_unfavourable, "yes") == {"differs": differs, "unknown": []}
+    assert found.recorded(table.index, table.is_unfavourable, "yes") == RecordedDecisions(tuple(differs), ())
     if labels == "twice":
         # The people left out cannot be told from those who stay.
         assert found.recorded(part.index, part.is_unfavourable, "yes") is None
     else:
-        assert found.recorded(part.index, part.is_unfavourable, "yes") == {
-            "differs": [k - 7 for k in differs if 7 <= k < 50],
-            "unknown": [],
-        }
+        assert found.recorded(part.index, part.is_unfavourable, "yes") == RecordedDecisions(
+            tuple(k - 7 for k in differs if 7 <= k < 50), ()
+        )
         fewer = replace(found, decisions=found.decisions.iloc[1:])
-        assert fewer.recorded(table.index, table.is_unfavourable, "yes") == {
-            "differs": [k for k in differs if k > 0],
-            "unknown": [0],
-        }
+        assert fewer.recorded(table.index, table.is_unfavourable, "yes") == RecordedDecisions(
+            tuple(k for k in differs if k > 0), (0,)
+        )

@@ -322,7 +322,7 @@ def test_the_first_page_counts_nobody_who_is_kept_back(audit):
 
 def test_caveats_under_suppression_have_no_counts():
     small = world(n=120)
-    said = {one.code: one for one in caveats(small.verdict, small.recourse, small.about)}
+    said = {one.code: one for one in caveats(small.verdict, small.recourse, small.provenance.fit)}
     n = small.by_group.set_index("group").loc["birch", "n_unfavourable"]
     assert f"{n} refused people with group = birch" in said["SMALL_GROUPS"].text
     texts = [plain(item) for item in careful(Material.of(small, 10))]
@@ -334,20 +334,20 @@ def test_caveats_under_suppression_have_no_counts():
 
 
 def codes(audit: ee.Audit) -> list[str]:
-    return [one.code for one in caveats(audit.verdict, audit.recourse, audit.about)]
+    return [one.code for one in caveats(audit.verdict, audit.recourse, audit.provenance.fit)]
 
 
 def test_caveats_say_what_weighs_most_first(audit):
     assert codes(audit) == ["CHANCE"]
     assert codes(replace(audit, criteria=ee.Criteria(level=None))) == ["POINT_ESTIMATE"]
-    weak = replace(audit, about=audit.about | {"fit": [{"node": "fox", "r2": 0.001}]})
+    weak = audit.with_provenance(fit=(replace(audit.provenance.fit[0], node="fox", r2=0.001),))
     assert codes(weak) == ["POOR_EQUATIONS", "CHANCE"]
     assert codes(unsettled(audit))[0] == "UNCERTIFIED"
     assert codes(replace(audit, criteria=ee.Criteria(epsilon=0.02))) == ["SELECTION", "CHANCE"]
     assert codes(world(n=60))[0] == "SMALL_GROUPS"
     for made in (audit, weak, unsettled(audit)):
         text = Page(render(made)).text
-        for one in caveats(made.verdict, made.recourse, made.about)[:3]:
+        for one in caveats(made.verdict, made.recourse, made.provenance.fit)[:3]:
             assert one.text in text
             assert f'href="#{one.place}"' in render(made)
             assert one.text in made._repr_html_().replace("&#x27;", "'")
@@ -360,7 +360,7 @@ def test_assumed_limits_are_a_caveat():
     )
     scm = ee.StructuralCausalModel([], nodes=list(X)).fit(X)
     made = ee.audit(ee.LinearScore({"pay": 1.0}, threshold=60.0), X, schema=schema, scm=scm)
-    found = [one for one in caveats(made.verdict, made.recourse, made.about) if one.code == "ASSUMED_LIMITS"]
+    found = [one for one in caveats(made.verdict, made.recourse, made.provenance.fit) if one.code == "ASSUMED_LIMITS"]
     assert ["'pay'" in one.text for one in found] == [True]
     declared = replace(schema, features=unlimited({"pay": "actionable", "rent": "mutable"}))
     again = ee.audit(ee.LinearScore({"pay": 1.0}, threshold=60.0), X, schema=declared, scm=scm)
@@ -384,7 +384,7 @@ def test_the_effort_curve_is_drawn_as_it_is(audit):
 
 
 def test_the_effort_curve_of_few_is_coarse_or_hidden(audit):
-    coarse = replace(audit, about=audit.about | {"suppress_below": 3})
+    coarse = audit.with_provenance(suppress_below=3)
     (chart,) = charts_of(next(s for s in outline(coarse) if s.name == "costs"))
     efforts = audit.recourse.frame().query("group == 'ash' and status != 'not_needed'")["cost"].fillna(np.inf)
     line = next(line for line in chart.given["lines"] if line.label == "group = ash")

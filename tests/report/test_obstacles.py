@@ -159,5 +159,5 @@ def test_notes_that_are_no_facts_are_refused(monkeypatch, note):
 
 
 def test_a_seed_is_data_not_part_of_a_name():
-    assert foreign_audit(ee.LinearExact()).about["solver_random_state"] is None
-    assert foreign_audit(ee.Search(50, random_state=7)).about["solver_random_state"] == 7
+    assert foreign_audit(ee.LinearExact()).provenance.solver.random_state is None
+    assert foreign_audit(ee.Search(50, random_state=7)).provenance.solver.random_state == 7

@@ -17,6 +17,7 @@ from equieffort.report.register import one_line
 from equieffort.report.tables import Table
 from equieffort.report.units import in_units
 from equieffort.report.words import plain
+from equieffort.world.scm.records import EquationRecord
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +31,7 @@ def test_every_assumption_has_its_source(audit):
     assert found["group", "role"][:2] == ["sensitive", "declared"]
     assert found["hebrew", "role"][:2] == ["mutable", "declared"]
     assert {row[0] for row in rows if row[1] == "role"} == set(audit.recourse.source.encoding.names)
-    r2 = {row["node"]: row["r2"] for row in audit.about["fit"]}
+    r2 = {one.node: one.r2 for one in audit.provenance.fit}
     for node in ("script", "hebrew", "fox", "marks"):
         text, source, fit = found[node, "edges, equation"]
         assert text.startswith(f"{node} = ")
@@ -59,8 +60,8 @@ def test_limits_that_nobody_declared_are_told_apart():
     )
 
 
-def equation(coef: dict[str, object], kind: str = "Linear", text: str = "") -> dict[str, object]:
-    return {"node": "fox", "kind": kind, "parts": {"intercept": 1.234567, "coef": coef}, "text": text}
+def equation(coef: dict[str, object], kind: str = "Linear", text: str = "") -> EquationRecord:
+    return EquationRecord("fox", tuple(coef), kind, {"intercept": 1.234567, "coef": coef}, text)
 
 
 def test_the_levels_of_a_category_are_one_term():
@@ -101,7 +102,7 @@ def test_an_effort_in_real_units_is_the_change_that_costs_it(audit):
     frame = audit.recourse.frame()
     changed = {n: (frame[f"delta_{n}"].fillna(0) != 0).sum() for n in ("script", "fox", "long")}
     most = max(changed, key=changed.get)
-    price = audit.about["cost"]["prices"][most][0]
+    price = audit.provenance.cost.prices[most][0]
     assert plain(in_units(material, 0.25)) == f"as much as {0.25 / price:.3g} of {most}"
     assert plain(in_units(material, 50.0)) == f"more than the whole range of {most}"
 

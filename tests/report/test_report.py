@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import re
 import warnings
+from copy import deepcopy
 from dataclasses import replace
 from html.parser import HTMLParser
 from xml.etree import ElementTree
@@ -26,6 +27,7 @@ from equieffort.report.material import Material
 from equieffort.report.obstacles import binding_limits
 from equieffort.report.page import outline
 from equieffort.report.words import Guard, plain
+from equieffort.results.provenance import CostRecord, DataFile, Provenance, SolverUsed
 
 SECTIONS = [
     "verdict", "people", "measures", "levels", "curve", "costs", "no-recourse", "actions", "assumptions", "evidence",
@@ -164,14 +166,14 @@ def test_individuals_are_those_of_the_audit(audit):
 
 
 def test_k_nearest_are_the_neighbours_of_the_audit(audit):
-    near = ee.Audit(audit.recourse, audit.criteria, ee.NearestK(70), audit.warnings, audit.about)
+    near = ee.Audit(audit.recourse, audit.criteria, ee.NearestK(70), audit.warnings, audit.provenance)
     for row in cells(outline(near), "appendix", "The 10 highest"):
         found = near.individual(int(row[0]))
         assert row[3] == f"{round(next(c.acr for c in found.comparisons if c.against == row[2]), 3):g}"
 
 
 def test_nobody_is_listed_where_too_few_are_nearby(audit):
-    strict = ee.Audit(audit.recourse, ee.Criteria(min_people=200), audit.neighbourhood, (), audit.about)
+    strict = ee.Audit(audit.recourse, ee.Criteria(min_people=200), audit.neighbourhood, (), audit.provenance)
     section = next(s for s in outline(strict) if s.name == "appendix")
     told = next(block for block in section.blocks if getattr(block, "title", "").startswith("Where the ratio"))
     assert [plain(block.words) for block in told.blocks][1:] == ["This holds for nobody."]
@@ -255,8 +257,7 @@ def test_actions_and_effort_add_up(audit):
 
 
 def test_weak_equations_and_leaving_the_data_are_said(audit):
-    about = audit.about | {"fit": [dict(row, r2=0.01) for row in audit.about["fit"]]}
-    weak = ee.Audit(audit.recourse, audit.criteria, audit.neighbourhood, audit.warnings, about)
+    weak = audit.with_provenance(fit=tuple(replace(one, r2=0.01) for one in audit.provenance.fit))
     rows = cells(outline(weak), "appendix", "Structural equations")
     assert all(row[2].startswith("weak") for row in rows)
     assert len(rows) == 4
@@ -278,7 +279,7 @@ def test_recourse_actions_are_not_reasons(page):
 
 
 def test_never_called_fair(audit, hostile_audit):
-    equal = ee.Audit(audit.recourse, ee.Criteria(tau=100.0, epsilon=1.0), audit.neighbourhood, (), audit.about)
+    equal = ee.Audit(audit.recourse, ee.Criteria(tau=100.0, epsilon=1.0), audit.neighbourhood, (), audit.provenance)
     text = render(equal)
     assert "Effort is equal within the thresholds." in text
     for made in (text, render(hostile_audit), model_card(equal)):
@@ -322,7 +323,7 @@ def test_names_from_right_to_left_do_not_turn_an_equation(hostile_audit):
 
 def test_a_distance_that_no_file_holds(audit, tmp_path):
     own = ee.OwnDistance(lambda people, others: np.abs(people[:, None, 0] - others[None, :, 0]))
-    near = ee.Audit(audit.recourse, audit.criteria, ee.Nearest(0.3, own), audit.warnings, audit.about)
+    near = ee.Audit(audit.recourse, audit.criteria, ee.Nearest(0.3, own), audit.warnings, audit.provenance)
     near.save(tmp_path / "own.audit")
     text = render(ee.load(tmp_path / "own.audit"))
     assert "Around individuals nothing can be computed" in text
@@ -361,14 +362,16 @@ def test_loaded_and_live_audits_give_the_same_report(hostile_audit, tmp_path):
 
 
 def test_reading_an_audit_warns_of_nothing_and_changes_nothing(audit):
-    before = dict(audit.about)
-    odd = ee.Audit(audit.recourse, audit.criteria, ee.Everyone(), (), before | {"subgroups": {"none": "job = 'king'"}})
+    before = deepcopy(audit.provenance)
+    odd = ee.Audit(
+        audit.recourse, audit.criteria, ee.Everyone(), (), replace(before, subgroups={"none": "job = 'king'"})
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         text = render(odd)
     assert "RULE_UNMATCHED" in text
     assert "RULE_UNMATCHED" not in render(audit)
-    assert audit.about == before
+    assert audit.provenance == before
 
 
 # -- suppression ------------------------------------------------------------------------------------------------------
@@ -438,10 +441,7 @@ def test_group_below_the_minimum_has_no_numbers_at_all(audit):
 
 
 def test_spec_says_what_is_kept_back(audit):
-    asked = ee.Audit(
-        audit.recourse, audit.criteria, audit.neighbourhood, audit.warnings,
-        audit.about | {"suppress_below": 30, "title": "Loans *2026*", "data": {"path": "x.csv", "rows": 400}},
-    )  # fmt: skip
+    asked = audit.with_provenance(suppress_below=30, title="Loans *2026*", data=DataFile("x.csv", "ab", 400))
     assert render(asked) == render(asked, suppress_below=30) != render(asked, suppress_below=0)
     card = model_card(asked)
     assert card == model_card(asked, suppress_below=30) != model_card(asked, suppress_below=0)
@@ -521,7 +521,7 @@ def test_model_card_keeps_small_groups_back(audit):
 
 
 def test_unit_of_effort_is_said_before_it_is_used_in_a_table(audit, page):
-    prices = audit.about["cost"]["prices"]
+    prices = audit.provenance.cost.prices
     said = f"An effort of 1 is a change of script by {1 / prices['script'][0]:.4g}"
     assert said in page.text
     assert "or any other value of job" in page.text
@@ -534,11 +534,11 @@ def test_unit_of_effort_is_said_before_it_is_used_in_a_table(audit, page):
 @pytest.mark.parametrize("kind", ["Percentile", "Separable", "Own"])
 def test_other_costs_are_said_in_words(audit, kind):
     cost = {
-        "Percentile": {"kind": kind, "percentiles": {"long": [list(range(100)), [(k + 1) / 100 for k in range(100)]]}},
-        "Separable": {"kind": kind, "separable": {"long": [0.0, 123456.0]}},
-        "Own": {"kind": "WeightedL1", "own": True, "prices": {"long": [2.0, 2.0]}},
+        "Percentile": {"percentiles": {"long": [list(range(100)), [(k + 1) / 100 for k in range(100)]]}},
+        "Separable": {"separable": {"long": [0.0, 123456.0]}},
+        "Own": {"own": True, "prices": {"long": [2.0, 2.0]}},
     }[kind]
-    made = ee.Audit(audit.recourse, audit.criteria, audit.neighbourhood, (), audit.about | {"cost": cost})
+    made = audit.with_provenance(cost=CostRecord.of("WeightedL1" if kind == "Own" else kind, cost))
     text = Page(render(made)).text
     assert {
         "Percentile": "A change costs the share of people it overtakes: to pass half of them costs 0.5.",
@@ -610,15 +610,30 @@ def test_pictures_of_many_groups_show_those_that_are_judged():
 
 
 @pytest.mark.parametrize(
-    ("about", "words"),
+    ("solver", "seed", "words"),
     [
-        ({"solver": "LinearExact()"}, "the solver draws nothing at random"),
-        ({"solver": "Mine()", "solver_random_state": 7}, "7, that of the solver"),
+        (SolverUsed("LinearExact()"), None, "the solver draws nothing at random"),
+        (SolverUsed("Mine()", random_state=7), None, "7, that of the solver"),
         # A name that happens to hold the word is no seed.
-        ({"solver": "Mine(random_state_of=None)"}, "the solver draws nothing at random"),
-        ({"solver": "LinearExact()", "random_state": 3}, "3"),
+        (SolverUsed("Mine(random_state_of=None)"), None, "the solver draws nothing at random"),
+        (SolverUsed("LinearExact()"), 3, "3"),
     ],
 )
-def test_the_seed_is_told_wherever_it_is(audit, about, words):
-    pairs = dict(reproduction(Material.of(replace(audit, about=audit.about | about)), ""))
+def test_the_seed_is_told_wherever_it_is(audit, solver, seed, words):
+    made = audit.with_provenance(solver=solver, random_state=seed)
+    pairs = dict(reproduction(Material.of(made), ""))
     assert words in plain(pairs["Seed"])
+
+
+def test_remarks_of_the_caller_stand_with_the_evidence(audit):
+    said = dict(reproduction(Material.of(audit), ""))
+    assert said["Date"].startswith("not recorded")
+    noted = audit.with_provenance(notes={"date": "2026-03-31", "approved by": "<b>the board</b>"})
+    pairs = dict(reproduction(Material.of(noted), ""))
+    assert (plain(pairs["Date"]), plain(pairs["Approved by"])) == ("2026-03-31", "<b>the board</b>")
+    assert "<b>the board</b>" not in render(noted)
+
+
+def test_an_audit_that_says_nothing_of_itself_has_a_report(audit):
+    page = Page(render(replace(audit, provenance=Provenance())))
+    assert "not recorded" in page.text

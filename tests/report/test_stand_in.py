@@ -11,13 +11,13 @@ from tests.report.worlds import world
 
 import equieffort as ee
 from equieffort.exports import summary
+from equieffort.models.fidelity import RecordedDecisions, Surrogate
 from equieffort.report import model_card, render
 from equieffort.report.page import outline
 
 
 def stand_in(audit: ee.Audit, required: float, **by_group: float) -> ee.Audit:
-    about = {"kind": "logistic", "agreement": 0.93, "by_group": by_group, "required": required}
-    return replace(audit, about=audit.about | {"surrogate": about})
+    return audit.with_provenance(surrogate=Surrogate("logistic", 0.93, by_group, required))
 
 
 @pytest.fixture(scope="module")
@@ -83,8 +83,9 @@ def test_recorded_decisions_are_shown_beside_those_of_the_stand_in(audit):
     differs = np.flatnonzero(np.arange(len(table)) % 9 == 0)
     recorded = refused.copy()
     recorded[differs] = ~recorded[differs]
-    made = stand_in(audit, 0.8, ash=0.9, birch=0.9)
-    made.about["recorded"] = {"differs": differs.tolist(), "unknown": []}
+    made = stand_in(audit, 0.8, ash=0.9, birch=0.9).with_provenance(
+        recorded=RecordedDecisions(tuple(differs.tolist()), ())
+    )
     rows = cells(outline(made), "people", "Recorded decisions")
     assert [row[0] for row in rows] == ["ash", "cedar", "birch"]
     for row in rows:

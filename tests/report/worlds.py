@@ -10,7 +10,9 @@ import pandas as pd
 from tests.limits import unlimited
 
 import equieffort as ee
+from equieffort.models.fidelity import Surrogate
 from equieffort.recourse.status import Ending, Status, Termination
+from equieffort.results.provenance import DataFile
 
 HOSTILE = {
     "group": 'group of "people"',
@@ -27,7 +29,7 @@ GROUPS = ("<b>ash</b>", '"birch" عربي', "cedar | `x`")
 SUBGROUPS = {"<i>low</i>": "job = 'cook'"}
 
 
-def world(names=PLAIN, groups=("ash", "birch", "cedar"), n=400, **about) -> ee.Audit:
+def world(names=PLAIN, groups=("ash", "birch", "cedar"), n=400, **provenance) -> ee.Audit:
     """An audit with a category, followers, a small third group and people without a way."""
     rng = np.random.default_rng(1)
     s, a, b, c, d, e, job, k = (names[x] for x in ("group", "script", "hebrew", "fox", "long", "marks", "job", "fixed"))
@@ -70,8 +72,7 @@ def world(names=PLAIN, groups=("ash", "birch", "cedar"), n=400, **about) -> ee.A
         edges = [(s, a), (a, b), (b, c), (a, e), (c, e), (s, e)]
         scm = ee.StructuralCausalModel(edges, nodes=[d, job, k]).fit(X)
         audit = ee.audit(clf, X, schema=schema, scm=scm, neighbourhood=ee.Nearest(0.3))
-    audit.about.update(about)
-    return audit
+    return audit.with_provenance(**provenance)
 
 
 def hostile() -> ee.Audit:
@@ -79,8 +80,8 @@ def hostile() -> ee.Audit:
     return world(
         HOSTILE, GROUPS,
         subgroups=SUBGROUPS, command='equieffort audit "<x>.yaml" && rm', spec="title: <script>alert(3)</script>\n",
-        surrogate={"kind": "logistic", "agreement": 0.93, "by_group": dict.fromkeys(GROUPS, 0.9), "required": 0.9},
-        data={"path": "<u>people</u>.csv", "sha256": "ab" * 32, "rows": 400}, random_state=7,
+        surrogate=Surrogate("logistic", 0.93, dict.fromkeys(GROUPS, 0.9), required=0.9),
+        data=DataFile("<u>people</u>.csv", "ab" * 32, 400), random_state=7,
     )  # fmt: skip
 
 

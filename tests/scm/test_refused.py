@@ -80,5 +80,5 @@ def test_bent_equations_that_no_action_reaches_do_no_harm():
     # To the threshold by b alone, charged over its range.
     gap = (3.0 - frame["a"] - frame["b"])[refused] / np.ptp(frame["b"])
     np.testing.assert_allclose(table.loc[refused, "cost"], gap, rtol=1e-6)
-    assert any(one["node"] == "b" and "curve(a)" in one["text"] for one in audit.about["equations"])
-    assert any(one["text"].startswith("grade = low if ") for one in audit.about["equations"])
+    assert any(one.node == "b" and "curve(a)" in one.text for one in audit.provenance.equations)
+    assert any(one.text.startswith("grade = low if ") for one in audit.provenance.equations)

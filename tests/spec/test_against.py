@@ -191,7 +191,7 @@ def test_people_without_a_decision_are_dropped(made):
         done = run_spec(made("id: who}", "id: who, missing: drop}", table=table))
     assert len(done.recourse) == 58
     assert not {"004", "009"} & set(done.recourse.index)
-    assert done.about["data"]["rows"] == 60
+    assert done.provenance.data.rows == 60
 
 
 def test_warnings_kept_in_the_audit_speak_of_the_spec(made):

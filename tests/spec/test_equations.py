@@ -217,7 +217,7 @@ def test_an_audit_through_declared_equations_is_that_of_python(made, lines, mech
     pd.testing.assert_frame_equal(ours, expected.recourse.frame())
     assert {"optimal"} <= set(ours["status"])
     for key in ("equations", "learned_by", "fit"):
-        assert found.about[key] == expected.about[key]
+        assert getattr(found.provenance, key) == getattr(expected.provenance, key)
     other = linear.recourse.frame()
     assert not np.allclose(other["cost"].fillna(0), ours["cost"].fillna(0)), "otherwise the equations did nothing"
 
@@ -419,17 +419,17 @@ def test_the_examples_on_the_page_run(tmp_path, monkeypatch):
     table.replace({"granted": "approved", "denied": "refused"}).to_csv("decisions.csv", index=False)
     Path("audit.yaml").write_text(example, encoding="utf-8")
     audit = run_spec(read_spec("audit.yaml"))
-    curve, savings, housing = (one["text"] for one in audit.about["equations"])
+    curve, savings, housing = (one.text for one in audit.provenance.equations)
     assert curve.startswith("income = ")
     assert savings == "savings = 1 + 0.02*income^2"
     assert housing.startswith("housing = rents if ")
-    assert audit.about["learned_by"]["income"] == "Spline(knots=4, degree=3, beyond='linear')"
-    assert audit.about["solver"] == "SpatialBranchAndBound(gap=0.001, node_limit=50000)"
+    assert audit.provenance.learned_by["income"] == "Spline(knots=4, degree=3, beyond='linear')"
+    assert audit.provenance.solver.name == "SpatialBranchAndBound(gap=0.001, node_limit=50000)"
     assert "optimal" in set(audit.recourse.frame()["status"])
     names: dict[str, object] = {}
     exec(compile(code, "spec.md", "exec"), names)
     found = ee.load("result.audit")
-    assert found.about["equations"][1]["text"] == "savings = <lambda>(causes)"
+    assert found.provenance.equations[1].text == "savings = <lambda>(causes)"
     # A search finds no action that costs less than the cheapest, and the constant makes no difference.
     ours, exact = (one.recourse.frame()["cost"] for one in (found, audit))
     both = ours.notna() & exact.notna()

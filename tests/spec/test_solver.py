@@ -131,10 +131,10 @@ def test_an_audit_by_the_declared_solver_is_that_of_python(made, forest, line, s
     found, expected = run_spec(made(line)), by_hand(solver, forest)
     ours, theirs = (audit.recourse.frame().drop(columns="reason") for audit in (found, expected))
     pd.testing.assert_frame_equal(ours, theirs)
-    assert found.about["solver"] == expected.about["solver"] == repr(solver)
+    assert found.provenance.solver.name == expected.provenance.solver.name == repr(solver)
     assert found.verdict.outcome == expected.verdict.outcome
     reason = "Chosen in the spec." if "auto" not in line else "a sum of 5 trees"
-    assert reason in found.about["solver_reason"]
+    assert reason in found.provenance.solver.reason
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -15,6 +15,7 @@ from equieffort.errors import many
 
 if TYPE_CHECKING:
     from equieffort.results.audits import Audit
+    from equieffort.results.provenance import Provenance
 
 ALWAYS = (".audit", ".html", ".json", ".csv", ".measures.csv", ".md")
 MOST_EQUATIONS = 20
@@ -126,20 +127,20 @@ def text(made: Audit) -> str:
     ]
     if (surrogate := made.verdict.surrogate) is not None:
         parts.append("\n".join(refusal_lines(surrogate)))
-    if record := made.about.get("recorded"):
-        parts.append("Refused in the record and by the stand-in:\n" + _record(record["by_group"]))
-    for name, rule in made.about.get("subgroups", {}).items():
+    if (decided := made.recorded) is not None:
+        parts.append("Refused in the record and by the stand-in:\n" + _record(decided.by_group(made.recourse)))
+    for name, rule in made.declared.items():
         parts.append(f"{name}: {made.subgroup(rule)}")
-    parts.append(_basis(made.about))
+    parts.append(_basis(made.provenance))
     return "\n\n".join(part for part in parts if part)
 
 
-def _basis(about: dict[str, Any]) -> str:
+def _basis(provenance: Provenance) -> str:
     """Which solver was used with which limits, and which equations."""
-    lines = [f"{about['solver']}: {about.get('solver_reason', '')}"] if about.get("solver") else []
-    equations = about.get("equations") or []
+    solver, equations = provenance.solver, provenance.equations
+    lines = [f"{solver.name}: {solver.reason}"] if solver.name else []
     if equations:
-        lines += ["Structural equations:", *(f"  {one['text']}" for one in equations[:MOST_EQUATIONS])]
+        lines += ["Structural equations:", *(f"  {one.text}" for one in equations[:MOST_EQUATIONS])]
     if len(equations) > MOST_EQUATIONS:
         lines.append(f"  and {len(equations) - MOST_EQUATIONS:,} more, in the report")
     return "\n".join(lines)
@@ -174,9 +175,9 @@ def _write_all(made: Audit, outputs: Outputs) -> None:
 
     page = render(
         made,
-        title=made.about.get("title", ""),
-        suppress_below=made.about.get("suppress_below", 0),
-        command=made.about.get("command", ""),
+        title=made.provenance.title,
+        suppress_below=made.provenance.suppress_below,
+        command=made.provenance.command,
     )
     name = outputs[".audit"].name
     texts = {

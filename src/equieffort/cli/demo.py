@@ -40,8 +40,6 @@ def demo(
     model: Annotated[Trees, typer.Option(help="What decides in the Adult data.")] = Trees.forest,
 ) -> None:
     """Audit example data; writes OUT.audit and OUT.html. Ends with 0 whatever the verdict is."""
-    from dataclasses import replace
-
     from equieffort.report import render
 
     with suppress(OSError):
@@ -51,9 +49,9 @@ def demo(
     with reporter() as progress:
         progress("auditing", 0, 1)
         title, made = {Demo.german: _german, Demo.synthetic: _synthetic}.get(which, lambda: _adult(model))()
-        made = replace(made, about=made.about | {"title": title, "command": command_line()})
+        made = made.with_provenance(title=title, command=command_line())
         progress("auditing", 1, 1)
-        page = render(made, title=title, command=made.about["command"])
+        page = render(made, title=title, command=made.provenance.command)
     made.save(outputs[".audit"])
     write(outputs[".html"], page)
     parts = [title, text(made), _curve(made), _examples(made), f"Wrote {outputs['.audit']} and {outputs['.html']}"]

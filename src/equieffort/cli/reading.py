@@ -105,9 +105,9 @@ def report(
     check_kind(file)
     page = Outputs(file if out is None else out, [".html"], inputs=[file])[".html"]
     made = open_audit(file)
-    least = made.about.get("suppress_below", 0) if suppress_below is None else suppress_below
-    command = made.about.get("command") or command_line()
-    write(page, render(made, title=made.about.get("title", ""), suppress_below=least, command=command))
+    least = made.provenance.suppress_below if suppress_below is None else suppress_below
+    command = made.provenance.command or command_line()
+    write(page, render(made, title=made.provenance.title, suppress_below=least, command=command))
     typer.echo(f"Wrote {page}")
 
 

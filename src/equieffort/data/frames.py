@@ -18,6 +18,7 @@ import pandas as pd
 from equieffort.data.stored import as_stored, coarse
 from equieffort.errors import DataError, SchemaError, Setting, Text, closest, label, listed, many, parts_of
 from equieffort.foundations.arguments import check_choice, refused
+from equieffort.foundations.saved import APART, as_fields, from_fields, is_scalar
 
 Kind = Literal["continuous", "integer", "binary", "categorical"]
 KINDS: tuple[Kind, ...] = ("continuous", "integer", "binary", "categorical")
@@ -345,10 +346,23 @@ class Column:
     name: str
     kind: Kind
     levels: tuple[Any, ...] = ()
-    unit: float = 1.0
+    unit: float = field(default=1.0, metadata=APART)
     """Amounts are encoded as multiples of this; a power of two, so that going there and back is exact."""
-    dtype: Any = field(default=None, compare=False, repr=False)
+    dtype: Any = field(default=None, compare=False, repr=False, metadata=APART)
     """The type the caller's table stores it in, if what is decoded must be of that type."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """What it holds, in a form that JSON can hold; not how it is stored."""
+        return as_fields(self)
+
+    @classmethod
+    def from_dict(cls, saved: Any) -> Column:
+        """From the saved form."""
+        found = from_fields(cls, saved, "columns")
+        # 1, 1.0 and True are the same key of a table.
+        if not all(map(is_scalar, found.levels)) or len(set(found.levels)) < len(found.levels):
+            raise ValueError(f"the levels of {found.name!r} are not values, each once")
+        return found
 
     @property
     def grid(self) -> np.dtype[Any] | None:

@@ -8,10 +8,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from math import nan
-from typing import Any
 
+from equieffort.foundations.saved import APART
 from equieffort.world.groups import group_name
 
 
@@ -50,21 +50,6 @@ class Refusals:
         everybody = self.n if 2 * self.recorded > self.n else 0
         return Refusals(self.n, self.recorded, everybody, min(self.recorded, everybody))
 
-    def to_dict(self) -> dict[str, Any]:
-        """Counts and shares, for programs."""
-        shares = {"agreement": self.agreement, "refusal_recall": self.recall, "refusal_precision": self.precision}
-        best = self.constant
-        return {
-            **asdict(self),
-            **shares,
-            "best_constant": {
-                "answer": "refuse everybody" if best.by_surrogate else "approve everybody",
-                "agreement": best.agreement,
-                "refusal_recall": best.recall,
-                "refusal_precision": best.precision,
-            },
-        }
-
 
 @dataclass(frozen=True)
 class Surrogate:
@@ -83,16 +68,14 @@ class Surrogate:
     """Of everybody; None where only the agreement is known."""
     refusals_by_group: Mapping[str, Refusals] = field(default_factory=dict)
     min_refusal_recall: float = 0.0
-    columns: tuple[str, ...] = ()
+    columns: tuple[str, ...] = field(default=(), metadata=APART)
     """The sensitive columns whose values name the groups, for a reader."""
 
-    @classmethod
-    def from_dict(cls, saved: Mapping[str, Any], columns: tuple[str, ...] = ()) -> Surrogate:
-        """From the form that JSON can hold."""
-        refusals = saved.get("refusals")
-        groups = {label: Refusals(**counts) for label, counts in saved.get("refusals_by_group", {}).items()}
-        told = {"refusals": None if refusals is None else Refusals(**refusals), "refusals_by_group": groups}
-        return cls(**{**saved, **told, "columns": columns})
+    def __post_init__(self) -> None:
+        shares = (self.agreement, *self.by_group.values(), self.required, self.min_refusal_recall)
+        # A group that nobody was held out of has no agreement: NaN is beyond nothing.
+        if any(share < 0 or share > 1 for share in shares):
+            raise ValueError("a share of a surrogate is not from 0 to 1")
 
     def name(self, group: str) -> str:
         """A group for a reader."""
@@ -175,6 +158,16 @@ class Surrogate:
         if best.by_surrogate:
             return f"Refusing everybody would agree with {best.agreement:.1%}."
         return f"Approving everybody would agree with {best.agreement:.1%} and find no refusal."
+
+
+@dataclass(frozen=True)
+class RecordedDecisions:
+    """What was decided according to the data, beside a surrogate that decides anew: positions of people."""
+
+    differs: tuple[int, ...]
+    """For whom the surrogate decides otherwise."""
+    unknown: tuple[int, ...]
+    """Of whom no decision is recorded."""
 
 
 def refusal_lines(surrogate: Surrogate) -> list[str]:

@@ -12,7 +12,8 @@ import pandas as pd
 
 from equieffort.data.frames import ABSURD, Floats, number, read_frame, require_columns
 from equieffort.errors import DataError, ModelError, ParameterError, Part, Setting, closest, label, listed, many, warn
-from equieffort.models.fidelity import Refusals
+from equieffort.models import fidelity
+from equieffort.models.fidelity import RecordedDecisions, Refusals
 
 SURROGATES = ("logistic", "ridge", "linear_svc", "forest", "boosted")
 """All of them can be solved exactly."""
@@ -51,8 +52,17 @@ class Surrogate:
             found[str(name)] = Refusals(*(int(part.sum()) for part in parts))
         return found
 
-    def recorded(self, people: pd.Index, refused: np.ndarray[Any, Any], favourable: Any) -> dict[str, list[int]] | None:
-        """Positions of people for whom the record differs from the model, and of whom it has no decision.
+    def measured(self, favourable: Any, required: float, min_refusal_recall: float) -> fidelity.Surrogate:
+        """How far it repeats the decisions, beside what is asked of it."""
+        found = self.refusals(favourable)
+        by_group = {str(label): float(share) for label, share in self.by_group.items()}
+        whole = found.pop("", None)
+        return fidelity.Surrogate(
+            self.kind, float(self.agreement), by_group, required, whole, found, min_refusal_recall
+        )
+
+    def recorded(self, people: pd.Index, refused: np.ndarray[Any, Any], favourable: Any) -> RecordedDecisions | None:
+        """For whom the record differs from the model, and of whom it has no decision.
 
         `refused` says whom the model refuses. None where people cannot be told from their labels.
         """
@@ -67,7 +77,7 @@ class Surrogate:
         wanted = (decided == favourable).to_numpy()
         unknown = np.flatnonzero(at < 0)
         differs = np.flatnonzero((at >= 0) & (wanted[at] == refused))
-        return {"differs": differs.tolist(), "unknown": unknown.tolist()}
+        return RecordedDecisions(tuple(differs.tolist()), tuple(unknown.tolist()))
 
 
 def train_surrogate(

@@ -27,10 +27,12 @@ def check_state(state: MonitorState) -> None:
 def _fixed_wrong(state: MonitorState) -> bool:
     fixed = state.fixed
     named = {*fixed.groups, fixed.reference}
-    in_range = fixed.tau >= 1 and 0 < fixed.level < 1 and fixed.budget > 0
+    in_range = 1 <= fixed.tau < math.inf and 0 < fixed.level < 1 and 0 < fixed.budget < math.inf
+    lists = (fixed.groups, fixed.labels, fixed.sensitive, fixed.measures)
+    once = all(len(set(names)) == len(names) for names in lists)
     groups = bool(fixed.groups) and fixed.reference not in fixed.groups and named <= set(fixed.labels)
     measures = bool(fixed.measures) and set(fixed.measures) <= set(MEASURES)
-    return not (in_range and groups and measures)
+    return not (in_range and once and groups and measures)
 
 
 def _counted_wrong(state: MonitorState) -> bool:

@@ -9,7 +9,6 @@ import json
 import math
 import os
 from contextlib import suppress
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -19,30 +18,17 @@ from equieffort.data.frames import Floats
 from equieffort.data.regular import read_regular
 from equieffort.errors import EquieffortError, MonitorError, sentence
 from equieffort.foundations.arguments import check_path
+from equieffort.foundations.saved import as_data, from_data, from_hints
 from equieffort.monitor.checks import check_state
 from equieffort.monitor.evidence import RATIOS, STAKES, Evidence
-from equieffort.monitor.state import Batch, Fixed, MonitorState, Reading
+from equieffort.monitor.state import Batch, Fixed, MonitorState
 from equieffort.results.files.formats import other_version, read_json
-from equieffort.results.files.shapes import a_list, distinct, is_finite, is_flag, is_real, is_text, is_whole, record
 
 FORMAT, VERSION = "equieffort-monitor", 1
 MOST_BYTES = 200_000_000
 SHAPES = {"wealth": (2, len(STAKES)), "grid": (2, len(RATIOS), len(STAKES)), "waiting": (2, 3), "seen": (2, 3)}
 
-LISTS = ("groups", "labels", "sensitive", "measures")
-WHOLE = ("side", "n", "n_against")
-_READING = record(dict.fromkeys(Reading.__dataclass_fields__, is_real) | dict.fromkeys(WHOLE, is_whole))
-_BATCH = record(
-    {"name": is_text, "date": is_text, "digest": is_text, "ordered": is_flag, "readings": a_list(_READING, 1)}
-    | dict.fromkeys(("people", "refused", "unsettled"), is_whole)
-)
-_FIXED = record(
-    {"model": is_text, "spec": is_text, "scales": is_text, "reference": is_text}
-    | dict.fromkeys(LISTS, distinct(is_text))
-    | dict.fromkeys(("tau", "level", "budget"), is_finite)
-)
-_EVIDENCE = record(dict.fromkeys((*SHAPES, "rejected"), is_text))
-_STATE = {"fixed": _FIXED, "gathered": a_list(_EVIDENCE, 1), "batches": a_list(_BATCH, 1)}
+_EVIDENCE = dict.fromkeys((*SHAPES, "rejected"), str)
 
 
 def read_state(path: str | os.PathLike[str]) -> tuple[MonitorState, str]:
@@ -131,9 +117,9 @@ def to_bytes(state: MonitorState) -> bytes:
     payload = {
         "format": FORMAT,
         "version": VERSION,
-        "fixed": asdict(state.fixed),
+        "fixed": as_data(state.fixed),
         "gathered": [_evidence(one) for one in state.gathered],
-        "batches": [asdict(batch) for batch in state.batches],
+        "batches": as_data(state.batches),
     }
     return (json.dumps(payload | {"sha256": _checksum(payload)}, indent=1) + "\n").encode()
 
@@ -159,34 +145,20 @@ def _rebuild(source: Path, payload: Any) -> MonitorState:
     json.dumps(payload, ensure_ascii=False).encode()
     if payload.pop("sha256", None) != _checksum(payload):
         raise ValueError("its checksum does not fit what it holds")
-    for name, shape in _STATE.items():
-        if name not in payload or not shape(payload[name]):
+    for name in ("fixed", "gathered", "batches"):
+        if not payload.get(name):
             raise ValueError(f"{name!r} does not hold what it should")
-    said = payload["fixed"]
-    lists = {name: tuple(said[name]) for name in LISTS}
-    numbers = {name: float(said[name]) for name in ("tau", "level", "budget")}
     state = MonitorState(
-        Fixed(**_only(Fixed, said) | lists | numbers),
+        from_data(Fixed, payload["fixed"], "fixed"),
         tuple(_read_evidence(one) for one in payload["gathered"]),
-        tuple(_read_batch(one) for one in payload["batches"]),
+        from_data(tuple[Batch, ...], payload["batches"], "batches"),
     )
     check_state(state)
     return state
 
 
-def _only(kind: Any, said: dict[str, Any]) -> dict[str, Any]:
-    return {name: said[name] for name in kind.__dataclass_fields__}
-
-
-def _read_batch(said: dict[str, Any]) -> Batch:
-    readings = []
-    for one in said["readings"]:
-        values = {name: value if name in WHOLE else float(value) for name, value in one.items()}
-        readings.append(Reading(**_only(Reading, values)))
-    return Batch(**_only(Batch, said) | {"readings": tuple(readings)})
-
-
-def _read_evidence(said: dict[str, Any]) -> Evidence:
+def _read_evidence(given: Any) -> Evidence:
+    said = from_hints(_EVIDENCE, given, "gathered")
     arrays = {name: _array(said[name], shape) for name, shape in SHAPES.items()}
     flags, shape = said["rejected"], SHAPES["grid"][:2]
     if len(flags) != math.prod(shape) or set(flags) - {"0", "1"}:

@@ -21,7 +21,7 @@ from equieffort.foundations.arguments import check_choice, check_flag, check_num
 from equieffort.monitor.batches import Solved, check_groups, digest, like, with_absent
 from equieffort.monitor.file import read_state, write_state
 from equieffort.monitor.state import MEASURES, Batch, Fixed, MonitorState
-from equieffort.recourse.problem import RecourseProblem
+from equieffort.recourse.problem import RecourseProblem, check_parts
 from equieffort.recourse.solvers import Auto, Solver
 from equieffort.recourse.solving import Progress, check_progress, check_solver, solve
 from equieffort.world.cost import Cost
@@ -98,12 +98,14 @@ class Monitor:
         self._asked = _asked(tau, level, budget, measures)
         self._path = _path(state)
         self._solver, self._missing = solver, missing
-        self.problem = RecourseProblem.of(
-            classifier, reference, schema=schema, scm=scm, sensitive_features=sensitive_features,
-            model_features=model_features, cost=cost, reference=reference, margin=margin, missing=missing,
-        )  # fmt: skip
-        frame = read_frame(reference, names=self.problem.decision.features, what="reference")
+        check_parts(schema, scm)
+        names = None if model_features is None else names_in("model_features", model_features)
+        frame = read_frame(reference, names=names, what="reference")
         frame = join_sensitive(frame, sensitive_features, schema.sensitive_columns)
+        self.problem = RecourseProblem.of(
+            classifier, frame, schema=schema, scm=scm, model_features=names, cost=cost, reference=frame, margin=margin,
+            missing=missing,
+        )  # fmt: skip
         self._needed = list(dict.fromkeys((*self.problem.names, *schema.sensitive_columns)))
         self._reference = frame[self._needed]
         self._groups = Groups.of(frame[frame[list(schema.sensitive_columns)].notna().all(axis=1)], schema)

@@ -99,9 +99,7 @@ class RecourseProblem:
         `reference` is the data that scales and undeclared limits come from; by default what the causal model was
         fitted on. With `missing` other than "error", people with missing values are left aside here.
         """
-        check_instance("schema", schema, Schema, "an ee.Schema(...)")
-        fitted = "an ee.StructuralCausalModel(edges).fit(X)"
-        check_instance("scm", scm, StructuralCausalModel, fitted, fix=f"Give {fitted}.")
+        check_parts(schema, scm)
         takes = "WeightedL1(...), Percentile(...) or Separable({...})"
         check_instance("cost", cost, Cost, takes, optional=True, error=CostError)
         _check_margin(margin)
@@ -330,6 +328,13 @@ class RecourseProblem:
         """The same problem asking for more distance from the boundary."""
         _check_margin(margin)
         return replace(self, margin=margin)
+
+
+def check_parts(schema: Any, scm: Any) -> None:
+    """Refuse what declares no world."""
+    check_instance("schema", schema, Schema, "an ee.Schema(...)")
+    fitted = "an ee.StructuralCausalModel(edges).fit(X)"
+    check_instance("scm", scm, StructuralCausalModel, fitted, fix=f"Give {fitted}.")
 
 
 def check_problem(problem: Any) -> None:

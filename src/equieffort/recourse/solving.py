@@ -8,13 +8,13 @@ from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
-from equieffort.data.frames import Missing, join_sensitive, number, read_frame, require_columns, screen
+from equieffort.data.frames import Missing, number
 from equieffort.errors import CostError, ParameterError, Setting, many, warn
 from equieffort.foundations.arguments import check_function, check_instance
 from equieffort.foundations.tolerances import LARGEST, is_closed
 from equieffort.models.classifiers import BlackBox
+from equieffort.recourse.people import People
 from equieffort.recourse.problem import Limit, RecourseProblem, check_problem
 from equieffort.recourse.solvers import Auto, Choice, Solver
 from equieffort.recourse.status import Refusal, Status
@@ -22,7 +22,6 @@ from equieffort.recourse.table import RecourseTable, SolvedSource, starts_outsid
 from equieffort.recourse.verification import ActionVerifier
 from equieffort.words.limits import limit_text
 from equieffort.words.reasons import told
-from equieffort.world.groups import Groups
 
 CHUNK = 65_536
 WATCHED = 8_192
@@ -52,7 +51,7 @@ def solve(
     problem
         What is allowed and what it costs.
     X
-        The people; any eager table.
+        The people; any eager table, or `People` that were read from one.
     solver
         How; by default chosen by `Auto`. A choice that it has made for this problem is not made again.
     missing
@@ -64,27 +63,8 @@ def solve(
     check_problem(problem)
     check_solver(solver)
     check_progress(progress)
-    frame = join_sensitive(
-        read_frame(X, names=problem.decision.features), sensitive_features, problem.schema.sensitive_columns
-    )
-    needed = dict.fromkeys((*problem.names, *problem.schema.sensitive_columns))
-    require_columns(frame, needed, why=("The problem uses a column, but ", Setting("the table")))
-    complete = screen(frame, needed, missing)
-    if missing == "drop" and not complete.all():
-        frame = _without_missing(problem, frame, complete)
-    if not frame.index.is_unique:
-        warn(
-            "DATA_DUPLICATE_INDEX",
-            (
-                "The index of ",
-                Setting("the table"),
-                f" has {many(int(frame.index.duplicated().sum()), 'label', 'labels')} a second time; positions are "
-                "used instead.",
-            ),
-            fix=("Give each person a label of their own", Setting("other names of people"), "."),
-        )
-    groups = Groups.of(frame, problem.schema)
-    problem = problem.typed(frame)
+    people = People.of(problem, X, sensitive_features=sensitive_features, missing=missing)
+    problem, frame, groups = people.problem, people.frame, people.groups
     choice = chosen_for(problem, solver)
     n = len(frame)
     table = RecourseTable.blank(SolvedSource(problem, choice.solver, choice.prepared, frame), groups)
@@ -94,8 +74,8 @@ def solve(
         progress("solving", 0, n)
     for start in range(0, n, size):
         part = slice(start, min(start + size, n))
-        people = ActionVerifier(problem.scaled, choice.solver, choice.prepared, frame.iloc[part])
-        out = people.run(table, start, missing)
+        verifier = ActionVerifier(problem.scaled, choice.solver, choice.prepared, frame.iloc[part])
+        out = verifier.run(table, start, missing)
         _check_efforts(table, part)
         outside += np.bincount(groups.codes[part][out], minlength=len(outside))
         if progress is not None:
@@ -199,18 +179,6 @@ def _merged(table: RecourseTable, part: RecourseTable, rows: npt.NDArray[np.intp
         if arrays["status"][row] == Status.OPTIMAL:
             notes.pop(row, None)
     return replace(table, **arrays, notes=notes, ceilings=ceilings)
-
-
-def _without_missing(problem: RecourseProblem, frame: pd.DataFrame, complete: pd.Series) -> pd.DataFrame:
-    gone = frame.loc[~complete, list(problem.schema.sensitive_columns)]
-    labels = [" & ".join("missing" if pd.isna(v) else str(v) for v in row) for row in gone.itertuples(index=False)]
-    counts = ", ".join(f"{label}: {count}" for label, count in sorted(Counter(labels).items()))
-    warn(
-        "DATA_MISSING_VALUES",
-        f"{len(gone)} of {len(frame)} people leave the audit because of missing values ({counts}).",
-        fix="Compare their share between the groups: leaving them out may hide a difference.",
-    )
-    return frame[complete]
 
 
 def _beyond(table: RecourseTable) -> str:

@@ -109,7 +109,7 @@ def _four(counts: Refusals) -> tuple[int, int, int, int]:
 
 def chance(material: Material) -> str:
     """How many decisions a rule would repeat that gives everybody the commoner one."""
-    known = material.recorded
+    known = material.audit.recorded
     if known is None or not known.n:
         return ""
     favourable = known.n_favourable / known.n

@@ -31,8 +31,8 @@ def appendix(material: Material) -> Section:
     blocks.append(Folded("The equations in full", [equations(material)]))
     blocks.append(Folded("What a change costs, feature by feature", [cost_table(material)]))
     blocks.append(Folded("Observed ranges, and actions that leave them", [leaving(material)]))
-    if spec := material.audit.about.get("spec"):
-        blocks.append(Source("The specification", str(spec)))
+    if spec := material.audit.provenance.spec:
+        blocks.append(Source("The specification", spec))
     return Section("appendix", "Appendix", blocks)
 
 

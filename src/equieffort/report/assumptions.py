@@ -39,9 +39,9 @@ def assumptions(material: Material) -> Section:
 def graph(material: Material) -> Chart:
     """The causal graph with the role of every feature."""
     schema, encoding = material.table.source.schema, material.table.source.encoding
-    known = material.audit.about.get("graph") or {"nodes": [], "edges": []}
-    names = [*known["nodes"], *(name for name in encoding.names if name not in known["nodes"])]
-    edges = [(str(cause), str(effect)) for cause, effect in known["edges"]]
+    known = material.audit.provenance.graph
+    names = [*known.nodes, *(name for name in encoding.names if name not in known.nodes)]
+    edges = list(known.edges)
     causes = {name: [cause for cause, effect in edges if effect == name] for name in names}
     rows: list[list[Cell]] = [[Name(n), schema.role(n), name_list(causes[n]) if causes[n] else "none"] for n in names]
     table = Table(

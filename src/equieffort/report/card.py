@@ -28,8 +28,8 @@ def model_card(audit: Audit, *, suppress_below: int | None = None) -> str:
     `suppress_below` keeps small counts back as in `render`; left out, it is what the spec asked for.
     """
     material = Material.of(audit, suppress_below)
-    title = audit.about.get("title")
-    lines = [f"# {_escape(str(title))}: equality of effort" if title else "# Equality of effort", ""]
+    title = audit.provenance.title
+    lines = [f"# {_escape(title)}: equality of effort" if title else "# Equality of effort", ""]
     if material.guard.is_on:
         lines += [f"Counts from 1 to {material.guard.k - 1} are kept back, and so is what would give them away.", ""]
     for first in answer.check_first(material):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import platform
+from collections.abc import Mapping
 from importlib import metadata
-from typing import Any
 
 import numpy as np
 
@@ -18,7 +18,6 @@ from equieffort.report.material import Material
 from equieffort.report.tables import Table
 from equieffort.report.words import HIDDEN, Cell, Name, Phrase, Words, count, part, say
 
-DATA = {"path": "file", "sha256": "SHA-256"}
 SUPPRESSED = (
     "counts from 1 to {}, and what would give them away, on this page and in the model card; the audit file, the JSON, "
     "the table of recourse and what the commands print hold everything"
@@ -57,33 +56,29 @@ def statuses(material: Material) -> Table:
 
 def reproduction(material: Material) -> list[tuple[str, Cell]]:
     """Names and values of what is needed to get the same numbers again."""
-    about = material.audit.about
+    made = material.audit.provenance
     facts = np.ascontiguousarray(material.facts)
-    pairs: list[tuple[str, Cell]] = [("Command", (Phrase(material.command or about.get("command") or "not recorded"),))]
-    pairs.append(("Audited with", versions(about)))
+    pairs: list[tuple[str, Cell]] = [("Command", (Phrase(material.command or made.command or "not recorded"),))]
+    pairs.append(("Audited with", versions(made.versions)))
     pairs.append(("Report written with", f"equieffort {__version__}, Python {platform.python_version()}"))
     pairs.append(("Audited people, SHA-256", hashlib.sha256(facts.tobytes()).hexdigest()))
-    data = about.get("data")
-    # The number of rows would give away a group that is kept back.
-    few = any(material.guard.hides(stats.n) for stats in material.stats.values())
-    for key, value in data.items() if isinstance(data, dict) else ():
-        shown = HIDDEN if key == "rows" and few else count(value) if isinstance(value, int) else value
-        pairs.append((f"Data, {DATA.get(key, key)}", (Name(shown),)))
-    seed = about.get("random_state", about.get("seed"))
-    drawn = about.get("solver_random_state")
+    if made.data is not None:
+        # The number of rows would give away a group that is kept back.
+        few = any(material.guard.hides(stats.n) for stats in material.stats.values())
+        rows = HIDDEN if few else count(made.data.rows)
+        pairs += [("Data, file", (Name(made.data.path),)), ("Data, SHA-256", (Name(made.data.sha256),))]
+        pairs.append(("Data, rows", (Name(rows),)))
+    seed, drawn = made.random_state, made.solver.random_state
     none = "none recorded; the solver draws nothing at random" if drawn is None else f"{drawn}, that of the solver"
     pairs.append(("Seed", none if seed is None else str(seed)))
-    pairs.append(("Classifier", (Name(about.get("classifier", "not recorded")),)))
-    pairs.append(
-        ("Solver", (Phrase(f"{about.get('solver', 'not recorded')}. {about.get('solver_reason', '')}".strip()),))
-    )
+    pairs.append(("Classifier", (Name(made.classifier or "not recorded"),)))
+    pairs.append(("Solver", (Phrase(f"{made.solver.name or 'not recorded'}. {made.solver.reason}".strip()),)))
     pairs.append(("Criteria", criteria_text(material)))
     pairs.append(("Neighbourhood", neighbourhood(material)))
-    if (date := about.get("date")) is not None:
-        pairs.append(("Date", (Name(date),)))
-    else:
+    if "date" not in made.notes:
         pairs.append(("Date", "not recorded, so that the same audit is the same file"))
-    pairs.append(("Margin", number(float(about.get("margin") or 0.0))))
+    pairs += [(key.capitalize(), (Name(note),)) for key, note in made.notes.items()]
+    pairs.append(("Margin", number(made.margin)))
     if material.guard.is_on:
         pairs.append(("Kept back", SUPPRESSED.format(material.guard.k - 1)))
     return pairs
@@ -102,14 +97,13 @@ def criteria_text(material: Material) -> str:
     return ", ".join(f"{key} {said.get(key, value)}" for key, value in given.items())
 
 
-def versions(about: dict[str, Any]) -> Words:
+def versions(known: Mapping[str, str]) -> Words:
     """The versions the audit recorded, or those here where it recorded none."""
-    known = about.get("versions")
-    if isinstance(known, dict) and known:
+    if known:
         return (Name(", ".join(f"{key} {value}" for key, value in known.items())),)
     here = ", ".join(f"{name} {metadata.version(name)}" for name in ("numpy", "scikit-learn"))
     python = platform.python_version()
-    return say("equieffort {} (not recorded, found here: {}, Python {})", about.get("version", "unknown"), here, python)
+    return say("not recorded (found here: {}, Python {})", here, python)
 
 
 def neighbourhood(material: Material) -> str:

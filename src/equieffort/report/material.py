@@ -21,7 +21,6 @@ from equieffort.recourse.status import Reason
 from equieffort.recourse.table import RecourseTable
 from equieffort.report.svg import Look
 from equieffort.report.words import Guard, Name, Phrase, Words, is_turned
-from equieffort.results.explanation import Recorded, recorded
 from equieffort.world.distances import Distance, Manhattan
 
 if TYPE_CHECKING:
@@ -56,8 +55,7 @@ class Material:
     @classmethod
     def of(cls, audit: Audit, suppress_below: int | None = None, command: str = "") -> Material:
         """The material of a report that keeps back what was asked for, by default what the spec asked for."""
-        asked = audit.about.get("suppress_below") or 0
-        return cls(audit, Guard(asked if suppress_below is None else suppress_below), command)
+        return cls(audit, Guard(audit.provenance.suppress_below if suppress_below is None else suppress_below), command)
 
     @property
     def table(self) -> RecourseTable:
@@ -223,14 +221,9 @@ class Material:
         """The pairs that pictures show: the judged groups against the reference, in this one direction."""
         return [(a, b) for a, b in self.pairs if b == self.table.groups.reference and self.is_judged(a, b)]
 
-    @cached_property
-    def recorded(self) -> Recorded | None:
-        """What was decided of each person according to the data, where a stand-in is audited."""
-        return recorded(self.table, self.audit.about)
-
     def tells_record(self, label: str) -> bool:
         """Whether no small count shows between a group's recorded decisions and those of the stand-in."""
-        known = self.recorded
+        known = self.audit.recorded
         if known is None:
             return False
         mine = self.members(self.labels.index(label)) & known.is_known
@@ -243,11 +236,7 @@ class Material:
     def subgroups(self) -> list[tuple[str, Assessment]]:
         """The subgroups that were asked for."""
         with self._quiet():
-            return [(str(name), self.audit.subgroup(rule)) for name, rule in self._asked().items()]
-
-    def _asked(self) -> dict[str, str]:
-        asked = self.audit.about.get("subgroups") or {}
-        return dict(asked) if isinstance(asked, dict) else {str(rule): str(rule) for rule in asked}
+            return [(name, self.audit.subgroup(rule)) for name, rule in self.audit.declared.items()]
 
     def _quiet(self) -> _Quiet:
         return _Quiet(self.extra)

@@ -73,7 +73,7 @@ def _table(material: Material) -> tuple[Table, list[Bar]]:
 
 def _recorded(material: Material) -> list[Block]:
     """What was decided according to the data against what the surrogate model decides."""
-    known, guard = material.recorded, material.guard
+    known, guard = material.audit.recorded, material.guard
     if known is None or not known.n:
         return []
     rows: list[list[Cell]] = []

@@ -13,7 +13,7 @@ from equieffort.report.units import price_words
 from equieffort.report.words import MISSING, Cell, Name, Phrase, Words, name_list, share
 from equieffort.results.explanation import assumed_spans
 from equieffort.words.limits import limit_text
-from equieffort.world.scm.diagnostics import POOR_R2
+from equieffort.world.scm.records import EquationRecord
 
 DECLARED, LEARNED, DEFAULT = "declared", "learned from the data", "assumed by default"
 FOLDED, LONGEST = 2, 220
@@ -39,24 +39,20 @@ def _roles(material: Material) -> list[list[Cell]]:
 
 def _follows(material: Material) -> list[list[Cell]]:
     """What follows what: the edges are those of the declared graph."""
-    about = material.audit.about
-    fit = {str(row["node"]): row.get("r2") for row in about.get("fit") or []}
-    learned = about.get("learned_by") or {}
+    made = material.audit.provenance
+    fit, texts = {one.node: one for one in made.fit}, {one.node: one for one in made.equations}
     causes: dict[str, list[str]] = {}
-    for cause, effect in (about.get("graph") or {}).get("edges") or []:
-        causes.setdefault(str(effect), []).append(str(cause))
-    texts = _by_node(material)
+    for cause, effect in made.graph.edges:
+        causes.setdefault(effect, []).append(cause)
     rows: list[list[Cell]] = []
     for node in dict.fromkeys([*texts, *causes]):
         equation = texts.get(node)
-        if equation is None or equation["kind"] is None:
+        if equation is None or equation.kind is None:
             words: Words = ("follows ", *name_list(causes.get(node, [])), "; no equation")
             rows.append([Name(node), "edges", words, f"edges {DECLARED}", ""])
             continue
-        source = LEARNED if node in learned else DECLARED
-        r2 = fit.get(node)
-        weak = r2 is not None and float(r2) < POOR_R2
-        told = "" if r2 is None else f"R2 {share(float(r2))}{', weak' if weak else ''}"
+        source = LEARNED if node in made.learned_by else DECLARED
+        told = f"R2 {share(fit[node].r2)}{', weak' if fit[node].is_poor else ''}" if node in fit else ""
         rows.append(
             [
                 Name(node),
@@ -69,22 +65,17 @@ def _follows(material: Material) -> list[list[Cell]]:
     return rows
 
 
-def _by_node(material: Material) -> dict[str, dict[str, Any]]:
-    """Equations as data, by the feature they are for."""
-    return {record["node"]: record for record in material.audit.about.get("equations") or []}
-
-
-def one_line(equation: dict[str, Any]) -> str:
+def one_line(equation: EquationRecord) -> str:
     """An equation in one line: the many levels of a category are one term, a long one ends early.
 
     >>> coef = {"age": 0.31234567, "job": {"a": -1.0, "b": 0.5, "c": 2.0}}
-    >>> one_line({"node": "debt", "kind": "Linear", "parts": {"intercept": 4.0, "coef": coef}, "text": ""})
+    >>> one_line(EquationRecord("debt", ("age", "job"), "Linear", {"intercept": 4.0, "coef": coef}, ""))
     'debt = 4 + 0.3123*age + job (3 levels, -1 to 2)'
     """
-    text = str(equation["text"])
-    if equation["kind"] == "Linear":
-        parts = equation["parts"]
-        text = f"{equation['node']} = {_short(parts['intercept'])}"
+    text = equation.text
+    if equation.kind == "Linear":
+        parts = equation.parts
+        text = f"{equation.node} = {_short(parts['intercept'])}"
         text += "".join(_term(name, value) for name, value in parts["coef"].items())
     return text if len(text) <= LONGEST else f"{text[:LONGEST].rstrip()} …"
 
@@ -142,18 +133,16 @@ def _rules(material: Material) -> list[list[Cell]]:
 
 def equations(material: Material) -> Table:
     """The structural equations as they are, whatever their length."""
-    about = material.audit.about
-    fit = {str(row["node"]): row for row in about.get("fit") or []}
-    learned = about.get("learned_by") or {}
+    made = material.audit.provenance
+    fit = {one.node: one for one in made.fit}
     rows: list[list[Cell]] = []
-    for node, equation in _by_node(material).items():
-        known = fit[node].get("r2") if node in fit else None
-        r2 = float("nan") if known is None else float(known)
-        remark = f"learned by {learned[node]}" if node in learned else ""
-        if r2 < POOR_R2:
+    for equation in made.equations:
+        node = equation.node
+        remark = f"learned by {made.learned_by[node]}" if node in made.learned_by else ""
+        if node in fit and fit[node].is_poor:
             remark = f"weak: explains almost nothing{'; ' if remark else ''}{remark}"
-        given = MISSING if equation["kind"] is None else share(r2) if node in fit else "given"
-        rows.append([material.told(equation["text"]), given, (Phrase(remark),)])
+        given = MISSING if equation.kind is None else share(fit[node].r2) if node in fit else "given"
+        rows.append([material.told(equation.text), given, (Phrase(remark),)])
     if not rows:
         rows.append(["none: no feature follows another", "", ""])
     return Table("Structural equations", ("equation", "R2: variance explained", "remark"), rows, frozenset({2}))

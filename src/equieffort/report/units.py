@@ -18,18 +18,18 @@ LOW, MIDDLE, HIGH = 0.1, 0.5, 0.9
 
 def unit_of_effort(material: Material) -> Words:
     """Effort in words, with the first features as examples."""
-    cost = material.audit.about.get("cost") or {}
+    cost = material.audit.provenance.cost
     words: Words = ("Effort adds up the changes that a person must make. ",)
     examples: list[Words] = []
-    if isinstance(prices := cost.get("prices"), dict):
-        for name, (up, down) in list(prices.items())[:SAID]:
+    if cost.prices is not None:
+        for name, (up, down) in list(cost.prices.items())[:SAID]:
             rise = up or down
-            by = f"{ratio(1 / rise)} times its own value" if cost.get("own") else _amount(1 / rise)
+            by = f"{ratio(1 / rise)} times its own value" if cost.own else _amount(1 / rise)
             verb = "a change" if up == down else "a rise" if up else "a fall"
             examples.append(say("{} of {} by {}", verb, Name(name), by))
-    elif "percentiles" in cost:
+    elif cost.percentiles is not None:
         words += ("A change costs the share of people it overtakes: to pass half of them costs 0.5. ",)
-    elif cost:
+    elif cost.kind:
         words += ("A change costs what the given functions say. ",)
     weights = _categories(material)
     whole = [name for name, weight in weights.items() if weight == 1]
@@ -40,7 +40,7 @@ def unit_of_effort(material: Material) -> Words:
         for k, example in enumerate(examples[1:], start=2):
             joined += (" or " if k == len(examples) else ", ", *example)
         words += say("An effort of 1 is {}", joined)
-        others = (len(prices) if isinstance(prices, dict) else 0) + len(weights) - len(examples)
+        others = len(cost.prices or ()) + len(weights) - len(examples)
         words += ("; the other features are listed under Assumptions." if others > 0 else ".",)
     return words
 
@@ -57,21 +57,21 @@ def _categories(material: Material) -> dict[str, float]:
 
 def cost_table(material: Material) -> Table:
     """What a change of each actionable feature costs."""
-    given = dict(material.audit.about.get("cost") or {})
-    kind = given.pop("kind", "not recorded")
-    if isinstance(prices := given.get("prices"), dict):
-        unit = " times the own value" if given.get("own") else ""
+    cost = material.audit.provenance.cost
+    kind = cost.kind or "not recorded"
+    if cost.prices is not None:
+        unit = " times the own value" if cost.own else ""
         rows: list[list[Cell]] = [
             [Name(name), *(f"{number(1 / price)}{unit}" if price else MISSING for price in of)]
-            for name, of in prices.items()
+            for name, of in cost.prices.items()
         ]
         table = Table(f"The change that costs an effort of 1 ({kind})", ("feature", "upwards", "downwards"), rows)
-    elif isinstance(curves := given.get("percentiles"), dict):
-        rows = [[Name(name), *_percentiles(curve)] for name, curve in curves.items()]
+    elif cost.percentiles is not None:
+        rows = [[Name(name), *_percentiles(curve)] for name, curve in cost.percentiles.items()]
         heads = tuple(f"{at:.0%} of people are at most at" for at in (LOW, MIDDLE, HIGH))
         table = Table(f"A change costs the share of people it overtakes ({kind})", ("feature", *heads), rows)
     else:
-        named = {str(name) for value in given.values() if isinstance(value, dict) for name in value}
+        named = {str(name) for value in cost.rest.values() if isinstance(value, dict) for name in value}
         rows = [[Name(name), "by a function that was given"] for name in sorted(named)]
         table = Table(f"Cost of a change ({kind})", ("feature", "cost"), rows or [["not recorded", ""]])
     width = len(table.head) - 2
@@ -87,45 +87,43 @@ def _percentiles(curve: Any) -> list[Cell]:
 
 def price_words(material: Material, name: str) -> tuple[str, str]:
     """The change of a feature that is an effort of 1, and where that comes from."""
-    cost = material.audit.about.get("cost") or {}
+    cost = material.audit.provenance.cost
     weights = _categories(material)
     if name in weights:
         return f"any other value is an effort of {number(weights[name])}", ""
-    if isinstance(prices := cost.get("prices"), dict) and name in prices:
-        own = bool(cost.get("own"))
-        unit = " times the own value" if own else ""
-        up, down = (f"{_amount(1 / price)}{unit}" if price else "" for price in prices[name])
+    if cost.prices is not None and name in cost.prices:
+        unit = " times the own value" if cost.own else ""
+        up, down = (f"{_amount(1 / price)}{unit}" if price else "" for price in cost.prices[name])
         ways = up if up == down else " or ".join(x for x in (up and f"{up} up", down and f"{down} down") if x)
-        return f"an effort of 1 is a change of {ways}", "" if own else "scale from the data, "
-    if "percentiles" in cost:
+        return f"an effort of 1 is a change of {ways}", "" if cost.own else "scale from the data, "
+    if cost.percentiles is not None:
         return "the share of people that a change overtakes", "shares from the data, "
     return "by a function that was given", "function declared, "
 
 
 def in_units(material: Material, effort: float) -> Words:
     """An effort as a change of the feature that people change most; nothing where no such change has it."""
-    cost = material.audit.about.get("cost") or {}
+    cost = material.audit.provenance.cost
     acts, table = material.table.acts, material.table
-    if "percentiles" in cost and np.isfinite(effort):
+    if cost.percentiles is not None and np.isfinite(effort):
         return (f"as much as overtaking {effort:.0%} of people",) if effort <= 1 else ()
-    prices = cost.get("prices")
-    if not isinstance(prices, dict) or not np.isfinite(effort):
+    if cost.prices is None or not np.isfinite(effort):
         return ()
     best: tuple[int, int, float] | None = None
     for b, k in enumerate(acts):
         name = table.source.encoding.columns[k].name
-        if name not in prices:
+        if name not in cost.prices:
             continue
         change = (material.moved[:, k] - material.facts[:, k])[material.is_set[:, b]]
         up, down = int((change > 0).sum()), int((change < 0).sum())
-        price = prices[name][0] if up >= down else prices[name][1]
+        price = cost.prices[name][0 if up >= down else 1]
         if price and up + down and (best is None or up + down > best[0]):
             best = (up + down, k, effort / price)
     if best is None:
         return ()
     _, k, size = best
     name, facts = table.source.encoding.columns[k].name, material.facts[:, k]
-    if not cost.get("own") and size > np.nanmax(facts) - np.nanmin(facts):
+    if not cost.own and size > np.nanmax(facts) - np.nanmin(facts):
         return say("more than the whole range of {}", Name(name))
     shown = f"{size:,.3g}" if abs(size) < 1000 else number(round(size))
-    return say("as much as {}{} of {}", shown, " times the own value" if cost.get("own") else "", Name(name))
+    return say("as much as {}{} of {}", shown, " times the own value" if cost.own else "", Name(name))

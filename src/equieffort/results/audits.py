@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import platform
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache, cached_property
+from functools import cached_property
 from html import escape
-from importlib.metadata import version
 from math import isnan
 from os import PathLike
 from typing import TYPE_CHECKING, Any
@@ -16,8 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from equieffort import __version__
-from equieffort.data.frames import Bools, Missing, aligned, join_sensitive, read_frame
+from equieffort.data.frames import Bools, Missing, aligned
 from equieffort.effort.budget import default_budget
 from equieffort.effort.criteria import Criteria
 from equieffort.effort.individuals import individuals
@@ -46,27 +43,25 @@ from equieffort.errors import label as written
 from equieffort.foundations.arguments import (
     check_flag,
     check_instance,
-    check_mapping,
     is_number,
     items_in,
-    names_in,
     refused,
 )
-from equieffort.models.classifiers import known_features
-from equieffort.models.fidelity import Surrogate
-from equieffort.recourse.problem import RecourseProblem
 from equieffort.recourse.solvers import Auto, Solver
-from equieffort.recourse.solving import Progress, check_progress, check_solver, chosen_for, solve, solve_further
+from equieffort.recourse.solving import Progress, check_progress, solve, solve_further
 from equieffort.recourse.table import RecourseTable
-from equieffort.results.explanation import Explanation, assumed_text, explain, recorded
+from equieffort.results.explanation import Explanation, Recorded, assumed_text, explain
+from equieffort.results.inputs import AuditInputs, columns_of
+from equieffort.results.provenance import CostRecord, Provenance, SolverUsed, kind_of, versions
 from equieffort.results.resampling import Resampled, Resampling, resample
 from equieffort.words.shown import caveats, judged_text, measure_lines, measure_table, system_measures, with_saved
 from equieffort.world.cost import Cost
 from equieffort.world.distances import BoundDistance, Distance, Manhattan, check_distance
-from equieffort.world.giveaways import FIRST, copies, first_text, warn_giveaways
+from equieffort.world.giveaways import FIRST, copies, first_text
 from equieffort.world.rules import parse_rule
 from equieffort.world.schema import Schema
 from equieffort.world.scm import StructuralCausalModel
+from equieffort.world.scm.diagnostics import Fit
 
 if TYPE_CHECKING:
     from equieffort.plots import AuditPlots
@@ -86,13 +81,12 @@ class Audit:
     criteria: Criteria
     neighbourhood: Neighbourhood
     warnings: tuple[EquieffortWarning, ...] = ()
-    about: dict[str, Any] = field(default_factory=dict)
-    """Versions, the causal graph and equations, their fit and what learned them, the cost's numbers, the solver with
-    its reason; and what to do about people who are not solved to the end, if that is not a call in Python."""
+    provenance: Provenance = field(default_factory=Provenance)
+    """How it was made, from what, and by what."""
     own: tuple[Measure, ...] = ()
     """Measures of the caller's own."""
-    made_from: Mapping[str, Any] = field(default_factory=dict, repr=False)
-    """What `audit` was called with; empty in an audit that was read from a file."""
+    inputs: AuditInputs | None = field(default=None, repr=False)
+    """What it was made from; None in an audit that was read from a file."""
     own_rows: tuple[dict[str, Any], ...] = field(default=(), repr=False)
     """What such measures read when the audit was saved."""
     _distances: dict[Distance, BoundDistance] = field(default_factory=dict, repr=False)
@@ -119,7 +113,7 @@ class Audit:
     @property
     def budget(self) -> float | None:
         """The effort at which people without recourse are counted; None where nobody has any."""
-        return self.criteria.budget if self.criteria.budget is not None else self.about.get("budget")
+        return self.criteria.budget if self.criteria.budget is not None else self.provenance.budget
 
     @cached_property
     def measures(self) -> pd.DataFrame:
@@ -136,23 +130,28 @@ class Audit:
     @property
     def declared(self) -> dict[str, str]:
         """Names and rules of the subgroups that were declared."""
-        return dict(self.about.get("subgroups", {}))
+        return dict(self.provenance.subgroups)
 
     @property
     def shown_measures(self) -> tuple[Measure, ...]:
         """The measures that are read: all there are, and the caller's own."""
-        record = "recorded" in self.about
-        return (*(m for m in MEASURES.values() if m.name != "impact_ratio_recorded" or record), *self.own)
+        known = self.provenance.recorded is not None
+        return (*(m for m in MEASURES.values() if m.name != "impact_ratio_recorded" or known), *self.own)
+
+    @cached_property
+    def recorded(self) -> Recorded | None:
+        """What was decided of each person according to the data, where a surrogate is audited."""
+        kept = self.provenance.recorded
+        return None if kept is None else Recorded.of(self.recourse, kept)
 
     def members(self, rule: str) -> Bools:
         """Who is in a subgroup."""
-        return parse_rule(rule).evaluate(_columns(self.recourse.data))
+        return parse_rule(rule).evaluate(columns_of(self.recourse.data))
 
     @cached_property
     def resampled(self) -> Resampled | None:
         """What replicates say, if `resample` made any."""
-        saved = self.about.get("resampled")
-        found = Resampled.from_dict(saved) if saved else None
+        found = self.provenance.resampled
         # Under another budget the replicates would have spread otherwise.
         return found if found is not None and found.budget == self.budget else None
 
@@ -165,8 +164,7 @@ class Audit:
         """
         check_instance("how", how, Resampling, "ee.Equations(), ee.Procedure(X_train, y_train) or ee.Bootstrap()")
         check_progress(progress)
-        found = resample(self, how, progress)
-        return replace(self, about=self.about | {"resampled": found.to_dict()})
+        return self.with_provenance(resampled=resample(self, how, progress))
 
     def subgroup(self, which: str | Any) -> Assessment:
         """Algorithm 1 for a subgroup: a rule such as ``"age < 25 and purpose = 'car'"``, or a boolean mask.
@@ -175,7 +173,7 @@ class Audit:
         """
         if isinstance(which, str):
             rule = parse_rule(which)
-            columns = _columns(self.recourse.data)
+            columns = columns_of(self.recourse.data)
             for sentence in rule.unmatched(columns):
                 warn("RULE_UNMATCHED", sentence, fix="Check the spelling; quotes and case count.")
             return self._assess("subgroup", f"People with {rule}", rule.evaluate(columns), rule=which)
@@ -229,7 +227,7 @@ class Audit:
         bound = self.distance(distance if distance is not None else self._distance_of(self.neighbourhood))
         found = individuals(self.recourse, bound, quantile, self.criteria, group)
         surrogate = self.verdict.surrogate
-        if self.about.get("outliers") or (surrogate is not None and not surrogate.suffices):
+        if self.provenance.outliers or (surrogate is not None and not surrogate.suffices):
             # As for the groups: nothing is concluded of anybody.
             found["outcome"] = "inconclusive"
         return found
@@ -327,14 +325,20 @@ class Audit:
         else:
             named = items_in("people", people, "a list of index labels")
             rows = np.array([self._row(label, None) for label in named], dtype=np.intp)
-        about = {key: value for key, value in self.about.items() if key != "resampled"}
-        return replace(self, recourse=solve_further(self.recourse, rows, solver=solver), about=about)
+        return replace(self.with_provenance(resampled=None), recourse=solve_further(self.recourse, rows, solver=solver))
+
+    def with_provenance(self, **changes: Any) -> Audit:
+        """The same audit with other parts of its provenance, such as ``notes={"date": "2026-03-31"}``."""
+        return replace(self, provenance=replace(self.provenance, **changes))
 
     # -- readers ----------------------------------------------------------------------------------------------------
 
     def explain(self, label: Any = None, *, position: int | None = None) -> Explanation:
         """What one person can do, in words and numbers."""
-        return explain(self.recourse, self._row(label, position), self.about)
+        surrogate = self.provenance.surrogate
+        return explain(
+            self.recourse, self._row(label, position), "" if surrogate is None else surrogate.kind, self.recorded
+        )
 
     @property
     def plot(self) -> AuditPlots:
@@ -380,7 +384,9 @@ class Audit:
         verdict = self.verdict
         sentences = "".join(f"<li>{escape(finding.sentence)}</li>" for finding in verdict.findings)
         notes = "".join(f"<li>{escape(warning.what)} <code>{warning.code}</code></li>" for warning in self.warnings)
-        weighty = "".join(f"<li>{escape(one.text)}</li>" for one in caveats(verdict, self.recourse, self.about))
+        weighty = "".join(
+            f"<li>{escape(one.text)}</li>" for one in caveats(verdict, self.recourse, self.provenance.fit)
+        )
         limits = self._assumed()
         assumed = f"<pre>{escape(limits)}</pre>" if limits else ""
         table = (
@@ -435,14 +441,13 @@ class Audit:
                 for spreads in (again.of(rule, c.group, c.against) if members is None or rule else {},)
             )
         found = tuple(with_readings(c, self.criteria, self.shown_measures) for c in compared)
-        saved = self.about.get("surrogate")
-        surrogate = Surrogate.from_dict(saved, groups.columns) if saved else None
+        made = self.provenance
+        surrogate = made.surrogate and replace(made.surrogate, columns=groups.columns)
         left = unsettled(self.recourse, members)
         people = list(zip(left["group"], left.index, strict=True))
         verdict = decide(
             found, self.criteria, individual=individual, surrogate=surrogate, unsettled=people,
-            provable=self.about.get("certifies", True), further=self.about.get("further", ""),
-            outliers=self.about.get("outliers", ()),
+            provable=made.solver.certifies, further=made.further, outliers=made.outliers,
             chance=again.chance if again is not None and any(c.spreads for c in compared) else "people",
         )  # fmt: skip
         return Assessment(
@@ -450,7 +455,7 @@ class Audit:
         )
 
     def _samples(self, members: npt.NDArray[np.bool_] | None) -> dict[str, Sample]:
-        record = recorded(self.recourse, self.about)
+        record = self.recorded
         return group_samples(
             self.recourse,
             members,
@@ -511,45 +516,9 @@ def budget(table: RecourseTable) -> float | None:
     return None if isnan(found) else found
 
 
-@cache
-def _versions() -> dict[str, str]:
-    """What computed the audit: part of how to reproduce it. Read from files, once a process."""
-    parts = {name: version(name) for name in ("numpy", "scipy", "scikit-learn", "pandas", "numba")}
-    return {"equieffort": __version__, "python": platform.python_version(), **parts}
-
-
-def _kind(classifier: Any) -> str:
-    """The name of the classifier's class; of a pipeline also that of the model it ends in."""
-    name, steps = type(classifier).__name__, getattr(classifier, "steps", None)
-    return f"{name} ending in {type(steps[-1][1]).__name__}" if isinstance(steps, list) and steps else name
-
-
 def _plain(given: Any) -> str:
     # Anything may be given as a label; only numpy's scalars are written otherwise than Python does.
     return written(given) if isinstance(given, np.generic) else repr(given)
-
-
-def _columns(frame: pd.DataFrame) -> dict[str, npt.NDArray[Any]]:
-    return {str(name): frame[name].to_numpy() for name in frame.columns}
-
-
-def check_rules(rules: Iterable[str], frame: pd.DataFrame) -> None:
-    """Find out before solving whether every rule of a subgroup can be read and asked."""
-    columns = _columns(frame)
-    for rule in rules:
-        parse_rule(rule).evaluate(columns)
-
-
-def without_asked(
-    frame: pd.DataFrame, rules: Iterable[str], schema: Schema, scm: StructuralCausalModel, seen: Iterable[str]
-) -> pd.DataFrame:
-    """The people without columns that only rules of subgroups name.
-
-    Nothing is solved with these columns, but they are used: nobody need be warned about them.
-    """
-    solved = {*schema.features, *schema.protected_columns, *scm.graph.nodes, *seen}
-    asked = {name for rule in rules for name in parse_rule(rule).names} - solved
-    return frame[[name for name in frame.columns if name not in asked]] if asked else frame
 
 
 def audit(
@@ -613,33 +582,17 @@ def audit(
     -------
     An `Audit`: `verdict`, `by_group`, `individual`, `subgroup`, `curve`, `recourse`, `explain`, `save`.
     """
-    check_solver(solver)
     check_progress(progress)
     _check_neighbourhood(neighbourhood, optional=True)
     check_instance("criteria", criteria, Criteria, "an ee.Criteria(...)", optional=True)
-    if model_features is not None:
-        model_features = names_in("model_features", model_features)
-    if subgroups is not None:
-        check_mapping("subgroups", subgroups, 'a mapping from name to rule, such as {"young": "age < 25"}')
     own = _own_measures(measures)
     with collecting() as kept:
-        people = X
-        if subgroups and isinstance(schema, Schema) and isinstance(scm, StructuralCausalModel):
-            X = read_frame(X, names=model_features)
-            check_rules(subgroups.values(), join_sensitive(X, sensitive_features, schema.sensitive_columns))
-            people = without_asked(X, subgroups.values(), schema, scm, known_features(classifier, model_features))
-        if isinstance(schema, Schema):
-            warn_giveaways(read_frame(people, names=model_features), schema, known_features(classifier, model_features))
-        problem = RecourseProblem.of(
-            classifier, people, schema=schema, scm=scm, sensitive_features=sensitive_features,
-            model_features=model_features, cost=cost, reference=reference, margin=margin,
-            missing=missing,
+        inputs = AuditInputs.of(
+            classifier, X, schema=schema, scm=scm, sensitive_features=sensitive_features, model_features=model_features,
+            cost=cost, solver=solver, subgroups=subgroups, reference=reference, missing=missing, margin=margin,
         )  # fmt: skip
-        choice = chosen_for(problem, solver)
-        engine = choice.solver
-        table = solve(
-            problem, X, solver=choice, sensitive_features=sensitive_features, missing=missing, progress=progress
-        )
+        problem = inputs.problem
+        table = solve(problem, inputs.people, solver=inputs.choice, missing=missing, progress=progress)
         near = neighbourhood if neighbourhood is not None else Everyone()
         distances: dict[Distance, BoundDistance] = {}
         if isinstance(near, Nearest | NearestK):
@@ -649,35 +602,27 @@ def audit(
         for one in copies(table.data, seen, table.is_unfavourable):
             warn(one.code, one.what, fix=one.fix)
     fitted = problem.scm
-    about = {
-        "version": __version__,
-        "versions": dict(_versions()),
-        "classifier": _kind(classifier),
-        "solver": repr(engine),
-        "solver_random_state": getattr(engine, "random_state", None),
-        "certifies": engine.certifies,
-        "solver_reason": choice.reason,
-        "graph": fitted.graph.to_dict(),
-        "equations": fitted.equation_records(),
-        "learned_by": fitted.learned_by(),
-        "fit": fitted.diagnostics_.to_dict("records"),
-        "cost": {"kind": type(cost).__name__ if cost is not None else "WeightedL1", **problem.cost.to_dict()},
-        "outliers": list(problem.outliers),
-        "margin": margin,
-        "budget": budget(table),
-        "subgroups": dict(subgroups or {}),
-    }
+    provenance = Provenance(
+        versions=dict(versions()),
+        classifier=kind_of(classifier),
+        solver=SolverUsed.of(inputs.choice),
+        graph=fitted.graph,
+        equations=fitted.equation_records(),
+        learned_by=fitted.learned_by(),
+        fit=tuple(Fit(**row) for row in fitted.diagnostics_.to_dict("records")),
+        cost=CostRecord.of("WeightedL1" if cost is None else type(cost).__name__, problem.cost.to_dict()),
+        outliers=tuple(problem.outliers),
+        margin=float(margin),
+        budget=budget(table),
+        subgroups=dict(subgroups or {}),
+    )
     return Audit(
         table,
         criteria if criteria is not None else Criteria(),
         near,
         tuple(sorted((*fitted.warnings_, *kept), key=lambda w: w.code not in FIRST)),
-        about,
+        provenance,
         own,
-        {
-            "classifier": classifier, "X": X, "schema": schema, "scm": problem.scm, "cost": cost, "solver": solver,
-            "sensitive_features": sensitive_features, "model_features": model_features, "reference": reference,
-            "missing": missing, "margin": margin, "measures": own, "subgroups": subgroups,
-        },
+        inputs,
         _distances=distances,
     )  # fmt: skip

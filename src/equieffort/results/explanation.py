@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from html import escape
 from typing import Any
@@ -12,6 +12,7 @@ import pandas as pd
 
 from equieffort.data.frames import Bools, Floats, number
 from equieffort.foundations.arguments import as_plain
+from equieffort.models.fidelity import RecordedDecisions
 from equieffort.recourse.problem import limits
 from equieffort.recourse.solvers import Status
 from equieffort.recourse.table import RecourseTable
@@ -151,6 +152,28 @@ class Recorded:
     is_favourable: Bools
     """Meaningful where it is known."""
 
+    @classmethod
+    def of(cls, table: RecourseTable, kept: RecordedDecisions) -> Recorded:
+        """From the people for whom they differ."""
+        favourable, known = ~table.is_unfavourable, np.ones(len(table), dtype=bool)
+        differs = np.array(kept.differs, dtype=np.intp)
+        favourable[differs] = ~favourable[differs]
+        known[np.array(kept.unknown, dtype=np.intp)] = False
+        return cls(known, favourable)
+
+    def by_group(self, table: RecourseTable) -> dict[str, dict[str, int]]:
+        """How many people of each group the record and the surrogate refuse, and about how many they differ."""
+        refused = table.is_unfavourable
+        parts = {
+            "refused_in_record": self.is_known & ~self.is_favourable,
+            "refused_by_surrogate": refused,
+            "differ": self.is_known & (self.is_favourable == refused),
+        }
+        return {
+            group: {name: int(mask[table.groups.codes == code].sum()) for name, mask in parts.items()}
+            for code, group in enumerate(table.groups.labels)
+        }
+
     @property
     def n(self) -> int:
         """Of how many people it is known."""
@@ -168,23 +191,8 @@ class Recorded:
         return "favourable" if self.is_favourable[row] else "unfavourable"
 
 
-def recorded(table: RecourseTable, about: Mapping[str, Any]) -> Recorded | None:
-    """The recorded decisions of an audit of a stand-in, where it kept for whom they differ."""
-    kept = about.get("recorded")
-    if not isinstance(kept, dict):
-        return None
-    favourable = ~table.is_unfavourable
-    differs = np.asarray(kept["differs"], dtype=np.intp)
-    favourable[differs] = ~favourable[differs]
-    known = np.ones(len(table), dtype=bool)
-    known[np.asarray(kept["unknown"], dtype=np.intp)] = False
-    return Recorded(known, favourable)
-
-
-def explain(table: RecourseTable, row: int, about: Mapping[str, Any] | None = None) -> Explanation:
-    """Explain one row of the table; `about` says whether the decision is that of a stand-in."""
-    about = about or {}
-    surrogate, decided = about.get("surrogate"), recorded(table, about)
+def explain(table: RecourseTable, row: int, surrogate: str = "", decided: Recorded | None = None) -> Explanation:
+    """Explain one row of the table; `surrogate` is the kind of model that stands in for the system, if one does."""
     status = Status(int(table.status[row]))
     one = np.array([row])
     steps: list[Step] = []
@@ -201,7 +209,7 @@ def explain(table: RecourseTable, row: int, about: Mapping[str, Any] | None = No
         float(table.bound[row]),
         tuple(steps),
         reason,
-        str(surrogate["kind"]) if surrogate else "",
+        surrogate,
         decided.word(row) if decided is not None and surrogate else "",
     )
 

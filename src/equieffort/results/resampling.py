@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from equieffort.data.frames import Bools, join_sensitive, read_frame
+from equieffort.data.frames import Bools, read_frame
 from equieffort.effort.measures import Chance, Measure, Pair, Sample, Spread
 from equieffort.effort.metrics import group_samples
 from equieffort.errors import DataError, EquieffortError, ParameterError, Setting, Text, collecting, parts_of
@@ -24,6 +24,7 @@ from equieffort.recourse.problem import RecourseProblem
 from equieffort.recourse.solvers import Status
 from equieffort.recourse.solving import solve
 from equieffort.recourse.table import RecourseTable, SolvedSource
+from equieffort.results.inputs import AuditInputs
 from equieffort.world.groups import Groups
 from equieffort.world.rules import parse_rule
 from equieffort.world.scm import StructuralCausalModel
@@ -48,17 +49,6 @@ class Resampled:
     def of(self, rule: str, group: str, against: str) -> dict[str, Spread]:
         """By measure, of one comparison."""
         return {key[3]: spread for key, spread in self.spreads.items() if key[:3] == (rule, group, against)}
-
-    def to_dict(self) -> dict[str, Any]:
-        """A form that JSON can hold."""
-        rows = [[*key, s.sd, s.defined, s.undefined] for key, s in self.spreads.items()]
-        return {"chance": self.chance, "replicates": self.replicates, "spreads": rows, "budget": self.budget}
-
-    @classmethod
-    def from_dict(cls, saved: dict[str, Any]) -> Resampled:
-        """From the saved form."""
-        spreads = {(r[0], r[1], r[2], r[3]): Spread(float(r[4]), r[5], r[6]) for r in saved["spreads"]}
-        return cls(saved["chance"], saved["replicates"], spreads, saved["budget"])
 
 
 Replicate = Mapping[Key, float] | EquieffortError
@@ -179,7 +169,7 @@ class Equations(Resampling):
     def replicate(self, audit: Audit) -> Iterator[Replicate]:
         """One audit a replicate."""
         made = _made(audit, "ee.Equations()")
-        yield from _audits(audit, self, lambda rng, rows: made["classifier"])
+        yield from _audits(audit, self, lambda rng, rows: made.classifier)
 
 
 @dataclass(frozen=True, eq=False)
@@ -215,15 +205,15 @@ class Procedure(Resampling):
         made = _made(audit, "ee.Procedure(X_train, y_train)")
         frame, labels = read_frame(self.X_train), np.asarray(self.y_train)
         try:
-            blank = clone(made["classifier"])
+            blank = clone(made.classifier)
         except TypeError as error:
             raise ParameterError(
                 "PARAMETER",
-                f"{type(made['classifier']).__name__} cannot be trained again: it is no scikit-learn estimator.",
+                f"{type(made.classifier).__name__} cannot be trained again: it is no scikit-learn estimator.",
                 fix=("Audit a model of scikit-learn, or ", Setting("resample"), "."),
             ) from error
 
-        people = read_frame(made["X"], names=made["model_features"])
+        people = made.table
         same = len(frame) == len(people) and frame.index.equals(people.index)
 
         def train(rng: np.random.Generator, rows: Any) -> Any:
@@ -234,14 +224,14 @@ class Procedure(Resampling):
         yield from _audits(audit, self, train)
 
 
-def _made(audit: Audit, how: str) -> dict[str, Any]:
-    if not audit.made_from:
+def _made(audit: Audit, how: str) -> AuditInputs:
+    if audit.inputs is None:
         raise ParameterError(
             "AUDIT_FILE",
             "This audit was read from a file, which holds neither the model nor what its equations were learned from.",
             fix=f"Run ee.audit(...) with the model and the data, and call .resample({how}) on what it returns.",
         )
-    return dict(audit.made_from)
+    return audit.inputs
 
 
 def _audits(
@@ -253,15 +243,12 @@ def _audits(
     has remarked on.
     """
     made = _made(audit, type(how).__name__)
-    people, scm = read_frame(made["X"], names=made["model_features"]), made["scm"]
-    columns = made["schema"].sensitive_columns
-    given = made["sensitive_features"]
-    # Joined by label once, so that a person who is drawn brings their own group along.
-    people = people if given is None else join_sensitive(people, given, columns)
-    reference = scm.reference_ if made["reference"] is None else made["reference"]
+    # Joined by label before, so that a person who is drawn brings their own group along.
+    people, scm = made.table, made.problem.scm
+    reference = scm.reference_ if made.reference is None else made.reference
     same = len(scm.reference_) == len(people) and scm.reference_.index.equals(people.index)
     source = audit.recourse.source
-    kept = source.problem if isinstance(source, SolvedSource) and made["missing"] == "error" else None
+    kept = source.problem if isinstance(source, SolvedSource) and made.missing == "error" else None
     for k in range(how.replicates):
         rng = np.random.default_rng([how.random_state, k])
         rows = rng.integers(0, len(people), len(people))
@@ -276,14 +263,14 @@ def _audits(
                 ).fit(learned)
                 model = classifier(rng, rows)
                 # Most of a problem stays as it is, and making it takes longer than solving some hundred people.
-                trained = None if model is made["classifier"] else model
+                trained = None if model is made.classifier else model
                 problem = None if kept is None else kept.relearned(again, trained, drawn)
                 if problem is None:
                     problem = RecourseProblem.of(
-                        model, drawn, scm=again, reference=reference,
-                        **{name: made[name] for name in ("schema", "model_features", "cost", "margin", "missing")},
+                        model, drawn, schema=made.schema, scm=again, model_features=made.model_features,
+                        cost=made.cost, reference=reference, margin=made.margin, missing=made.missing,
                     )  # fmt: skip
-                yield _readings(audit, solve(problem, drawn, solver=made["solver"], missing=made["missing"]))
+                yield _readings(audit, solve(problem, drawn, solver=made.solver, missing=made.missing))
         except EquieffortError as error:
             yield error
 

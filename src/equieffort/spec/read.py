@@ -36,7 +36,7 @@ from equieffort.spec.solving import read_solver
 from equieffort.world.cost import Cost, Percentile, WeightedL1
 from equieffort.world.distances import Euclidean, Manhattan
 from equieffort.world.rules import parse_rule
-from equieffort.world.scales import MAD, Own, Range, Scale, Std
+from equieffort.world.scales import SCALES, Range
 from equieffort.world.schema import Schema
 
 
@@ -198,9 +198,6 @@ def _check_columns(given: Parsed, schema: Schema, id_column: str | None, nodes: 
                 )
 
 
-SCALES: dict[str, Scale] = {"std": Std(), "mad": MAD(), "own": Own()}
-
-
 def _cost(given: Parsed) -> Cost:
     said = given["cost"]
     l1 = said["kind"] == "l1"
@@ -215,8 +212,8 @@ def _cost(given: Parsed) -> Cost:
             raise given.refuse("cost", key, what=f"has no effect here; it belongs to {used}.", fix="Remove it.")
     if not l1:
         return Percentile(said["knots"])
-    if said["scale"] in SCALES:
-        return WeightedL1(SCALES[said["scale"]])
+    if said["scale"] not in (None, "range"):
+        return WeightedL1(SCALES[said["scale"]]())
     low, high = said["quantiles"] or (0.0, 1.0)
     with placed(given.find("cost", "quantiles"), "cost.quantiles"):
         return WeightedL1(Range((low, high)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,12 +21,13 @@ from equieffort.models import fidelity
 from equieffort.models.classifiers import known_features
 from equieffort.models.files import load_model
 from equieffort.models.surrogate import Surrogate, train_surrogate
-from equieffort.recourse.problem import RecourseProblem
-from equieffort.recourse.solvers import Auto, Choice
-from equieffort.recourse.solving import Progress, check_progress, chosen_for
+from equieffort.recourse.solvers import Auto
+from equieffort.recourse.solving import Progress, check_progress
 from equieffort.recourse.table import RecourseTable, SolvedSource
-from equieffort.results.audits import Audit, audit, without_asked
+from equieffort.results.audits import Audit, audit
 from equieffort.results.explanation import assumed_text
+from equieffort.results.inputs import AuditInputs
+from equieffort.results.provenance import DataFile
 from equieffort.results.resampling import Equations, Procedure, Resampling
 from equieffort.spec import Spec
 from equieffort.spec.causes import with_levels
@@ -58,9 +59,22 @@ class Prepared:
     classifier: Any
     scm: StructuralCausalModel
     surrogate: Surrogate | None
-    source: dict[str, Any]
-    """Name, hash and number of rows of the data."""
+    source: DataFile
     warnings: tuple[EquieffortWarning, ...]
+
+    @property
+    def measured(self) -> fidelity.Surrogate | None:
+        """How far the surrogate repeats the decisions, if one was trained."""
+        if self.surrogate is None:
+            return None
+        spec = self.spec
+        return self.surrogate.measured(spec.schema.favourable, spec.min_agreement, spec.min_refusal_recall)
+
+    def recorded(self, table: RecourseTable) -> fidelity.RecordedDecisions | None:
+        """For whom the surrogate decides otherwise than the data."""
+        if self.surrogate is None:
+            return None
+        return self.surrogate.recorded(table.index, table.is_unfavourable, self.spec.schema.favourable)
 
     @property
     def arguments(self) -> dict[str, Any]:
@@ -120,7 +134,7 @@ def prepare(spec: Spec, *, progress: Progress = silent, unsafe_load_pickle: bool
         digest = file_hash(spec.data.path)
         with placed(spec, "data", "id", code="DATA_MISSING_COLUMN"):
             table = read_table(spec.data)
-        source = {"path": spec.data.path.name, "sha256": digest, "rows": len(table)}
+        source = DataFile(spec.data.path.name, digest, len(table))
         progress("reading the data", 1, 1, f"{len(table):,} rows")
         check_table(spec, table)
         for name in spec.schema.sensitive_columns:
@@ -182,31 +196,25 @@ def _decided(spec: Spec, table: pd.DataFrame) -> pd.DataFrame:
 
 def estimate(prepared: Prepared) -> Estimate:
     """Check the parts against each other and count the work, without solving anything."""
-    spec, people = prepared.spec, prepared.people
-    with spec_words():
-        seen = known_features(prepared.classifier, spec.model.features or None)
-        solved = without_asked(people, spec.subgroups.values(), spec.schema, prepared.scm, seen)
-        problem = RecourseProblem.of(
-            prepared.classifier, solved, **prepared.arguments,
-        )  # fmt: skip
-        with _placed_solver(spec):
-            choice = _choice(spec, problem)
-        asked = people if spec.data.missing == "model" else _complete(people, problem.names)
-        groups = Groups.of(asked, spec.schema)
-        refused = ~problem.decision.is_favourable(asked)
-    counts = np.bincount(groups.codes[refused], minlength=len(groups.labels)).tolist()
-    surrogate = None
-    if prepared.surrogate is not None:
-        judged = [groups.labels[code] for code in (*groups.protected, groups.reference)]
-        surrogate = fidelity.Surrogate.from_dict(_about_surrogate(prepared, prepared.surrogate), groups.columns).among(
-            judged
+    spec = prepared.spec
+    with spec_words(), _placed_solver(spec):
+        inputs = AuditInputs.of(
+            prepared.classifier, prepared.people, solver=spec.solver, subgroups=spec.subgroups, **prepared.arguments
         )
+        people, problem = inputs.people, inputs.problem
+        refused = ~problem.decision.is_favourable(people.frame)
+    groups = people.groups
+    counts = np.bincount(groups.codes[refused], minlength=len(groups.labels)).tolist()
+    surrogate = prepared.measured
+    if surrogate is not None:
+        judged = [groups.labels[code] for code in (*groups.protected, groups.reference)]
+        surrogate = replace(surrogate, columns=groups.columns).among(judged)
     return Estimate(
-        len(people),
+        len(inputs.table),
         dict(zip(groups.labels, counts, strict=True)),
-        choice.prepared.subproblems,
-        repr(choice.solver),
-        choice.reason,
+        inputs.choice.prepared.subproblems,
+        repr(inputs.choice.solver),
+        _reason(spec, inputs.choice.reason),
         surrogate,
         tuple(prepared.scm.equations()),
         problem.schema.assumed,
@@ -215,9 +223,8 @@ def estimate(prepared: Prepared) -> Estimate:
     )
 
 
-def _choice(spec: Spec, problem: RecourseProblem) -> Choice:
-    choice = chosen_for(problem, spec.solver)
-    return choice if isinstance(spec.solver, Auto) else replace(choice, reason=CHOSEN)
+def _reason(spec: Spec, reason: str) -> str:
+    return reason if isinstance(spec.solver, Auto) else CHOSEN
 
 
 @contextmanager
@@ -241,8 +248,8 @@ def _placed_solver(spec: Spec) -> Iterator[None]:
 def run_spec(spec: Spec, *, progress: Progress = silent, unsafe_load_pickle: bool = False, command: str = "") -> Audit:
     """The audit that a spec describes.
 
-    `about` says in addition how the data, the spec and a surrogate entered; `progress` is told how far the work is;
-    `command` is kept as the way to do it again.
+    Its provenance says in addition how the data, the spec and a surrogate entered; `progress` is told how far the work
+    is; `command` is kept as the way to do it again.
     """
     return run_prepared(
         prepare(spec, progress=progress, unsafe_load_pickle=unsafe_load_pickle), progress=progress, command=command
@@ -257,32 +264,32 @@ def run_prepared(prepared: Prepared, *, progress: Progress = silent, command: st
             prepared.classifier, prepared.people, solver=spec.solver, neighbourhood=spec.neighbourhood,
             criteria=spec.criteria, subgroups=spec.subgroups, progress=progress, **prepared.arguments,
         )  # fmt: skip
-    if file_hash(spec.data.path) != prepared.source["sha256"]:
+    if file_hash(spec.data.path) != prepared.source.sha256:
         raise DataError(
             "RUN_CHANGED",
             f"{spec.data.path.name!r} changed while it was being audited.",
             fix="Run the audit again once nothing writes to the file.",
         )
-    about = done.about | {
-        "title": spec.title,
-        "data": prepared.source,
-        "spec": spec.text,
-        "suppress_below": spec.suppress_below,
-        "random_state": spec.random_state,
-        "command": command,
-        "further": _further(done.recourse),
-    }
-    if not isinstance(spec.solver, Auto):
-        about["solver_reason"] = CHOSEN
-    if prepared.surrogate is not None:
-        about["surrogate"] = _about_surrogate(prepared, prepared.surrogate)
-        found = prepared.surrogate.recorded(done.recourse.index, done.recourse.is_unfavourable, spec.schema.favourable)
-        if found is not None:
-            about["recorded"] = _about_record(done.recourse, found)
+    people, solver = done.recourse, done.provenance.solver
+    provenance = replace(
+        done.provenance,
+        title=spec.title,
+        data=prepared.source,
+        spec=spec.text,
+        suppress_below=spec.suppress_below,
+        random_state=spec.random_state,
+        command=command,
+        further=_further(people),
+        solver=replace(solver, reason=_reason(spec, solver.reason)),
+        surrogate=prepared.measured,
+        recorded=prepared.recorded(people),
+    )
     every = sorted((*prepared.warnings, *done.warnings), key=lambda warning: warning.code not in FIRST)
     told = [reworded(warning) for warning in every]
-    table = replace(done.recourse, audience="spec")
-    return replace(done, recourse=table, about=about, warnings=tuple({(w.code, w.what): w for w in told}.values()))
+    table = replace(people, audience="spec")
+    return replace(
+        done, recourse=table, provenance=provenance, warnings=tuple({(w.code, w.what): w for w in told}.values())
+    )
 
 
 def resampling(prepared: Prepared, chance: str, replicates: int) -> Resampling:
@@ -317,32 +324,6 @@ def _further(table: RecourseTable) -> str:
     assert isinstance(table.source, SolvedSource)
     open_rows = np.flatnonzero(table.is_unsettled).tolist()
     return further(table.source.solver, [table.notes[row] for row in open_rows if row in table.notes])
-
-
-def _about_surrogate(prepared: Prepared, surrogate: Surrogate) -> dict[str, Any]:
-    found = surrogate.refusals(prepared.spec.schema.favourable)
-    return {
-        "kind": prepared.spec.model.train,
-        "agreement": float(surrogate.agreement),
-        "by_group": {str(label): float(share) for label, share in surrogate.by_group.items()},
-        "required": prepared.spec.min_agreement,
-        "refusals": asdict(found.pop("")) if found else None,
-        "refusals_by_group": {label: asdict(counts) for label, counts in found.items()},
-        "min_refusal_recall": prepared.spec.min_refusal_recall,
-    }
-
-
-def _about_record(table: RecourseTable, found: dict[str, list[int]]) -> dict[str, Any]:
-    """For whom the record and the stand-in differ, and how many people each refuses in a group."""
-    surrogate = table.is_unfavourable
-    differs, known = np.zeros(len(table), dtype=bool), np.ones(len(table), dtype=bool)
-    differs[found["differs"]], known[found["unknown"]] = True, False
-    parts = {"refused_in_record": (surrogate ^ differs) & known, "refused_by_surrogate": surrogate, "differ": differs}
-    counts = {
-        group: {name: int(mask[table.groups.codes == code].sum()) for name, mask in parts.items()}
-        for code, group in enumerate(table.groups.labels)
-    }
-    return {**found, "by_group": counts}
 
 
 def unfilled(text: str) -> list[str]:

@@ -21,7 +21,7 @@ from equieffort.effort.measures import MEASURES, NOTES, Measure
 from equieffort.effort.verdict import COLUMNS, Assessment, Verdict
 from equieffort.recourse.table import RecourseTable
 from equieffort.world.groups import group_name
-from equieffort.world.scm.diagnostics import POOR_R2
+from equieffort.world.scm.diagnostics import Fit
 
 BESIDE = ("restricted_effort", "needs_more")
 """Shown beside the judged measures, since everybody refused counts in them."""
@@ -247,8 +247,8 @@ class Caveat:
         return self.kept or self.text
 
 
-def caveats(verdict: Verdict, table: RecourseTable, about: dict[str, Any]) -> list[Caveat]:
-    """Why to read the verdict with care, the weightiest first; never empty."""
+def caveats(verdict: Verdict, table: RecourseTable, fit: Iterable[Fit]) -> list[Caveat]:
+    """Why to read the verdict with care, the weightiest first; never empty. `fit` is that of the learned equations."""
     found: list[Caveat] = []
     if verdict.criteria.level is None:
         words = "The verdict rests on point estimates: chance is not considered."
@@ -263,7 +263,7 @@ def caveats(verdict: Verdict, table: RecourseTable, about: dict[str, Any]) -> li
     found += _assumed(table)
     found += _small(verdict)
     found += _selected(verdict)
-    found += _equations(about)
+    found += _equations(fit)
     if any("SKEWED" in one.reading.note.split() for finding in verdict.findings for one in finding.judged):
         found.append(Caveat("SKEWED", NOTES["SKEWED"], "costs"))
     if verdict.criteria.level is not None:
@@ -344,10 +344,8 @@ def _selected(verdict: Verdict) -> list[Caveat]:
     return []
 
 
-def _equations(about: dict[str, Any]) -> list[Caveat]:
-    poor = [
-        str(row["node"]) for row in about.get("fit") or [] if row.get("r2") is not None and float(row["r2"]) < POOR_R2
-    ]
+def _equations(fit: Iterable[Fit]) -> list[Caveat]:
+    poor = [one.node for one in fit if one.is_poor]
     if not poor:
         return []
     some = ", ".join(map(repr, poor[:3])) + (f" and {len(poor) - 3} more" if len(poor) > 3 else "")

@@ -17,6 +17,7 @@ import pandas as pd
 from equieffort.data.frames import Bools, Encoding, Floats
 from equieffort.errors import ParameterError, Setting, closest, label, listed, warn
 from equieffort.foundations.arguments import as_numbers, calling, check_flag, check_function, check_instance, names_in
+from equieffort.foundations.saved import as_kind, from_kind
 from equieffort.world.scales import ALTERNATIVES, Range, Scale
 from equieffort.world.schema import Schema
 
@@ -27,6 +28,15 @@ class Distance(ABC):
     @abstractmethod
     def bind(self, data: pd.DataFrame, encoding: Encoding, schema: Schema) -> BoundDistance:
         """Fix features and scales for the people in `data`."""
+
+    def to_dict(self) -> dict[str, Any] | None:
+        """A form that JSON can hold; None of a distance that is code of the caller's own."""
+        return as_kind(self, DISTANCES)
+
+    @staticmethod
+    def from_dict(saved: Any) -> Distance:
+        """From the saved form."""
+        return from_kind(DISTANCES, saved, "distance")
 
 
 class BoundDistance(ABC):
@@ -107,6 +117,10 @@ class Euclidean(Normalised):
     def power(self) -> int:
         """The Euclidean length."""
         return 2
+
+
+DISTANCES: dict[str, type[Distance]] = {"manhattan": Manhattan, "euclidean": Euclidean}
+"""Those that a file can hold."""
 
 
 @dataclass(frozen=True)

@@ -27,6 +27,7 @@ import networkx as nx
 from equieffort.data.regular import is_file, read_regular
 from equieffort.errors import GraphError, ParameterError, closest, listed, sentence, warn
 from equieffort.foundations.arguments import check_path, names_in
+from equieffort.foundations.saved import as_fields, from_fields
 
 MOST_BYTES = 10_000_000
 """A larger file is no graph of features."""
@@ -131,7 +132,15 @@ class CausalGraph:
 
     def to_dict(self) -> dict[str, Any]:
         """A form that JSON can hold."""
-        return {"nodes": list(self.nodes), "edges": [list(edge) for edge in self.edges]}
+        return as_fields(self)
+
+    @classmethod
+    def from_dict(cls, saved: Any) -> CausalGraph:
+        """From the saved form, whose nodes are in causal order."""
+        found = from_fields(cls, saved, "graph")
+        if cls.of(found).nodes != found.nodes:
+            raise ValueError("the nodes of its graph are not in causal order")
+        return found
 
 
 def _to_networkx(source: Any) -> nx.DiGraph:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ import pandas as pd
 
 from equieffort.errors import DataError, SchemaError, Setting, closest, label, listed, many
 from equieffort.foundations.arguments import as_plain
+from equieffort.foundations.saved import APART, as_fields, from_fields
 from equieffort.world.schema import Schema
 
 MOST_VALUES = 20
@@ -24,10 +25,10 @@ class Groups:
     """A group code for each person, the groups' labels, and which are protected and which is the reference."""
 
     labels: tuple[str, ...]
-    codes: npt.NDArray[np.int16]
+    codes: npt.NDArray[np.int16] = field(metadata=APART)
     protected: tuple[int, ...]
     reference: int
-    columns: tuple[str, ...] = ()
+    columns: tuple[str, ...] = field(default=(), metadata=APART)
     """The sensitive columns whose values the labels are."""
 
     def __post_init__(self) -> None:
@@ -39,6 +40,15 @@ class Groups:
                 f"A code stands for none of the {many(named, 'group', 'groups')} {listed(self.labels)}.",
                 fix="Form groups with Groups.of(frame, schema).",
             )
+
+    def to_dict(self) -> dict[str, Any]:
+        """The groups and their roles in a form that JSON can hold, without everybody's code."""
+        return as_fields(self)
+
+    @classmethod
+    def from_dict(cls, saved: Any, codes: npt.NDArray[np.int16], columns: tuple[str, ...]) -> Groups:
+        """From the saved form and everybody's code."""
+        return from_fields(cls, saved, "groups", codes=codes, columns=columns)
 
     @classmethod
     def of(cls, frame: pd.DataFrame, schema: Schema) -> Groups:

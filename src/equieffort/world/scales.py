@@ -11,12 +11,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from equieffort.data.frames import Floats, number
-from equieffort.errors import CostError, Setting, warn
+from equieffort.errors import AuditFileError, CostError, Setting, warn
 from equieffort.foundations.arguments import is_number, refused
+from equieffort.foundations.saved import as_kind, from_kind
 
 ALTERNATIVES = "Range(), Range(quantiles=(0.01, 0.99)), Std(), MAD() or Own()"
 
@@ -27,6 +29,24 @@ class Scale(ABC):
     @abstractmethod
     def of(self, name: str, values: Floats) -> float:
         """The scale of a feature, given its reference values."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """A form that JSON can hold."""
+        found = as_kind(self, SCALES)
+        if found is None:
+            raise AuditFileError(
+                "AUDIT_FILE",
+                f"The distance is scaled by {type(self).__name__}, which is not part of equieffort, so no file can "
+                "hold it.",
+                fix="Save dataclasses.replace(audit, neighbourhood=Everyone()), and pass neighbourhood= to "
+                "individual().",
+            )
+        return found
+
+    @staticmethod
+    def from_dict(saved: Any) -> Scale:
+        """From the saved form."""
+        return from_kind(SCALES, saved, "scale")
 
 
 def _positive(scale: Scale, name: str, value: float) -> float:
@@ -104,3 +124,7 @@ class Own(Scale):
     def of(self, name: str, values: Floats) -> float:
         """Not one number: each person's own absolute value is used when costs are computed."""
         return 1.0
+
+
+SCALES: dict[str, type[Scale]] = {"range": Range, "std": Std, "mad": MAD, "own": Own}
+"""What a saved audit and a spec call them."""

@@ -11,15 +11,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
-import numpy as np
 import pandas as pd
 
 from equieffort.data.frames import KINDS, Encoding, Kind, number, require_columns
 from equieffort.errors import DataError, SchemaError, Setting, closest, label, listed, warn
 from equieffort.foundations.arguments import check_mapping, is_number, items_in, names_in, shown
+from equieffort.foundations.saved import as_fields, from_hints
 from equieffort.world.graph import CausalGraph
 from equieffort.world.rules import Constraint, read_constraint
 
@@ -118,6 +118,8 @@ class Feature:
                 raise SchemaError("SCHEMA_LIMITS", f"observed is {self.observed!r}, not a pair.", fix="Leave it out.")
             for end in self.observed:
                 _check_number("an end of observed", end)
+                if end is not None and math.isinf(end):
+                    raise SchemaError("SCHEMA_LIMITS", f"observed is {self.observed!r}.", fix="Leave it out.")
             _check_range("The least observed value", self.observed[0], "the largest", self.observed[1])
         if self.role != "actionable" and self.has_limits:
             raise SchemaError(
@@ -422,29 +424,30 @@ class Schema:
 
     def to_dict(self) -> dict[str, Any]:
         """A form that JSON can hold."""
-        return {
-            "sensitive": list(self.sensitive_columns),
-            "protected": _plain(self.protected),
-            "reference": _plain(self.reference),
-            "favourable": _plain(self.favourable),
-            "threshold": self.threshold,
-            "also_protected": list(self.also_protected),
-            "features": {name: _plain(asdict(self.feature(name))) for name in self.features},
-            "rules": [_plain(link.to_dict()) for link in self.constraints],
-        }
+        return as_fields(self) | {"sensitive": list(self.sensitive_columns)}
+
+    @classmethod
+    def from_dict(cls, saved: Any) -> Schema:
+        """From the saved form."""
+        said = from_hints(SAVED, saved, "schema")
+        sensitive, protected = said["sensitive"], said["protected"]
+        if len(sensitive) > 1 and isinstance(protected, list) and not any(isinstance(key, list) for key in protected):
+            # One group of several columns; in a list of groups each would be a list.
+            protected = tuple(protected)
+        return cls(**said | {"sensitive": sensitive[0] if len(sensitive) == 1 else sensitive, "protected": protected})
 
 
-def _plain(value: Any) -> Any:
-    """A value as JSON can hold it: nothing of numpy's, and sets in a fixed order."""
-    if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
-    if isinstance(value, set | frozenset):
-        return sorted((_plain(item) for item in value), key=str)
-    if isinstance(value, list | tuple):
-        return type(value)(_plain(item) for item in value)
-    if isinstance(value, np.generic | np.ndarray | pd.Index | pd.Series):
-        return _plain(value.tolist())
-    return value
+SAVED = {
+    "sensitive": tuple[str, ...],
+    "protected": Any,
+    "reference": Any,
+    "favourable": Any,
+    "threshold": float | None,
+    "also_protected": tuple[str, ...],
+    "features": dict[str, Feature],
+    "rules": tuple[Constraint, ...],
+}
+"""What the saved form of a schema holds."""
 
 
 def _is_zero_one(column: pd.Series) -> bool:

@@ -25,6 +25,10 @@ class Spread:
     defined: int
     undefined: int
 
+    def __post_init__(self) -> None:
+        if self.defined < 0 or self.undefined < 0:
+            raise ValueError("fewer than no replicates")
+
     @classmethod
     def of(cls, values: Sequence[float]) -> Spread:
         """From replicates; undefined ones are NaN or infinite."""

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 from equieffort.data.frames import Bools, Floats
 from equieffort.errors import ParameterError, Setting
 from equieffort.foundations.arguments import check_number
+from equieffort.foundations.saved import as_kind, from_kind
 from equieffort.world.distances import Distance, Manhattan, check_distance
 
 
@@ -23,6 +25,20 @@ class Neighbourhood(ABC):
     @abstractmethod
     def members(self, distances: Floats) -> Bools:
         """Who belongs, given the distances from the centre to everybody (itself included)."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """A form that JSON can hold; of code of the caller's own that it was there."""
+        found = as_kind(self, NEIGHBOURHOODS)
+        if found is None:
+            return Unsaved(type(self).__name__).to_dict()
+        if isinstance(self, Nearest | NearestK) and found["distance"] is None:
+            return Unsaved(f"{type(self).__name__} with {type(self.distance).__name__}").to_dict()
+        return found
+
+    @staticmethod
+    def from_dict(saved: Any) -> Neighbourhood:
+        """From the saved form."""
+        return from_kind(NEIGHBOURHOODS, saved, "neighbourhood")
 
 
 @dataclass(frozen=True)
@@ -90,6 +106,12 @@ class Unsaved(Neighbourhood):
             f"The audit used {self.was}, which is code of the caller's own and not part of a saved file.",
             fix=Setting("neighbourhood"),
         )
+
+
+NEIGHBOURHOODS: dict[str, type[Neighbourhood]] = {
+    "everyone": Everyone, "nearest": Nearest, "nearest_k": NearestK, "unsaved": Unsaved,
+}  # fmt: skip
+"""Those that a file can hold."""
 
 
 def check_quantile(quantile: float) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -15,21 +15,21 @@ from equieffort.results.audits import Audit
 
 def same_prices(a: Audit, b: Audit) -> bool:
     """Whether the same action costs the same in both audits."""
-    one, other = a.about.get("cost", {}), b.about.get("cost", {})
+    one, other = a.provenance.cost, b.provenance.cost
     categories = np.array_equal(_change_weights(a), _change_weights(b))
-    if "prices" not in one or "prices" not in other:
+    if one.prices is None or other.prices is None:
         return one == other and categories
-    if one["own"] != other["own"] or set(one["prices"]) != set(other["prices"]) or not categories:
+    if one.own != other.own or set(one.prices) != set(other.prices) or not categories:
         return False
-    return all(np.allclose(price, other["prices"][name], rtol=1e-9, atol=0) for name, price in one["prices"].items())
+    return all(np.allclose(price, other.prices[name], rtol=1e-9, atol=0) for name, price in one.prices.items())
 
 
 def other_scales(a: Audit, b: Audit) -> ParameterError:
     """The refusal of audits at different prices, with the first that differs."""
-    one, other = a.about.get("cost", {}), b.about.get("cost", {})
-    what = f"The costs are of kind {one.get('kind')} and {other.get('kind')}, with different numbers."
-    for name, price in one.get("prices", {}).items():
-        theirs = other.get("prices", {}).get(name, price)
+    one, other = a.provenance.cost, b.provenance.cost
+    what = f"The costs are of kind {one.kind} and {other.kind}, with different numbers."
+    for name, price in (one.prices or {}).items():
+        theirs = (other.prices or {}).get(name, price)
         if not np.allclose(price, theirs, rtol=1e-9, atol=0):
             what = (
                 f"A unit of {name!r} costs {number(price[0])} up and {number(price[1])} down in the first audit, "
@@ -49,11 +49,11 @@ def other_scales(a: Audit, b: Audit) -> ParameterError:
 
 def at_prices_of(a: Audit, b: Audit) -> Audit:
     """Audit b with its actions charged at a's prices, and bounds that stay certain."""
-    one, other = a.about.get("cost", {}), b.about.get("cost", {})
-    if "prices" not in one or "prices" not in other or set(one["prices"]) != set(other["prices"]):
+    one, other = a.provenance.cost, b.provenance.cost
+    if one.prices is None or other.prices is None or set(one.prices) != set(other.prices):
         raise ParameterError(
             "AUDIT_SCALES",
-            f"Costs of kind {other.get('kind')} cannot be recomputed at the prices of {one.get('kind')}.",
+            f"Costs of kind {other.kind} cannot be recomputed at the prices of {one.kind}.",
             fix="Only weighted L1 costs over the same features can be rescaled; audit both with the same cost.",
         )
     table = b.recourse
@@ -62,8 +62,8 @@ def at_prices_of(a: Audit, b: Audit) -> Audit:
     facts = source.facts(slice(None))[:, acts]
     picked, values = source.interventions(table, slice(None))
     change = np.where(picked, values - facts, 0.0)
-    mine = _prices(one, names, facts[:, :width])
-    theirs = _prices(other, names, facts[:, :width])
+    mine = _prices(one.prices, one.own, names, facts[:, :width])
+    theirs = _prices(other.prices, other.own, names, facts[:, :width])
     up = change[:, :width] > 0
     parts = np.where(up, mine[0], mine[1]) * np.abs(change[:, :width])
     weights, old_weights = _change_weights(a), _change_weights(b)
@@ -80,7 +80,7 @@ def at_prices_of(a: Audit, b: Audit) -> Audit:
     effort = np.where(acting, cost, np.nan)
     bound = np.where(acting, np.minimum(bound, effort), bound)
     fresh = dataclasses.replace(table, status=status, cost=effort, bound=bound)
-    return Audit(fresh, b.criteria, b.neighbourhood, b.warnings, b.about | {"cost": one})
+    return Audit(fresh, b.criteria, b.neighbourhood, b.warnings, b.with_provenance(cost=one).provenance)
 
 
 def _change_weights(audit: Audit) -> Floats:
@@ -89,11 +89,13 @@ def _change_weights(audit: Audit) -> Floats:
     return np.array([table.source.schema.feature(name).weights[0] for name in names], dtype=np.float64)
 
 
-def _prices(saved: dict[str, Any], names: list[str], facts: Floats) -> tuple[Floats, Floats]:
+def _prices(
+    known: Mapping[str, tuple[float, float]], own: bool, names: list[str], facts: Floats
+) -> tuple[Floats, Floats]:
     """Price of a unit up and down, a row a person."""
-    prices = np.array([saved["prices"][name] for name in names], dtype=np.float64).reshape(-1, 2)
+    prices = np.array([known[name] for name in names], dtype=np.float64).reshape(-1, 2)
     size = np.ones_like(facts)
-    if saved["own"]:
+    if own:
         size = np.abs(facts)
         if (size == 0).any():
             raise ParameterError(

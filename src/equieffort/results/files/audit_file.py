@@ -18,20 +18,17 @@ from equieffort.data.archive import PLAIN, Archive, array_bytes, write_archive
 from equieffort.data.frames import Column, Encoding
 from equieffort.data.regular import is_dir, is_file
 from equieffort.effort.criteria import Criteria
-from equieffort.effort.neighbours import Everyone, Nearest, NearestK, Neighbourhood, Unsaved
+from equieffort.effort.neighbours import Neighbourhood
 from equieffort.errors import AuditFileError, EquieffortError, EquieffortWarning, label, sentence
 from equieffort.foundations.arguments import check_path
-from equieffort.models.fidelity import Surrogate
+from equieffort.foundations.saved import as_data, from_data
 from equieffort.recourse.status import Status, fact_from_dict
 from equieffort.recourse.table import FileSource, RecourseTable
 from equieffort.results.files.checks import Contents, check_contents, check_groups
 from equieffort.results.files.formats import other_version, read_json
 from equieffort.results.files.shapes import check_fields
-from equieffort.world.distances import Distance, Euclidean, Manhattan
-from equieffort.world.groups import Groups
-from equieffort.world.rules import constraint_from_dict
-from equieffort.world.scales import MAD, Own, Range, Scale, Std
-from equieffort.world.schema import Feature, Schema, check_kinds
+from equieffort.results.provenance import Provenance
+from equieffort.world.schema import Schema, check_kinds
 
 if TYPE_CHECKING:
     from equieffort.results.audits import Audit
@@ -89,19 +86,16 @@ def _parts(audit: Audit) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
     labels = _labels(table)
     if isinstance(labels, np.ndarray):
         arrays["index"] = labels
-    reasons = {str(row): fact.to_dict() for row, fact in enumerate(table.reasons()) if fact is not None}
+    reasons = {str(row): fact for row, fact in enumerate(table.reasons()) if fact is not None}
     manifest = {
         "format": FORMAT,
         "version": VERSION,
-        "schema": source.schema.to_dict(),
-        "columns": [_column(column, table.data.dtypes[column.name]) for column in source.encoding.columns],
+        "schema": source.schema,
+        "columns": source.encoding.columns,
+        "dtypes": _dtypes(table),
         "rest": rest,
         "order": list(table.data.columns),
-        "groups": {
-            "labels": list(table.groups.labels),
-            "protected": list(table.groups.protected),
-            "reference": table.groups.reference,
-        },
+        "groups": table.groups,
         "index": None if isinstance(labels, np.ndarray) else labels,
         "index_name": None if table.data.index.name is None else str(table.data.index.name),
         "reasons": reasons,
@@ -111,13 +105,14 @@ def _parts(audit: Audit) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
             for row, most in table.ceilings.items()
             if np.isfinite(most) and table.status[row] == Status.UNKNOWN
         },
-        "criteria": audit.criteria.to_dict(),
+        "criteria": audit.criteria,
         "own_measures": _own_rows(audit),
-        "neighbourhood": _neighbourhood(audit.neighbourhood),
+        "neighbourhood": audit.neighbourhood,
         "warnings": [[w.code, w.what, w.fix] for w in audit.warnings],
-        "about": audit.about | {"data_sha256": hashlib.sha256(np.ascontiguousarray(facts).tobytes()).hexdigest()},
+        "provenance": audit.provenance,
+        "data_sha256": hashlib.sha256(np.ascontiguousarray(facts).tobytes()).hexdigest(),
     }
-    return _plain(manifest), arrays
+    return as_data(manifest), arrays
 
 
 def _own_rows(audit: Audit) -> list[dict[str, Any]]:
@@ -126,23 +121,10 @@ def _own_rows(audit: Audit) -> list[dict[str, Any]]:
     return audit.measures[audit.measures["measure"].isin(kept)].to_dict("records") if kept else []
 
 
-def _plain(value: Any) -> Any:
-    """Numpy values become Python's own; what JSON cannot hold becomes text."""
-    if isinstance(value, dict):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, set | frozenset):
-        # A set has no order that outlives the process.
-        return _plain(sorted(value, key=repr))
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    if isinstance(value, np.generic):
-        return _plain(value.item())
-    return value if value is None or isinstance(value, str | int | float | bool) else str(value)
-
-
-def _column(column: Column, dtype: Any) -> dict[str, Any]:
-    exact = str(dtype) if isinstance(dtype, np.dtype) and dtype.kind in "iuf" else None
-    return {"name": column.name, "kind": column.kind, "levels": list(column.levels), "dtype": exact}
+def _dtypes(table: RecourseTable) -> dict[str, str]:
+    """The types of columns of numbers that are not read back in another one."""
+    found = {name: table.data.dtypes[name] for name in table.source.encoding.names}
+    return {name: str(kind) for name, kind in found.items() if isinstance(kind, np.dtype) and kind.kind in "iuf"}
 
 
 def _unused(column: pd.Series) -> tuple[list[Any] | None, npt.NDArray[Any]]:
@@ -173,46 +155,6 @@ def _labels(table: RecourseTable) -> npt.NDArray[Any] | list[str]:
         f"{label(table.index[0])} and others.",
         fix="Audit X.reset_index(): its labels become a column, and people are named by position.",
     )
-
-
-_SCALES: dict[str, type[Scale]] = {"range": Range, "std": Std, "mad": MAD, "own": Own}
-_DISTANCES: dict[str, type[Manhattan | Euclidean]] = {"manhattan": Manhattan, "euclidean": Euclidean}
-
-
-def _neighbourhood(chosen: Neighbourhood) -> dict[str, Any]:
-    # A class of the caller's own that extends one of these may do anything: only these very classes are known.
-    if type(chosen) is Everyone:
-        return {"kind": "everyone"}
-    if isinstance(chosen, Nearest | NearestK) and type(chosen) in (Nearest, NearestK):
-        distance = _distance(chosen.distance)
-        if distance is None:
-            return {"kind": "unsaved", "was": f"{type(chosen).__name__} with {type(chosen.distance).__name__}"}
-        if isinstance(chosen, Nearest):
-            return {"kind": "nearest", "quantile": chosen.quantile, "distance": distance}
-        return {"kind": "nearest_k", "k": int(chosen.k), "distance": distance}
-    return {"kind": "unsaved", "was": chosen.was if isinstance(chosen, Unsaved) else type(chosen).__name__}
-
-
-def _distance(distance: Distance) -> dict[str, Any] | None:
-    kind = next((name for name, known in _DISTANCES.items() if type(distance) is known), None)
-    if kind is None or not isinstance(distance, Manhattan | Euclidean):
-        return None
-    scale = next((name for name, known in _SCALES.items() if type(distance.scale) is known), None)
-    if scale is None:
-        raise AuditFileError(
-            "AUDIT_FILE",
-            f"The distance is scaled by {type(distance.scale).__name__}, which is not part of equieffort, so no file "
-            "can hold it.",
-            fix="Save dataclasses.replace(audit, neighbourhood=Everyone()), and pass neighbourhood= to individual().",
-        )
-    quantiles = list(distance.scale.quantiles) if isinstance(distance.scale, Range) else None
-    return {
-        "kind": kind,
-        "features": None if distance.features is None else list(distance.features),
-        "scale": scale,
-        "quantiles": quantiles,
-        "include_protected": distance.include_protected,
-    }
 
 
 def load(path: str | os.PathLike[str]) -> Audit:
@@ -265,28 +207,19 @@ def _manifest(source: Path, content: bytes) -> dict[str, Any]:
 def _rebuild(manifest: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> Audit:
     from equieffort.results.audits import Audit
 
-    columns = manifest["columns"]
-    encoding = Encoding(tuple(Column(c["name"], c["kind"], tuple(c["levels"])) for c in columns))
-    schema = _schema(manifest["schema"])
+    encoding = Encoding(from_data(tuple[Column, ...], manifest["columns"], "columns"))
+    schema = Schema.from_dict(manifest["schema"])
     check_kinds(schema, encoding)
-    contents = Contents(manifest, arrays, schema, encoding)
+    provenance = Provenance.from_dict(manifest["provenance"])
+    contents = Contents(manifest, arrays, schema, encoding, provenance)
     check_contents(contents)
     data = _data(manifest, arrays, encoding)
     check_groups(contents, data)
-    if "surrogate" in manifest["about"]:
-        Surrogate.from_dict(manifest["about"]["surrogate"])
     reasons = {int(row): fact_from_dict(fact) for row, fact in manifest["reasons"].items()}
     saved = FileSource(schema, encoding, data, arrays, reasons)
-    groups = manifest["groups"]
     table = RecourseTable(
         saved,
-        Groups(
-            tuple(groups["labels"]),
-            arrays["codes"],
-            tuple(groups["protected"]),
-            groups["reference"],
-            schema.sensitive_columns,
-        ),
+        contents.groups,
         arrays["status"],
         arrays["cost"],
         arrays["bound"],
@@ -299,52 +232,18 @@ def _rebuild(manifest: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> A
     )
     warnings = tuple(EquieffortWarning(*parts) for parts in manifest["warnings"])
     criteria = Criteria.from_dict(manifest["criteria"])
-    near = _read_neighbourhood(manifest["neighbourhood"])
-    return Audit(table, criteria, near, warnings, manifest["about"], own_rows=tuple(manifest["own_measures"]))
+    near = Neighbourhood.from_dict(manifest["neighbourhood"])
+    return Audit(table, criteria, near, warnings, provenance, own_rows=tuple(manifest["own_measures"]))
 
 
 def _data(manifest: dict[str, Any], arrays: dict[str, npt.NDArray[Any]], encoding: Encoding) -> pd.DataFrame:
     """The people as they were audited, their columns in the order of X."""
     found: dict[str, npt.NDArray[Any]] = {}
-    for k, (column, saved) in enumerate(zip(encoding.columns, manifest["columns"], strict=True)):
+    for k, column in enumerate(encoding.columns):
         values = column.decode(arrays["facts"][:, k])
-        found[column.name] = values if saved["dtype"] is None else values.astype(saved["dtype"])
+        found[column.name] = values.astype(manifest["dtypes"].get(column.name, values.dtype))
     for k, saved in enumerate(manifest["rest"]):
         values, levels = arrays[f"rest{k}"], saved["levels"]
         found[saved["name"]] = values if levels is None else np.array([*levels, None], dtype=object)[values]
     index = pd.Index(arrays["index"] if manifest["index"] is None else manifest["index"], name=manifest["index_name"])
     return pd.DataFrame({name: found[name] for name in manifest["order"]}, index=index)
-
-
-def _schema(saved: dict[str, Any]) -> Schema:
-    features = {}
-    for name, parts in saved["features"].items():
-        pairs: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in parts.items()}
-        features[name] = Feature(pairs.pop("role"), **pairs)
-    sensitive, protected = saved["sensitive"], saved["protected"]
-    if len(sensitive) > 1 and isinstance(protected, list) and not any(isinstance(key, list) for key in protected):
-        # One group of several columns; in a list of groups each would be a list.
-        protected = tuple(protected)
-    return Schema(
-        sensitive=sensitive[0] if len(sensitive) == 1 else sensitive,
-        protected=protected,
-        reference=saved["reference"],
-        favourable=saved["favourable"],
-        threshold=saved["threshold"],
-        also_protected=saved["also_protected"],
-        features=features,
-        rules=[constraint_from_dict(link) for link in saved["rules"]],
-    )
-
-
-def _read_neighbourhood(saved: dict[str, Any]) -> Neighbourhood:
-    if saved["kind"] == "everyone":
-        return Everyone()
-    if saved["kind"] == "unsaved":
-        return Unsaved(saved["was"])
-    given = saved["distance"]
-    scale: Scale = Range(tuple(given["quantiles"])) if given["scale"] == "range" else _SCALES[given["scale"]]()
-    distance = _DISTANCES[given["kind"]](given["features"], scale, given["include_protected"])
-    if saved["kind"] == "nearest":
-        return Nearest(saved["quantile"], distance)
-    return NearestK(saved["k"], distance)

@@ -9,7 +9,7 @@ file.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -24,6 +24,8 @@ from equieffort.foundations.arguments import as_plain
 from equieffort.foundations.tolerances import LARGEST
 from equieffort.recourse.status import Ending, Fault, Infeasibility, Reason, Status, Termination, fact_from_dict
 from equieffort.recourse.table import split_actions
+from equieffort.results.provenance import Provenance
+from equieffort.world.groups import Groups
 from equieffort.world.schema import Schema
 
 CLOSE = 1e-6
@@ -44,14 +46,15 @@ class Contents:
     arrays: dict[str, npt.NDArray[Any]]
     schema: Schema
     encoding: Encoding
+    provenance: Provenance
 
     def __getitem__(self, name: str) -> npt.NDArray[Any]:
         return self.arrays[name]
 
-    @property
-    def labels(self) -> list[str]:
-        """The groups."""
-        return list(self.manifest["groups"]["labels"])
+    @cached_property
+    def groups(self) -> Groups:
+        """The groups and everybody's."""
+        return Groups.from_dict(self.manifest["groups"], self["codes"], self.schema.sensitive_columns)
 
     @property
     def n(self) -> int:
@@ -230,30 +233,29 @@ def _same_name(one: str, other: str) -> bool:
 
 
 def _groups_wrong(contents: Contents) -> bool:
-    groups = contents.manifest["groups"]
-    named, codes = len(groups["labels"]), {*groups["protected"], groups["reference"]}
-    apart = groups["reference"] not in groups["protected"] and len(groups["protected"]) > 0
-    return not (apart and all(0 <= code < named for code in codes))
+    groups = contents.groups
+    once = all(len(set(names)) == len(names) for names in (groups.labels, groups.protected))
+    return not (once and groups.protected and groups.reference not in groups.protected)
 
 
 def _roles_wrong(contents: Contents) -> bool:
     """Whether the schema protects others, or compares with others, than the groups say."""
-    groups, schema = contents.manifest["groups"], contents.schema
+    groups, schema = contents.groups, contents.schema
     several = len(schema.sensitive_columns) > 1
     declared = schema.protected if isinstance(schema.protected, list) else [schema.protected]
 
     def name(value: Any) -> str:
         return " & ".join(map(str, value)) if several and isinstance(value, list | tuple) else str(value)
 
-    def same(values: list[Any], code_list: list[int]) -> bool:
-        labels = [groups["labels"][code] for code in code_list]
+    def same(values: Sequence[Any], codes: Sequence[int]) -> bool:
+        labels = [groups.labels[code] for code in codes]
         return all(any(_same_name(name(value), label) for label in labels) for value in values) and all(
             any(_same_name(name(value), label) for value in values) for label in labels
         )
 
-    if not same(declared, groups["protected"]):
+    if not same(declared, groups.protected):
         return True
-    return schema.reference is not None and not same([schema.reference], [groups["reference"]])
+    return schema.reference is not None and not same([schema.reference], [groups.reference])
 
 
 def _rest_wrong(contents: Contents) -> bool:
@@ -266,8 +268,8 @@ def _rest_wrong(contents: Contents) -> bool:
 
 
 def _recorded_wrong(contents: Contents) -> bool:
-    kept = contents.manifest["about"].get("recorded")
-    rows = [] if kept is None else [*kept["differs"], *kept["unknown"]]
+    kept = contents.provenance.recorded
+    rows = [] if kept is None else [*kept.differs, *kept.unknown]
     return any(not 0 <= row < contents.n for row in rows)
 
 
@@ -302,7 +304,7 @@ def _strange_reasons(contents: Contents) -> Bools:
 
 def _hash_wrong(contents: Contents) -> bool:
     found = hashlib.sha256(np.ascontiguousarray(contents["facts"]).tobytes()).hexdigest()
-    return found != contents.manifest["about"]["data_sha256"]
+    return found != contents.manifest["data_sha256"]
 
 
 def _not(condition: Floats | Bools) -> Bools:
@@ -314,7 +316,6 @@ CHECKS: tuple[tuple[str, Callable[[Contents], Broken]], ...] = (
     ("a status is none of those there are", lambda c: ~c.has(*Status)),
     ("names of columns, their levels and their order do not fit together", _columns_wrong),
     ("the roles of the groups do not fit together", _groups_wrong),
-    ("a group is none of those there are", lambda c: (c["codes"] < 0) | (c["codes"] >= len(c.labels))),
     ("the protected groups are not those of the schema", _roles_wrong),
     ("a fact is no value of its column", _facts_wrong),
     ("somebody with a missing value is solved", lambda c: c.lacks & ~c.has(Status.NOT_NEEDED, Status.UNKNOWN)),
@@ -362,6 +363,6 @@ def check_groups(contents: Contents, data: pd.DataFrame) -> None:
     """Refuse group codes that are not what the sensitive columns say."""
     pairs = data[list(contents.schema.sensitive_columns)].assign(**{CODE: contents["codes"]}).drop_duplicates()
     for *values, code in pairs.itertuples(index=False):
-        name, label = " & ".join(str(as_plain(value)) for value in values), contents.labels[code]
+        name, label = " & ".join(str(as_plain(value)) for value in values), contents.groups.labels[code]
         if not _same_name(name, label):
             raise ValueError(f"somebody of the group {name!r} is counted among {label!r}")

@@ -1,7 +1,7 @@
 """What the written part of an audit file must look like: a table of fields, and what each may hold.
 
 A shape is a function from a value of JSON to whether it fits. Readers of an audit rely on these, so that a field which
-is added there gets its line here; fields that nobody reads may hold anything.
+is added there gets its line here. What is a class of its own knows its saved form itself, and checks it.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from equieffort.data.frames import KINDS
 from equieffort.effort.measures import MEASURES
 from equieffort.errors import EquieffortError
+from equieffort.foundations.saved import is_real, is_scalar, is_whole
 from equieffort.recourse.status import fact_from_dict
 from equieffort.recourse.table import AUDIENCES
 
@@ -26,21 +26,6 @@ def is_text(value: Any) -> bool:
     return isinstance(value, str)
 
 
-def is_flag(value: Any) -> bool:
-    """True or false."""
-    return isinstance(value, bool)
-
-
-def is_whole(value: Any) -> bool:
-    """A whole number that an index can be."""
-    return isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**53
-
-
-def is_real(value: Any) -> bool:
-    """A number, NaN and infinities among them, that a float can be."""
-    return isinstance(value, float) or is_whole(value)
-
-
 def is_finite(value: Any) -> bool:
     """A number that is one."""
     return is_real(value) and math.isfinite(value)
@@ -49,16 +34,6 @@ def is_finite(value: Any) -> bool:
 def is_share(value: Any) -> bool:
     """From 0 to 1, or unknown."""
     return is_real(value) and (math.isnan(value) or 0 <= value <= 1)
-
-
-def is_scalar(value: Any) -> bool:
-    """A value that a cell of a table can hold."""
-    return value is None or isinstance(value, str | int | float)
-
-
-def is_anything(value: Any) -> bool:
-    """Nobody computes with it, or whoever does looks at it himself."""
-    return True
 
 
 def is_dtype(value: Any) -> bool:
@@ -89,15 +64,11 @@ def a_map(shape: Shape) -> Shape:
     return lambda value: isinstance(value, dict) and all(map(shape, value.values()))
 
 
-def record(needed: dict[str, Shape], also: dict[str, Shape] | None = None) -> Shape:
-    """Fields by name: those needed, those that may be there, and others that nobody reads."""
-
-    def fits(value: Any) -> bool:
-        if not isinstance(value, dict) or not needed.keys() <= value.keys():
-            return False
-        return all(shape(value[name]) for name, shape in (needed | (also or {})).items() if name in value)
-
-    return fits
+def record(needed: dict[str, Shape]) -> Shape:
+    """Fields by name, and others that nobody reads."""
+    return lambda value: (
+        isinstance(value, dict) and all(name in value and shape(value[name]) for name, shape in needed.items())
+    )
 
 
 def is_reason(value: Any) -> bool:
@@ -109,78 +80,6 @@ def is_reason(value: Any) -> bool:
     return True
 
 
-def is_price(value: Any) -> bool:
-    """What a unit up and a unit down cost: not both nothing."""
-    return a_list(lambda price: is_finite(price) and price >= 0, 2, 2)(value) and any(value)
-
-
-def is_curve(value: Any) -> bool:
-    """Values and the share of people at each, as many."""
-    return a_list(a_list(is_finite, 1), 2, 2)(value) and len(value[0]) == len(value[1])
-
-
-REFUSALS = record(dict.fromkeys(("n", "recorded", "by_surrogate", "by_both"), is_whole))
-SURROGATE = record(
-    {"kind": is_text, "agreement": is_share, "by_group": a_map(is_share), "required": is_share},
-    {"refusals": may(REFUSALS), "refusals_by_group": a_map(REFUSALS), "min_refusal_recall": is_share},
-)
-EQUATION = record(
-    {"node": is_text, "causes": a_list(is_text), "kind": may(is_text), "parts": a_map(is_anything), "text": is_text}
-)
-CHANCES = ("people", "equations", "procedure")
-
-
-def is_spread(value: Any) -> bool:
-    """Rule, group, against and measure; how far its replicates spread, how many defined it and how many did not."""
-    return (
-        isinstance(value, list)
-        and len(value) == 7
-        and all(map(is_text, value[:4]))
-        and is_real(value[4])
-        and all(is_whole(count) and count >= 0 for count in value[5:])
-    )
-
-
-ABOUT: dict[str, Shape] = {
-    "version": is_text,
-    "versions": a_map(is_text),
-    "classifier": is_text,
-    "solver": is_text,
-    "solver_reason": is_text,
-    "certifies": is_flag,
-    "graph": record({"nodes": a_list(is_text), "edges": a_list(a_list(is_text, 2, 2))}),
-    "equations": a_list(EQUATION),
-    "solver_random_state": may(is_whole),
-    "learned_by": a_map(is_text),
-    "fit": a_list(record({"node": is_text}, {"r2": may(is_real)})),
-    "cost": record({}, {"kind": is_text, "own": is_flag, "prices": a_map(is_price), "percentiles": a_map(is_curve)}),
-    "outliers": a_list(is_text),
-    "margin": is_finite,
-    "budget": may(lambda value: is_finite(value) and value > 0),
-    "subgroups": a_map(is_text),
-    "title": is_text,
-    "data": a_map(is_scalar),
-    "spec": is_text,
-    "suppress_below": is_whole,
-    "random_state": may(is_whole),
-    "seed": may(is_whole),
-    "command": is_text,
-    "further": is_text,
-    "surrogate": SURROGATE,
-    "resampled": record(
-        {
-            "chance": CHANCES.__contains__,
-            "replicates": is_whole,
-            "spreads": a_list(is_spread),
-            "budget": may(is_finite),
-        }
-    ),
-    "recorded": record(
-        {"differs": a_list(is_whole), "unknown": a_list(is_whole), "by_group": a_map(a_map(is_whole))},
-    ),
-}
-"""What an audit says of itself: whoever made it chose which of these it has."""
-
 OWN_MEASURE = record(
     dict.fromkeys(("level", "about", "group", "against", "chance", "note"), is_text)
     | {"measure": lambda name: is_text(name) and name not in MEASURES}
@@ -191,27 +90,12 @@ OWN_MEASURE = record(
 """A row of a measure of the caller's own."""
 
 FIELDS: dict[str, Shape] = {
-    "schema": record(
-        {
-            "sensitive": a_list(is_text, 1),
-            "protected": is_anything,
-            "reference": is_anything,
-            "favourable": is_anything,
-            "threshold": may(is_finite),
-            "also_protected": a_list(is_text),
-            "features": a_map(record({"role": is_text}, {"observed": may(a_list(may(is_finite), 2, 2))})),
-            "rules": a_list(a_map(is_anything)),
-        }
-    ),
-    "columns": a_list(
-        record(
-            {"name": is_text, "kind": KINDS.__contains__, "levels": distinct(is_scalar), "dtype": may(is_dtype)},
-        ),
-        1,
-    ),
+    "schema": record({}),
+    "columns": a_list(record({}), 1),
+    "dtypes": a_map(is_dtype),
     "rest": a_list(record({"name": is_text, "levels": may(a_list(is_scalar))})),
     "order": distinct(is_text),
-    "groups": record({"labels": distinct(is_text), "protected": distinct(is_whole), "reference": is_whole}),
+    "groups": record({}),
     "index": may(a_list(is_text)),
     "index_name": may(is_text),
     "reasons": a_map(is_reason),
@@ -219,9 +103,10 @@ FIELDS: dict[str, Shape] = {
     "ceilings": a_map(is_finite),
     "criteria": record({}),
     "own_measures": a_list(OWN_MEASURE),
-    "neighbourhood": record({"kind": is_text}),
+    "neighbourhood": record({}),
     "warnings": a_list(a_list(is_text, 3, 3)),
-    "about": record({"data_sha256": is_text}, ABOUT),
+    "provenance": record({}),
+    "data_sha256": is_text,
 }
 """The fields of audit.json beside its format and version."""
 
@@ -232,6 +117,4 @@ def check_fields(manifest: dict[str, Any]) -> None:
         if name not in manifest:
             raise ValueError(f"it has no {name!r}")
         if not shape(manifest[name]):
-            inner = ABOUT if name == "about" and isinstance(manifest[name], dict) else {}
-            wrong = [key for key, part in inner.items() if key in manifest[name] and not part(manifest[name][key])]
-            raise ValueError(f"{name + '.' + wrong[0] if wrong else name!r} does not hold what it should")
+            raise ValueError(f"{name!r} does not hold what it should")

@@ -34,7 +34,6 @@ from equieffort.world.rules.constraints import (
     Implies,
     Monotone,
     Sum,
-    constraint_from_dict,
     read_constraint,
 )
 from equieffort.world.rules.parser import MAX_DEPTH, MAX_LENGTH, parse_rule
@@ -54,7 +53,6 @@ __all__ = [
     "Rule",
     "Sum",
     "clauses_of",
-    "constraint_from_dict",
     "parse_rule",
     "read_constraint",
 ]

@@ -8,7 +8,7 @@ rent + food - 0.5 income <= 0
 each unit that education rises, age rises by at least 1
 >>> print(Forbidden("job", [("retired", "student"), (None, "apprentice")]))
 job must not change from 'retired' to 'student' nor to 'apprentice'
->>> print(read_link("if hours > 40 then overtime = true"))
+>>> print(read_constraint("if hours > 40 then overtime = true"))
 if hours > 40 then overtime = true
 """
 
@@ -40,6 +40,19 @@ class Constraint(ABC):
     @abstractmethod
     def to_dict(self) -> dict[str, Any]:
         """A form that JSON can hold."""
+
+    @staticmethod
+    def from_dict(saved: Mapping[str, Any]) -> Constraint:
+        """The rule that `to_dict` described."""
+        if "always" in saved:
+            return Always(saved["always"])
+        if "if" in saved:
+            return Implies(saved["if"], saved["then"])
+        if "sum" in saved:
+            return Sum(saved["sum"], lower=saved["lower"], upper=saved["upper"])
+        if "forbidden" in saved:
+            return Forbidden(saved["feature"], [tuple(move) for move in saved["forbidden"]])
+        return Monotone(saved["cause"], saved["effect"], saved["per_unit"])
 
 
 @dataclass(frozen=True)
@@ -231,19 +244,6 @@ def read_constraint(text: str) -> Constraint:
             )
         return Implies(text[start:at].strip(), text[at + 4 :].strip())
     return Always(text)
-
-
-def constraint_from_dict(saved: Mapping[str, Any]) -> Constraint:
-    """The rule that `to_dict` described."""
-    if "always" in saved:
-        return Always(saved["always"])
-    if "if" in saved:
-        return Implies(saved["if"], saved["then"])
-    if "sum" in saved:
-        return Sum(saved["sum"], lower=saved["lower"], upper=saved["upper"])
-    if "forbidden" in saved:
-        return Forbidden(saved["feature"], [tuple(move) for move in saved["forbidden"]])
-    return Monotone(saved["cause"], saved["effect"], saved["per_unit"])
 
 
 def _check_name(argument: str, value: Any) -> None:

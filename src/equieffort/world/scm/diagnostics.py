@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -14,12 +14,32 @@ POOR_R2 = 0.05
 COLLINEAR = 1e10
 
 
-def examine(node: str, causes: Encoding, parents: Floats, values: Floats, fitted: Floats) -> dict[str, Any]:
-    """Fit quality of one node; warns about collinear causes and a very poor fit.
+@dataclass(frozen=True)
+class Fit:
+    """How well the equation of one node fits the data it was learned from."""
 
-    The row holds R2, the residual's spread, skewness, its correlation with the fitted values' square (a bend
-    the equation misses) and of its size with the fitted values (spread that changes), and the condition number.
-    """
+    node: str
+    causes: str
+    rows: int
+    r2: float
+    residual_mean: float
+    residual_std: float
+    residual_skew: float
+    bend: float
+    """The residual's correlation with the square of the fitted values: what the equation misses."""
+    changing_spread: float
+    """The correlation of its size with the fitted values."""
+    condition: float
+    """The condition number of the causes."""
+
+    @property
+    def is_poor(self) -> bool:
+        """Whether the equation explains almost nothing."""
+        return self.r2 < POOR_R2
+
+
+def examine(node: str, causes: Encoding, parents: Floats, values: Floats, fitted: Floats) -> Fit:
+    """Fit quality of one node; warns about collinear causes and a very poor fit."""
     design, owners = indicators(causes, parents)
     residual = values - fitted
     spread = float(values.var())
@@ -43,18 +63,18 @@ def examine(node: str, causes: Encoding, parents: Floats, values: Floats, fitted
         )
     centred = residual - residual.mean()
     deviation = float(centred.std())
-    return {
-        "node": node,
-        "causes": ", ".join(causes.names),
-        "rows": len(values),
-        "r2": r2,
-        "residual_mean": float(residual.mean()),
-        "residual_std": deviation,
-        "residual_skew": float(np.mean(centred**3)) / deviation**3 if deviation > 0 else 0.0,
-        "bend": _correlation(residual, (fitted - fitted.mean()) ** 2),
-        "changing_spread": _correlation(np.abs(centred), fitted),
-        "condition": condition,
-    }
+    return Fit(
+        node=node,
+        causes=", ".join(causes.names),
+        rows=len(values),
+        r2=r2,
+        residual_mean=float(residual.mean()),
+        residual_std=deviation,
+        residual_skew=float(np.mean(centred**3)) / deviation**3 if deviation > 0 else 0.0,
+        bend=_correlation(residual, (fitted - fitted.mean()) ** 2),
+        changing_spread=_correlation(np.abs(centred), fitted),
+        condition=condition,
+    )
 
 
 def _condition(design: Floats) -> float:

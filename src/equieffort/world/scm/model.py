@@ -19,10 +19,11 @@ from equieffort.world.scm.asked import readable
 from equieffort.world.scm.base import DiscreteLearner, DiscreteMechanism, Learner, Mechanism
 from equieffort.world.scm.binding import Parsed, additive, bound_equations, naming, subset
 from equieffort.world.scm.design import check_rows, indicators
-from equieffort.world.scm.diagnostics import examine
+from equieffort.world.scm.diagnostics import Fit, examine
 from equieffort.world.scm.discrete import ordered_column
 from equieffort.world.scm.equations import Additive, Discrete, Equation
 from equieffort.world.scm.mechanisms import LeastSquares, Linear, Regressor
+from equieffort.world.scm.records import EquationRecord, record_of
 
 
 class StructuralCausalModel:
@@ -128,7 +129,7 @@ class StructuralCausalModel:
         encoding = self._encoding(frame)
         matrix = encoding.encode(frame)
         mechanisms: dict[str, Parsed | None] = {}
-        rows: list[dict[str, Any]] = []
+        rows: list[Fit] = []
         with collecting() as kept:
             for node in self.graph.nodes:
                 if self.graph.parents(node):
@@ -151,7 +152,7 @@ class StructuralCausalModel:
                     columns[node] = ordered_column(node, columns[node], frame[node], given)
         return Encoding(tuple(columns.values()))
 
-    def _learn(self, node: str, encoding: Encoding, matrix: Floats, rows: list[dict[str, Any]]) -> Parsed | None:
+    def _learn(self, node: str, encoding: Encoding, matrix: Floats, rows: list[Fit]) -> Parsed | None:
         causes = subset(encoding, self.graph.parents(node))
         given = self.mechanisms.get(node, self.default)
         if isinstance(given, DiscreteMechanism):
@@ -228,11 +229,9 @@ class StructuralCausalModel:
         """The structural equations in words."""
         return [m.equation(node) if m else f"{node}: no equation" for node, m in self.mechanisms_.items()]
 
-    def equation_records(self) -> list[dict[str, Any]]:
-        """The structural equations as plain data: node, causes, kind of mechanism, its numbers, and the text."""
-        from equieffort.world.scm.records import record_of
-
-        return [record_of(node, self.graph.parents(node), m) for node, m in self.mechanisms_.items()]
+    def equation_records(self) -> tuple[EquationRecord, ...]:
+        """The structural equations as data: node, causes, kind of mechanism, its numbers, and the text."""
+        return tuple(record_of(node, self.graph.parents(node), m) for node, m in self.mechanisms_.items())
 
     def learned_by(self) -> dict[str, str]:
         """What learned each equation, with its settings; equations that were given are left out."""

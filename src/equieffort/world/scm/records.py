@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
+from equieffort.foundations.saved import as_data
 from equieffort.world.scm.asked import Asked, AskedLevels
 from equieffort.world.scm.discrete import CumulativeLogit
 from equieffort.world.scm.mechanisms import Linear
@@ -21,28 +21,28 @@ PARTS: dict[type, tuple[str, ...]] = {
 """By kind of mechanism: what of it is numbers and names; of other kinds only the text is kept."""
 
 
-def record_of(node: str, causes: tuple[str, ...], mechanism: Any) -> dict[str, Any]:
-    """One equation as plain data, with the text that people read; a node without one has no kind.
+@dataclass(frozen=True)
+class EquationRecord:
+    """One structural equation as data."""
 
-    >>> record_of("debt", ("age",), Linear({"age": 0.3}, intercept=4.0))["parts"]
+    node: str
+    causes: tuple[str, ...]
+    kind: str | None
+    """The class of the mechanism; None where there is no equation."""
+    parts: Mapping[str, Any]
+    """Its numbers and names."""
+    text: str
+    """What people read."""
+
+
+def record_of(node: str, causes: tuple[str, ...], mechanism: Any) -> EquationRecord:
+    """One equation as data, with the text that people read; a node without one has no kind.
+
+    >>> record_of("debt", ("age",), Linear({"age": 0.3}, intercept=4.0)).parts
     {'intercept': 4.0, 'coef': {'age': 0.3}}
     """
     if mechanism is None:
-        return {"node": node, "causes": list(causes), "kind": None, "parts": {}, "text": f"{node}: no equation"}
+        return EquationRecord(node, causes, None, {}, f"{node}: no equation")
     own = mechanism.mechanism if isinstance(mechanism, Asked | AskedLevels) else mechanism
-    parts = {name: _plain(getattr(own, name)) for name in PARTS.get(type(own), ())}
-    return {
-        "node": node, "causes": list(causes), "kind": type(own).__name__, "parts": parts,
-        "text": mechanism.equation(node),
-    }  # fmt: skip
-
-
-def _plain(value: Any) -> Any:
-    """What JSON gives back as it was."""
-    if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple | np.ndarray):
-        return [_plain(item) for item in value]
-    if isinstance(value, np.generic):
-        value = value.item()
-    return value if value is None or isinstance(value, str | int | float) else str(value)
+    parts = {name: as_data(getattr(own, name)) for name in PARTS.get(type(own), ())}
+    return EquationRecord(node, causes, type(own).__name__, parts, mechanism.equation(node))

@@ -1,0 +1,62 @@
+"""People: who is solved, read from any table, joined with their sensitive columns and screened, once."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from equieffort.data.frames import Missing, join_sensitive, read_frame, require_columns, screen
+from equieffort.errors import Setting, many, warn
+from equieffort.recourse.problem import RecourseProblem
+from equieffort.world.groups import Groups
+
+
+@dataclass(frozen=True, eq=False)
+class People:
+    """Who is solved, in which group, and the problem in the types of their table."""
+
+    problem: RecourseProblem
+    frame: pd.DataFrame
+    groups: Groups
+
+    @classmethod
+    def of(
+        cls, problem: RecourseProblem, X: Any, *, sensitive_features: Any = None, missing: Missing = "error"
+    ) -> People:
+        """The people of a table; whoever was read before is not read again."""
+        if isinstance(X, People):
+            return X
+        columns = problem.schema.sensitive_columns
+        frame = join_sensitive(read_frame(X, names=problem.decision.features), sensitive_features, columns)
+        needed = dict.fromkeys((*problem.names, *columns))
+        require_columns(frame, needed, why=("The problem uses a column, but ", Setting("the table")))
+        complete = screen(frame, needed, missing)
+        if missing == "drop" and not complete.all():
+            frame = _without_missing(frame, complete, columns)
+        if not frame.index.is_unique:
+            warn(
+                "DATA_DUPLICATE_INDEX",
+                (
+                    "The index of ",
+                    Setting("the table"),
+                    f" has {many(int(frame.index.duplicated().sum()), 'label', 'labels')} a second time; positions are "
+                    "used instead.",
+                ),
+                fix=("Give each person a label of their own", Setting("other names of people"), "."),
+            )
+        return cls(problem.typed(frame), frame, Groups.of(frame, problem.schema))
+
+
+def _without_missing(frame: pd.DataFrame, complete: pd.Series, columns: tuple[str, ...]) -> pd.DataFrame:
+    gone = frame.loc[~complete, list(columns)]
+    labels = [" & ".join("missing" if pd.isna(v) else str(v) for v in row) for row in gone.itertuples(index=False)]
+    counts = ", ".join(f"{label}: {count}" for label, count in sorted(Counter(labels).items()))
+    warn(
+        "DATA_MISSING_VALUES",
+        f"{len(gone)} of {len(frame)} people leave the audit because of missing values ({counts}).",
+        fix="Compare their share between the groups: leaving them out may hide a difference.",
+    )
+    return frame[complete]

@@ -1,0 +1,110 @@
+"""AuditInputs: what an audit is made from, read and checked once, and the solver that was chosen for it.
+
+`audit()` goes on from here, and a dry run stops here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy.typing as npt
+import pandas as pd
+
+from equieffort.data.frames import Missing, join_sensitive, read_frame
+from equieffort.foundations.arguments import check_mapping, names_in
+from equieffort.models.classifiers import known_features
+from equieffort.recourse.people import People
+from equieffort.recourse.problem import RecourseProblem, check_parts
+from equieffort.recourse.solvers import Auto, Choice, Solver
+from equieffort.recourse.solving import check_solver, chosen_for
+from equieffort.world.cost import Cost
+from equieffort.world.giveaways import warn_giveaways
+from equieffort.world.rules import parse_rule
+from equieffort.world.schema import Schema
+from equieffort.world.scm import StructuralCausalModel
+
+
+@dataclass(frozen=True, eq=False)
+class AuditInputs:
+    """Model, people, problem and solver, checked against each other as far as that can be without solving."""
+
+    classifier: Any
+    table: pd.DataFrame
+    """Everybody who was given, with the sensitive columns."""
+    people: People
+    """Those who are audited, and the problem that is solved for them."""
+    choice: Choice
+    schema: Schema
+    """As it was given; that of the problem has limits that were observed."""
+    cost: Cost | None
+    solver: Solver | Auto | None
+    """What was asked for; the choice is what came of it."""
+    model_features: Sequence[str] | None
+    reference: Any
+    missing: Missing
+    margin: float
+
+    @classmethod
+    def of(
+        cls,
+        classifier: Any,
+        X: Any,
+        *,
+        schema: Schema,
+        scm: StructuralCausalModel,
+        sensitive_features: Any = None,
+        model_features: Sequence[str] | None = None,
+        cost: Cost | None = None,
+        solver: Solver | Auto | None = None,
+        subgroups: Mapping[str, str] | None = None,
+        reference: Any = None,
+        missing: Missing = "error",
+        margin: float = 0.0,
+    ) -> AuditInputs:
+        """Read, join and screen the people, fix the problem, choose the solver. The arguments are those of `audit`."""
+        check_solver(solver)
+        if model_features is not None:
+            model_features = names_in("model_features", model_features)
+        if subgroups is not None:
+            check_mapping("subgroups", subgroups, 'a mapping from name to rule, such as {"young": "age < 25"}')
+        check_parts(schema, scm)
+        table = join_sensitive(read_frame(X, names=model_features), sensitive_features, schema.sensitive_columns)
+        rules, seen = list((subgroups or {}).values()), known_features(classifier, model_features)
+        check_rules(rules, table)
+        used = _without_asked(table, rules, {*schema.features, *schema.protected_columns, *scm.graph.nodes, *seen})
+        warn_giveaways(used, schema, seen)
+        problem = RecourseProblem.of(
+            classifier, used, schema=schema, scm=scm, model_features=model_features, cost=cost, reference=reference,
+            margin=margin, missing=missing,
+        )  # fmt: skip
+        people = People.of(problem, table, missing=missing)
+        choice = chosen_for(people.problem, solver)
+        return cls(classifier, table, people, choice, schema, cost, solver, model_features, reference, missing, margin)
+
+    @property
+    def problem(self) -> RecourseProblem:
+        """What is solved."""
+        return self.people.problem
+
+
+def columns_of(frame: pd.DataFrame) -> dict[str, npt.NDArray[Any]]:
+    """What a rule of a subgroup is asked about."""
+    return {str(name): frame[name].to_numpy() for name in frame.columns}
+
+
+def check_rules(rules: Iterable[str], frame: pd.DataFrame) -> None:
+    """Find out before solving whether every rule of a subgroup can be read and asked."""
+    columns = columns_of(frame)
+    for rule in rules:
+        parse_rule(rule).evaluate(columns)
+
+
+def _without_asked(frame: pd.DataFrame, rules: Iterable[str], solved: set[str]) -> pd.DataFrame:
+    """The people without columns that only rules of subgroups name.
+
+    Nothing is solved with these columns, but they are used: nobody need be warned about them.
+    """
+    asked = {name for rule in rules for name in parse_rule(rule).names} - solved
+    return frame[[name for name in frame.columns if name not in asked]] if asked else frame

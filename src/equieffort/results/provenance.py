@@ -1,0 +1,153 @@
+"""Provenance: how an audit was made, from what, and by what; part of its file, its JSON and its report."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.metadata import version
+from math import isfinite
+from typing import Any
+
+from equieffort import __version__
+from equieffort.foundations.arguments import is_number
+from equieffort.foundations.saved import as_data, as_fields, from_data, from_fields
+from equieffort.models.fidelity import RecordedDecisions, Surrogate
+from equieffort.recourse.solvers import Choice
+from equieffort.results.resampling import Resampled
+from equieffort.world.graph import CausalGraph
+from equieffort.world.scm.diagnostics import Fit
+from equieffort.world.scm.records import EquationRecord
+
+
+@dataclass(frozen=True)
+class SolverUsed:
+    """What solved everybody, and why that."""
+
+    name: str = ""
+    """As it is written in Python, with its limits."""
+    reason: str = ""
+    random_state: int | None = None
+    """Its own seed; None where it draws nothing at random."""
+    certifies: bool = True
+    """Whether it can prove anything."""
+
+    @classmethod
+    def of(cls, choice: Choice) -> SolverUsed:
+        """What was chosen."""
+        seed: Any = getattr(choice.solver, "random_state", None)
+        drawn = int(seed) if is_number(seed, whole=True) else None
+        return cls(repr(choice.solver), choice.reason, drawn, bool(choice.solver.certifies))
+
+
+@dataclass(frozen=True)
+class CostRecord:
+    """The numbers that a cost was fixed to."""
+
+    kind: str = ""
+    """The name of its class; empty where no cost was recorded."""
+    own: bool = False
+    """Whether prices are relative to the person's own value."""
+    prices: Mapping[str, tuple[float, float]] | None = None
+    """Of weighted L1 costs: what a unit up and a unit down costs, by feature."""
+    percentiles: Mapping[str, tuple[tuple[float, ...], tuple[float, ...]]] | None = None
+    """Of percentile costs: values and the share of people at each, by feature."""
+    rest: Mapping[str, Any] = field(default_factory=dict)
+    """What another cost says of itself."""
+
+    def __post_init__(self) -> None:
+        prices = (self.prices or {}).values()
+        if not all(any(pair) and all(isfinite(price) and price >= 0 for price in pair) for pair in prices):
+            raise ValueError("prices are negative, infinite or all zero")
+        for values, shares in (self.percentiles or {}).values():
+            if len(values) != len(shares) or not values or not all(map(isfinite, (*values, *shares))):
+                raise ValueError("percentiles are no values with a share each")
+
+    @classmethod
+    def of(cls, kind: str, said: Mapping[str, Any]) -> CostRecord:
+        """From what a bound cost says of itself; that of somebody else may use our names for other things."""
+        known = {name: said[name] for name in ("own", "prices", "percentiles") if name in said}
+        rest = {name: value for name, value in said.items() if name not in known}
+        try:
+            return from_data(cls, as_data(cls(kind)) | as_data(known) | {"rest": as_data(rest)})
+        except ValueError:
+            return cls(kind, rest=as_data(said))
+
+
+@dataclass(frozen=True)
+class DataFile:
+    """The table that a spec names."""
+
+    path: str
+    sha256: str
+    rows: int
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """How an audit was made, as typed data; what is empty was not recorded."""
+
+    versions: Mapping[str, str] = field(default_factory=dict)
+    """Of the packages that computed it, by name."""
+    classifier: str = ""
+    """The name of its class; of a pipeline also that of the model it ends in."""
+    solver: SolverUsed = SolverUsed()
+    graph: CausalGraph = field(default_factory=lambda: CausalGraph(()))
+    equations: tuple[EquationRecord, ...] = ()
+    learned_by: Mapping[str, str] = field(default_factory=dict)
+    """What learned each equation that was not given, by node."""
+    fit: tuple[Fit, ...] = ()
+    """How well these equations fit."""
+    cost: CostRecord = CostRecord()
+    outliers: tuple[str, ...] = ()
+    """Features of which one absurd value decides the scale, or how far actions may go."""
+    margin: float = 0.0
+    budget: float | None = None
+    """The default effort at which people without recourse are counted; None where nobody has any."""
+    subgroups: Mapping[str, str] = field(default_factory=dict)
+    """Names and rules of the subgroups that were declared."""
+    title: str = ""
+    command: str = ""
+    """How to do it again at the command line."""
+    spec: str = ""
+    """The text of the spec."""
+    suppress_below: int = 0
+    """Counts below it are kept back in reports."""
+    random_state: int | None = None
+    """The seed of a spec."""
+    data: DataFile | None = None
+    further: str = ""
+    """What to do about people who are not solved to the end, if that is not a call in Python."""
+    surrogate: Surrogate | None = None
+    recorded: RecordedDecisions | None = None
+    """Beside a surrogate: for whom it decides otherwise than the data."""
+    resampled: Resampled | None = None
+    notes: Mapping[str, str] = field(default_factory=dict)
+    """Remarks of the caller's own, such as a date, shown with the evidence."""
+
+    def __post_init__(self) -> None:
+        if not isfinite(self.margin) or not (self.budget is None or (isfinite(self.budget) and self.budget > 0)):
+            raise ValueError("the margin or the budget is no number that it could be")
+
+    def to_dict(self) -> dict[str, Any]:
+        """A form that JSON can hold."""
+        return as_fields(self)
+
+    @classmethod
+    def from_dict(cls, saved: Any) -> Provenance:
+        """From the saved form, which is refused where it holds anything else."""
+        return from_fields(cls, saved, "provenance")
+
+
+@cache
+def versions() -> dict[str, str]:
+    """What computes audits here. Read from files, once a process."""
+    parts = {name: version(name) for name in ("numpy", "scipy", "scikit-learn", "pandas", "numba")}
+    return {"equieffort": __version__, "python": platform.python_version(), **parts}
+
+
+def kind_of(classifier: Any) -> str:
+    """The name of the classifier's class; of a pipeline also that of the model it ends in."""
+    name, steps = type(classifier).__name__, getattr(classifier, "steps", None)
+    return f"{name} ending in {type(steps[-1][1]).__name__}" if isinstance(steps, list) and steps else name
