@@ -1,5 +1,7 @@
 """A small linear program, compiled: least cost of segments under rows, by the bounded dual simplex method.
 
+Lemke, "The dual method of solving the linear programming problem" (1954), with bounds on variables as Wagner (1958).
+
     minimise  price . t    over 0 <= t <= width    with  low <= start + matrix t <= high
 
 Prices are not negative, so t = 0 is dual feasible and the value of every iterate is a lower bound: a program that is

@@ -1,4 +1,8 @@
-"""Linear scores and ReLU networks in a person's program, and goals over any margins."""
+"""Linear scores and ReLU networks in a person's program, and goals over any margins.
+
+A ReLU is a switch with bounds from the network's ranges, a big-M formulation (Tjeng et al., "Evaluating robustness of
+neural networks with mixed integer programming", 2019).
+"""
 
 from __future__ import annotations
 

@@ -2,7 +2,8 @@
 
 Polynomials, splines, forests and functions with bounds are enclosed over boxes of the values that are set; boxes that
 cannot hold a favourable point are dropped, the others are split, the cheapest first. When the gap is closed, every box
-that was dropped or is left is part of a proof that nothing is cheaper than the bound.
+that was dropped or is left is part of a proof that nothing is cheaper than the bound (spatial branch and bound; Horst
+and Tuy, "Global Optimization", 1996).
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""One box of changes: its lower bound, the actions in it, and where to cut it.
+"""One node of the search, a box of changes: its lower bound, the actions in it, and where to branch.
+
+Where undecided ReLUs cost most is branched on first, as in Bunel et al., "Branch and bound for piecewise linear neural
+network verification" (2020).
 
 Planes above the network's margins become rows of a small linear program, whose cost is the box's lower bound. Its
 solution, shifted until the network itself agrees, gives actions. The two large functions are inlined where the search

@@ -1,7 +1,9 @@
-"""Planes that lie above a ReLU network's margins over a box of changes.
+"""Planes that lie above a ReLU network's margins over a box of changes: linear bounds as in CROWN and DeepPoly.
 
-A ReLU that is undecided over the box lies below the line between its ends and above a line through zero; putting these
-lines in for the ReLUs, from the last layer back to the first, gives a plane above each margin.
+A ReLU that is undecided over the box lies below the line between its ends (the triangle relaxation of Ehlers, 2017) and
+above a line through zero; putting these lines in for the ReLUs, from the last layer back to the first, gives a plane
+above each margin (Zhang et al., "Efficient neural network robustness certification with general activation functions",
+2018; Singh et al., "An abstract domain for certifying neural networks", 2019).
 """
 
 from __future__ import annotations

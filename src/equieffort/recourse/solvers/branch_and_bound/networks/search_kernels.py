@@ -1,7 +1,7 @@
 """Branch and bound for one person and a ReLU network: the cheapest change, proven to a gap.
 
-Best first over boxes of changes, all ways to act in one heap. Until there is an action, a growing budget stands in for
-its cost, so that boxes without end can be searched.
+Best-first branch and bound (Land and Doig, 1960) over boxes of changes, all ways to act in one heap. Until there is an
+action, a growing budget stands in for its cost, so that boxes without end can be searched.
 """
 
 from __future__ import annotations

@@ -1,5 +1,8 @@
 """What limits a box of changes: budgets, whole numbers, rows of columns that must stay in a range, and rules.
 
+Feasibility-based bound tightening: each row narrows each change to what the others leave it (Savelsbergh,
+"Preprocessing and probing techniques for mixed integer programming problems", 1994; Belotti et al., 2010).
+
 A rule between features is a clause: one of its atoms must hold, each a range of a row. A box has branching bounds, the
 range that each row must keep in it: at first those of columns that must stay, then also the atoms that were chosen.
 """

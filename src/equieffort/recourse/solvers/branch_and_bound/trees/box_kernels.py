@@ -1,4 +1,7 @@
-"""Boxes of set values and branching bounds on what follows, compiled: contraction, ranges, and the least cost inside.
+"""Boxes of set values and branching bounds on what follows, compiled: bound tightening, ranges, the least cost inside.
+
+Feasibility-based bound tightening by the budget and by what followers must keep (Belotti et al., "Feasibility-based
+bounds tightening via fixed points", 2010).
 
 Under an intervention set every track is linear in the changes that are set: x' = xb + effect . (z - fact). A node
 of the search holds a box for z and branching bounds, ranges that some followers must keep. Cuts round outwards:

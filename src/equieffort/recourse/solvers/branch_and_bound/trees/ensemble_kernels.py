@@ -1,5 +1,8 @@
 """Sums of trees over boxes, compiled: what is left of them near a person, how large they can get, where to split.
 
+A sum of trees is bounded by the sum of each tree's largest leaf that a box can reach (Chen et al., "Robustness
+verification of tree-based models", 2019).
+
 A cell is a range [low, high] for each track (a column, or a combination of columns). A number goes left at a split
 when it is at most the threshold, so a split is decided when high <= threshold or low > threshold.
 """

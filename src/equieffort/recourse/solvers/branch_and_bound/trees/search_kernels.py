@@ -1,11 +1,10 @@
 """Best-first branch and bound over sums of trees, compiled: person after person, all intervention sets in one heap.
 
 A node is a root, a box for the values that are set and branching bounds on what follows; its bound is the least cost in
-there,
-whatever the trees say. The cheapest node is looked at first: dropped if its margins cannot reach what they need,
-believed if its cheapest point is favourable however its followers are rounded, otherwise split where the trees still
-could gain most, or where costs bend. A budget that doubles keeps the first looks small; the last has none, so an empty
-heap is a proof.
+there, whatever the trees say. The cheapest node is looked at first (Land and Doig, 1960): dropped if its margins cannot
+reach what they need, believed if its cheapest point is favourable however its followers are rounded, otherwise split
+where the trees still could gain most, or where costs bend. A budget that doubles keeps the first looks small; the last
+has none, so an empty heap is a proof.
 """
 
 from __future__ import annotations
