@@ -1,9 +1,9 @@
 """Small linear programs over a box of changes, whose prices are one person's curves of cost around no change.
 
 The program is solved by the dual simplex method with bounded columns (Lemke, 1954; Wagner, 1958). Every change starts
-at the end of its range that is nearest to zero, where no price is negative, so each step's cost is a lower bound whether
-or not it is the last. `kernels/simplex.py` is another: it forgives its rows a stated amount; here they are kept to
-rounding, and columns run to their far ends in one step.
+at the end of its range that is nearest to zero, where no price is negative, so each step's cost is a lower bound
+whether or not it is the last. `kernels/simplex.py` is another: it forgives its rows a stated amount; here they are kept
+to rounding, and columns run to their far ends in one step.
 """
 
 from __future__ import annotations
