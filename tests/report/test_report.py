@@ -621,15 +621,15 @@ def test_pictures_of_many_groups_show_those_that_are_judged():
 )
 def test_the_seed_is_told_wherever_it_is(audit, solver, seed, words):
     made = audit.with_provenance(solver=solver, random_state=seed)
-    pairs = dict(reproduction(Material.of(made), ""))
+    pairs = dict(reproduction(Material.of(made)))
     assert words in plain(pairs["Seed"])
 
 
 def test_remarks_of_the_caller_stand_with_the_evidence(audit):
-    said = dict(reproduction(Material.of(audit), ""))
+    said = dict(reproduction(Material.of(audit)))
     assert said["Date"].startswith("not recorded")
     noted = audit.with_provenance(notes={"date": "2026-03-31", "approved by": "<b>the board</b>"})
-    pairs = dict(reproduction(Material.of(noted), ""))
+    pairs = dict(reproduction(Material.of(noted)))
     assert (plain(pairs["Date"]), plain(pairs["Approved by"])) == ("2026-03-31", "<b>the board</b>")
     assert "<b>the board</b>" not in render(noted)
 
