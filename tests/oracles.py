@@ -773,6 +773,11 @@ def judge(told: pd.Series, truth: float) -> str:
     return ""
 
 
+def spread_of(case: Case, name: str) -> float:
+    """From the least to the largest value of a number: a replay forgives a share of it."""
+    return 0.0 if name in case.levels else float(np.ptp(case.people[name].to_numpy(dtype=float)))
+
+
 def replay_fault(case: Case, scm: StructuralCausalModel, person: dict[str, Any], told: pd.Series) -> str:
     """Empty if the action is allowed, follows the equations, flips the label and costs what is said."""
     if told.status not in ("optimal", "feasible"):
@@ -800,7 +805,7 @@ def replay_fault(case: Case, scm: StructuralCausalModel, person: dict[str, Any],
     for name in case.causes:
         if name not in case.levels:
             low, high = believable(case, name, person[name])
-            tolerance = 2e-9 * (1 + abs(person[name]))
+            tolerance = 2e-9 * (1 + abs(person[name]) + spread_of(case, name))
             if not low - tolerance <= after[name] <= high + tolerance:
                 return f"{name} becomes {after[name]!r}, outside {low!r} to {high!r}"
         elif name not in case.actionable and after[name] != person[name]:
