@@ -423,7 +423,8 @@ def test_a_wrong_word_of_the_solver_is_not_believed(monkeypatch):
     one, frame = one_number(upper=8.0)
 
     def lies(self, seconds, *, step=-1.0, slack=0.0, presolve=False):
-        return run(self, seconds, step=step, slack=slack, presolve=presolve) if slack else Answer(Status.INFEASIBLE, np.inf)
+        none = Answer(Status.INFEASIBLE, np.inf)
+        return run(self, seconds, step=step, slack=slack, presolve=presolve) if slack else none
 
     monkeypatch.setattr(Program, "run", lies)
     row = told(one, frame).iloc[0]

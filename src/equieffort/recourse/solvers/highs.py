@@ -23,12 +23,14 @@ from equieffort.recourse.solvers.quiet import aside
 
 TOLERANCE = 1e-10
 """How far a linear program may miss a row, a bound or a price, in the units it is given in; of programs with whole
-numbers HiGHS' own 1e-7, and 1e-6 for what is whole."""
+numbers HiGHS' own 1e-7."""
+INTEGRALITY = 1e-6
+"""How far from a whole number HiGHS takes a number for one."""
 LARGEST_PRICE = 1e4
 """The search for whole numbers stops within 1e-6 of the optimum, and prices are met to a tolerance: large prices make
 both small beside the cost."""
-SMALLEST = 1e-9
-"""HiGHS takes smaller entries of the matrix for zero."""
+SMALLEST, LARGEST, INFINITE = 1e-9, 1e15, 1e20
+"""HiGHS takes smaller entries of the matrix for zero, refuses larger ones, and takes larger bounds for none."""
 
 
 class Status(Enum):
@@ -79,8 +81,8 @@ class Highs(ABC):
     def __init__(
         self, price: Floats, matrix: Matrix, low: Floats, high: Floats, lower: Floats, upper: Floats, whole: Bools
     ) -> None:
-        self.matrix, self.whole, self.is_linear = matrix, whole, not whole.any()
-        self.low, self.high, self.lower, self.upper = low, high, lower, upper
+        self.matrix, self.low, self.high, self.whole, self.is_linear = matrix, low, high, whole, not whole.any()
+        self.lower, self.upper = self._whole_ends(lower, upper)
         self.set_prices(price)
 
     def set_rows(self, low: Floats, high: Floats) -> None:
@@ -89,7 +91,7 @@ class Highs(ABC):
 
     def set_columns(self, lower: Floats, upper: Floats) -> None:
         """Other bounds of the columns."""
-        self.lower, self.upper = lower, upper
+        self.lower, self.upper = self._whole_ends(lower, upper)
 
     def set_prices(self, price: Floats) -> None:
         """Other prices; HiGHS gets them with the largest at a size that suits its tolerances."""
@@ -101,6 +103,8 @@ class Highs(ABC):
         """One claim; without presolving a linear program starts from the last basis, if that leads anywhere."""
         if seconds <= 0:
             return Answer(Status.TIME)
+        if self._is_refused():
+            return Answer(Status.UNKNOWN)
         answer = self._claim(seconds, presolve, afresh=presolve or not self.is_linear)
         if self.is_linear and not presolve and answer.status != Status.OPTIMAL:
             answer = self._claim(seconds, presolve, afresh=True)
@@ -119,10 +123,21 @@ class Highs(ABC):
         best = min(answer, again, key=lambda one: one.cost)
         return replace(best, status=status, bound=min(answer.bound, again.bound))
 
+    def _is_refused(self) -> bool:
+        """Whether HiGHS takes it for no program, which scipy calls infeasible."""
+        starts, ends = np.concatenate([self.low, self.lower]), np.concatenate([self.high, self.upper])
+        sizes = np.abs(np.concatenate([self.matrix.value, self.price]))
+        return not ((sizes < LARGEST).all() and (starts < INFINITE).all() and (ends > -INFINITE).all())
+
     def _claim(self, seconds: float, presolve: bool, afresh: bool) -> Answer:
         with aside():
             answer = self._run(seconds, presolve, afresh)
         return replace(answer, bound=answer.bound / self.scale, cost=answer.cost / self.scale)
+
+    def _whole_ends(self, lower: Floats, upper: Floats) -> tuple[Floats, Floats]:
+        """Without presolving HiGHS loses optima where the bounds of a whole column are no whole numbers."""
+        lower = np.where(self.whole, np.ceil(lower - INTEGRALITY), lower)
+        return lower, np.where(self.whole, np.floor(upper + INTEGRALITY), upper)
 
     @abstractmethod
     def _run(self, seconds: float, presolve: bool, afresh: bool) -> Answer:
@@ -147,7 +162,7 @@ class OwnHighs(Highs):
         start, index, value = matrix
         self.highs.passModel(
             len(lower), len(low), len(value), int(self.core.MatrixFormat.kRowwise), int(self.core.ObjSense.kMinimize),
-            0.0, self.price, lower, upper, low, high, start[:-1], index, value, whole.astype(np.int32),
+            0.0, self.price, self.lower, self.upper, low, high, start[:-1], index, value, whole.astype(np.int32),
         )  # fmt: skip
 
     def set_rows(self, low: Floats, high: Floats) -> None:
@@ -158,7 +173,7 @@ class OwnHighs(Highs):
     def set_columns(self, lower: Floats, upper: Floats) -> None:
         """Other bounds of the columns."""
         super().set_columns(lower, upper)
-        self.highs.changeColsBounds(len(lower), self.columns, lower, upper)
+        self.highs.changeColsBounds(len(lower), self.columns, self.lower, self.upper)
 
     def set_prices(self, price: Floats) -> None:
         """Other prices."""
