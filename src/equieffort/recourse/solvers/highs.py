@@ -43,6 +43,16 @@ class Status(Enum):
     UNKNOWN = auto()
 
 
+STATUSES = {
+    "kOptimal": Status.OPTIMAL,
+    "kInfeasible": Status.INFEASIBLE,
+    "kUnbounded": Status.UNBOUNDED,
+    "kTimeLimit": Status.TIME,
+}
+"""By HiGHS' own names."""
+OF_SCIPY = {0: Status.OPTIMAL, 1: Status.TIME, 2: Status.INFEASIBLE, 3: Status.UNBOUNDED}
+
+
 @dataclass(frozen=True, eq=False)
 class Answer:
     """What HiGHS claims."""
@@ -147,42 +157,28 @@ class Highs(ABC):
 class OwnHighs(Highs):
     """The HiGHS of `highspy`."""
 
-    def __init__(
-        self, price: Floats, matrix: Matrix, low: Floats, high: Floats, lower: Floats, upper: Floats, whole: Bools
-    ) -> None:
+    def __init__(self, *parts: Any) -> None:
         self.core = _highspy()
         self.highs = self.core.Highs()
-        super().__init__(price, matrix, low, high, lower, upper, whole)
-        self.rows, self.columns = (np.arange(len(ends), dtype=np.int32) for ends in (low, lower))
+        super().__init__(*parts)
+        self.rows, self.columns = (np.arange(len(ends), dtype=np.int32) for ends in (self.low, self.lower))
         self.highs.passOptions(_options(self.is_linear))
         # Python hears Ctrl-C whenever it is called back; linear programs are over before anybody could press it.
         if not self.is_linear:
             self.highs.cbMipInterrupt.subscribe(_listen)
             self.highs.cbSimplexInterrupt.subscribe(_listen)
-        start, index, value = matrix
+        start, index, value = self.matrix
         self.highs.passModel(
-            len(lower), len(low), len(value), int(self.core.MatrixFormat.kRowwise), int(self.core.ObjSense.kMinimize),
-            0.0, self.price, self.lower, self.upper, low, high, start[:-1], index, value, whole.astype(np.int32),
+            len(self.lower), len(self.low), len(value), int(self.core.MatrixFormat.kRowwise),
+            int(self.core.ObjSense.kMinimize), 0.0, self.price, self.lower, self.upper, self.low, self.high,
+            start[:-1], index, value, self.whole.astype(np.int32),
         )  # fmt: skip
 
-    def set_rows(self, low: Floats, high: Floats) -> None:
-        """Other bounds of the rows."""
-        super().set_rows(low, high)
-        self.highs.changeRowsBounds(len(low), self.rows, low, high)
-
-    def set_columns(self, lower: Floats, upper: Floats) -> None:
-        """Other bounds of the columns."""
-        super().set_columns(lower, upper)
-        self.highs.changeColsBounds(len(lower), self.columns, self.lower, self.upper)
-
-    def set_prices(self, price: Floats) -> None:
-        """Other prices."""
-        super().set_prices(price)
-        if self.highs.getNumCol():
-            self.highs.changeColsCost(len(price), self.columns, self.price)
-
     def _run(self, seconds: float, presolve: bool, afresh: bool) -> Answer:
-        highs, says = self.highs, self.core.HighsModelStatus
+        highs, rows, columns = self.highs, self.rows, self.columns
+        highs.changeRowsBounds(len(rows), rows, self.low, self.high)
+        highs.changeColsBounds(len(columns), columns, self.lower, self.upper)
+        highs.changeColsCost(len(columns), columns, self.price)
         highs.setOptionValue("presolve", "on" if presolve else "off")
         highs.setOptionValue("time_limit", float(seconds))
         if afresh:
@@ -192,13 +188,7 @@ class OwnHighs(Highs):
             highs.resetGlobalScheduler(True)
             highs.run()
         info = highs.getInfo()
-        known = {
-            says.kOptimal: Status.OPTIMAL,
-            says.kInfeasible: Status.INFEASIBLE,
-            says.kUnbounded: Status.UNBOUNDED,
-            says.kTimeLimit: Status.TIME,
-        }
-        status = known.get(highs.getModelStatus(), Status.UNKNOWN)
+        status = STATUSES.get(highs.getModelStatus().name, Status.UNKNOWN)
         if status == Status.INFEASIBLE:
             return Answer(status, np.inf)
         is_point = info.primal_solution_status == int(self.core.SolutionStatus.kSolutionStatusFeasible)
@@ -208,9 +198,8 @@ class OwnHighs(Highs):
             return Answer(status)
         cost = float(info.objective_function_value)
         bound = float(info.mip_dual_bound) if not self.is_linear else cost if status == Status.OPTIMAL else -np.inf
-        return (
-            Answer(status, bound, np.array(highs.getSolution().col_value), cost) if is_point else Answer(status, bound)
-        )
+        point = np.array(highs.getSolution().col_value) if is_point else None
+        return Answer(status, bound, point, cost if is_point else np.inf)
 
 
 class ScipyHighs(Highs):
@@ -226,32 +215,22 @@ class ScipyHighs(Highs):
         result: Any
         if self.is_linear:
             over, under = np.isfinite(self.high), np.isfinite(self.low)
+            exact = {"primal_feasibility_tolerance": TOLERANCE, "dual_feasibility_tolerance": TOLERANCE}
             result = linprog(
-                self.price,
-                A_ub=vstack([rows[over], -rows[under]]),
-                b_ub=np.concatenate([self.high[over], -self.low[under]]),
-                bounds=np.column_stack([self.lower, self.upper]),
-                method="highs-ds",
-                options={
-                    **options,
-                    "primal_feasibility_tolerance": TOLERANCE,
-                    "dual_feasibility_tolerance": TOLERANCE,
-                },
-            )
+                self.price, vstack([rows[over], -rows[under]]), np.concatenate([self.high[over], -self.low[under]]),
+                bounds=np.column_stack([self.lower, self.upper]), method="highs-ds", options=options | exact,
+            )  # fmt: skip
         else:
+            constraints = LinearConstraint(rows, self.low, self.high)
             result = milp(
-                self.price,
-                integrality=self.whole.astype(np.int64),
-                bounds=Bounds(self.lower, self.upper),
-                constraints=LinearConstraint(rows, self.low, self.high),
-                options={**options, "mip_rel_gap": 0.0},
-            )
-        known = {0: Status.OPTIMAL, 1: Status.TIME, 2: Status.INFEASIBLE, 3: Status.UNBOUNDED}
-        status = known.get(result.status, Status.UNKNOWN)
+                self.price, integrality=self.whole.astype(np.int64), bounds=Bounds(self.lower, self.upper),
+                constraints=constraints, options=options | {"mip_rel_gap": 0.0},
+            )  # fmt: skip
+        status = OF_SCIPY.get(result.status, Status.UNKNOWN)
         if status not in (Status.OPTIMAL, Status.TIME):
             return Answer(status, np.inf if status == Status.INFEASIBLE else -np.inf)
-        bound = result.fun if self.is_linear and status == Status.OPTIMAL else result.get("mip_dual_bound")
-        bound = -np.inf if bound is None else float(bound)
+        proven = result.mip_dual_bound if not self.is_linear else result.fun if status == Status.OPTIMAL else None
+        bound = -np.inf if proven is None else float(proven)
         return Answer(status, bound) if result.x is None else Answer(status, bound, result.x, float(result.fun))
 
 
