@@ -152,7 +152,7 @@ def least_by_trying(price, dense, low, high, lower, upper, whole):
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_whole_points_agree_with_trying_all(engine):
-    """Some bounds are halves, with which HiGHS 1.12 to 1.15 lose optima when they do not presolve."""
+    """Some bounds are halves, with which HiGHS 1.12 and 1.15.1 lose optima when they do not presolve."""
     seen = {Status.OPTIMAL: 0, Status.INFEASIBLE: 0}
     for seed in range(60):
         asked = random_program(np.random.default_rng(seed), whole_share=1.1)
