@@ -8,7 +8,8 @@ PYTEST = $(BIN)/python -m pytest
 LOWEST = .venv-lowest
 # The tests that matter most where a library is old: solvers and replay, audits, tables, files, models from files.
 MATTER = tests/test_audit.py tests/test_files.py tests/test_frames.py tests/test_graph.py tests/plots \
-	tests/solvers/test_exactness.py tests/solvers/test_programs.py tests/solvers/test_auto.py tests/solvers/test_quiet.py \
+	tests/solvers/test_exactness.py tests/solvers/test_highs.py tests/solvers/test_programs.py tests/solvers/test_auto.py \
+	tests/solvers/test_quiet.py \
 	tests/models/test_loaders.py tests/models/test_boosters.py tests/models/test_onnx_file.py
 # What libraries say of each other's age.
 FORGIVEN = -W ignore::DeprecationWarning -W ignore::PendingDeprecationWarning -W ignore::FutureWarning \
@@ -50,12 +51,15 @@ bench: $(STAMP)
 	$(BIN)/python benchmarks/adult.py
 	$(BIN)/python benchmarks/command_line.py
 	$(BIN)/python benchmarks/certificates.py
+	$(BIN)/python benchmarks/programs.py
 	$(BIN)/python benchmarks/compilation.py
 	$(BIN)/python benchmarks/search.py
 	$(BIN)/python benchmarks/worlds.py
 	$(BIN)/python benchmarks/measures.py
 
+# SCIP gives a second opinion on programs where it can be installed.
 verify: $(STAMP)
+	-$(INSTALL) PySCIPOpt
 	$(PYTEST) -m verify -n 2 tests/test_verify.py tests/solvers tests/hostile tests/fuzz
 
 oracle:

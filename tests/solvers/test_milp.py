@@ -26,7 +26,8 @@ import equieffort as ee
 from equieffort.errors import ParameterError
 from equieffort.recourse.problem import RecourseProblem
 from equieffort.recourse.solvers.base import FOUND, LIMIT, NONE
-from equieffort.recourse.solvers.milp.program import EMPTY, OPTIMAL, Answer, Form, Program, Unbounded
+from equieffort.recourse.solvers.highs import Answer, Status
+from equieffort.recourse.solvers.milp.program import Form, Program, Unbounded
 from equieffort.recourse.solvers.milp.solver import Milp
 
 pytestmark = pytest.mark.usefixtures("quiet")
@@ -423,7 +424,8 @@ def test_a_wrong_word_of_the_solver_is_not_believed(monkeypatch):
     one, frame = one_number(upper=8.0)
 
     def lies(self, seconds, *, step=-1.0, slack=0.0, presolve=False):
-        return run(self, seconds, step=step, slack=slack, presolve=presolve) if slack else Answer(EMPTY, np.inf, None)
+        none = Answer(Status.INFEASIBLE, np.inf)
+        return run(self, seconds, step=step, slack=slack, presolve=presolve) if slack else none
 
     monkeypatch.setattr(Program, "run", lies)
     row = told(one, frame).iloc[0]
@@ -432,7 +434,7 @@ def test_a_wrong_word_of_the_solver_is_not_believed(monkeypatch):
 
     def flatters(self, seconds, **options):
         honest = run(self, seconds, **options)
-        return Answer(OPTIMAL, 0.25 * honest.bound, np.zeros(len(self.lower)))
+        return Answer(Status.OPTIMAL, 0.25 * honest.bound, np.zeros(len(self.lower)))
 
     monkeypatch.setattr(Program, "run", flatters)
     assert told(one, frame).status[0] in ("unknown", "feasible")

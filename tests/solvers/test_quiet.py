@@ -40,11 +40,10 @@ WHILE_SOLVING = """
 import ctypes, os, sys, threading
 import numpy as np, pandas as pd
 import equieffort as ee
-from equieffort.recourse.solvers.linear import programs
-from equieffort.recourse.solvers.milp import program
+from equieffort.recourse.solvers import highs
 
 calls, inside = [], threading.Event()
-solve = program.aside
+solve = highs.aside
 
 class Loud:
     # As HiGHS does: something is printed by compiled code in the middle of each program.
@@ -56,7 +55,7 @@ class Loud:
     def __exit__(self, *error):
         return self.detour.__exit__(*error)
 
-program.aside = Loud
+highs.aside = Loud
 done = threading.Event()
 
 def talk():

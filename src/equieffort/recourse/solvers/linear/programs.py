@@ -1,4 +1,4 @@
-"""One person, one intervention set, as a linear or mixed-integer program (scipy's HiGHS).
+"""One person, one intervention set, as a linear or mixed-integer program for HiGHS.
 
 Used where the fill does not apply: several actions move one limited column, or the price of a change is not constant.
 The answer is polished in floating point before it is returned, since solvers work to tolerances of their own.
@@ -6,21 +6,21 @@ The answer is polished in floating point before it is returned, since solvers wo
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from equieffort.data.frames import Bools, Floats
 from equieffort.recourse.solvers.base import FOUND, LIMIT, NONE
+from equieffort.recourse.solvers.highs import SMALLEST, Answer, Highs, Matrix, Status, program
 from equieffort.recourse.solvers.linear.separable import Curve, least_cost
-from equieffort.recourse.solvers.quiet import aside
 
 TIE = 2
 """The code of an action whose best score is the threshold up to rounding: only the model's own label can decide."""
 Segment = tuple[float, float]
 """Width and price a unit."""
-STATUS = {0: "optimal", 2: "infeasible", 3: "unbounded"}
-"""What scipy's numbers mean; all else is "other", which proves nothing."""
+ROUNDED = 1e-13
+"""An entry that is smaller beside the largest of its row is what rounding left of nothing."""
 SECONDS = 30.0
 """A program that takes longer is given up: its person is unknown, not infeasible."""
 
@@ -49,6 +49,8 @@ class Program:
     rows: Floats
     row_low: Floats
     row_high: Floats
+    _made: dict[bool, tuple[Highs | None, float, float]] = field(default_factory=dict, init=False, repr=False)
+    """With and without segments that must be kept in order."""
 
     def solve(
         self, need: float, slack: float, tolerance: float, cutoff: float = np.inf
@@ -114,12 +116,11 @@ class Program:
         endless = [side for side in self.sides if not side.is_convex and np.isinf(side.segments[-1][0])]
         if not endless:
             return self
-        moves, widths, _ = self._columns()
         reach, _ = self.largest_gain(2 * abs(need))
-        status, _, solution = self._run(np.ones(len(widths)), moves, widths, min(need, reach), order=False)
-        if solution is None or status != "optimal":
+        _, found = self._cheapest(min(need, reach), order=False, price=1.0)
+        if found is None:
             return self
-        enough = self._cost(self._settle(moves @ solution)) * (1 + 1e-6) + 1e-9
+        enough = self._cost(found) * (1 + 1e-6) + 1e-9
         sides = []
         for side in self.sides:
             width, price = side.segments[-1]
@@ -190,12 +191,12 @@ class Program:
             useful = (self.gain @ moves) > 0
             delta = moves[:, useful] @ widths[useful]
             return float(self.gain @ delta), delta if np.isfinite(delta).all() else None
-        status, _, solution = self._run(np.zeros(len(widths)), moves, widths, None, order=False, most=enough)
-        if status == "infeasible" and not stays:
+        answer = self._run(np.zeros(len(widths)), 0.0, order=False, most=enough)
+        if answer.status == Status.INFEASIBLE and not stays:
             return -np.inf, None
-        if solution is None or status != "optimal":
+        if answer.point is None or answer.status != Status.OPTIMAL:
             return np.inf, None
-        delta = self._settle(moves @ solution)
+        delta = self._settle(moves @ answer.point[: len(widths)])
         gain = float(self.gain @ delta)
         return (np.inf if gain >= enough * (1 - 1e-9) else gain), delta
 
@@ -213,11 +214,10 @@ class Program:
         """
         if all(side.is_convex for side in self.sides):
             return self, np.inf
-        moves, widths, prices = self._columns()
-        status, _, solution = self._run(prices, moves, widths, need, order=False)
-        if solution is None or status != "optimal":
+        _, found = self._cheapest(need, order=False)
+        if found is None:
             return self, np.inf
-        enough = self._cost(self._settle(moves @ solution)) * (1 + 1e-6) + 1e-9
+        enough = self._cost(found) * (1 + 1e-6) + 1e-9
         sides = []
         for side in self.sides:
             spent = np.cumsum([0.0, *(width * price if price > 0 else 0.0 for width, price in side.segments)])
@@ -225,120 +225,72 @@ class Program:
             sides.append(replace(side, segments=kept))
         return replace(self, sides=sides), enough
 
-    def _cheapest(self, need: float) -> tuple[float, Floats | None]:
-        moves, widths, prices = self._columns()
-        status, value, solution = self._run(prices, moves, widths, need, order=True)
-        if solution is None or status != "optimal":
+    def _cheapest(self, need: float, *, order: bool = True, price: float | None = None) -> tuple[float, Floats | None]:
+        """A bound on the cost and a point, with segments in order or not, at their own prices or all at one."""
+        moves, _, prices = self._columns()
+        answer = self._run(prices if price is None else np.full(len(prices), price), need, order=order)
+        if answer.point is None or answer.status != Status.OPTIMAL:
             return 0.0, None
-        return value, self._settle(moves @ solution)
+        return answer.bound, self._settle(moves @ answer.point[: len(prices)])
 
     def _settle(self, delta: Floats) -> Floats:
         return np.where(self.whole, np.rint(delta), delta)
 
-    def _run(
-        self,
-        objective: Floats,
-        moves: Floats,
-        widths: Floats,
-        need: float | None,
-        *,
-        order: bool,
-        most: float | None = None,
-    ) -> tuple[str, float, Floats | None]:
-        """Minimise over segments; binaries keep segments of falling price in order.
+    def _run(self, prices: Floats, need: float, *, order: bool, most: float | None = None) -> Answer:
+        """Minimise over segments; with `most`, make as large as possible what lies below the gain and below `most`."""
+        is_ordered = order and not all(side.is_convex for side in self.sides)
+        if is_ordered not in self._made:
+            self._made[is_ordered] = self._make(is_ordered, abs(need) if most is None else most)
+        highs, size, unit = self._made[is_ordered]
+        if highs is None:
+            return Answer(Status.UNKNOWN)
+        price, low, lower, upper = np.zeros(len(highs.lower)), highs.low.copy(), highs.lower.copy(), highs.upper.copy()
+        price[: len(prices)], price[-1] = prices, 0.0 if most is None else -1.0
+        low[-2], low[-1] = (need / size, -np.inf) if most is None else (-np.inf, 0.0)
+        lower[-1], upper[-1] = (0.0, 0.0) if most is None else (-np.inf, most / unit)
+        highs.set_prices(price)
+        highs.set_columns(lower, upper)
+        highs.set_rows(low, highs.high)
+        return highs.confirmed(SECONDS)
 
-        With `most`, a further variable below the gain and below `most` is made as large as possible instead.
+    def _make(self, is_ordered: bool, need: float) -> tuple[Highs | None, float, float]:
+        """Columns: segments, switches that keep segments of falling price in order, whole numbers, and the gain.
+
+        Rows: those that keep segments in order, those that make whole, the program's own, the gain that is needed, and
+        the gain as a column. Also what the last two were divided by. None if HiGHS would leave out what can matter.
         """
-        from scipy.optimize import Bounds, LinearConstraint, milp
-
-        breaks = self._breaks(widths) if order else []
+        moves, widths, _ = self._columns()
+        breaks = self._breaks() if is_ordered else []
         count, extra, wholes = len(widths), len(breaks), np.flatnonzero(self.whole)
-        matrix = [self.rows @ moves]
-        low, high = [self.row_low], [self.row_high]
-        if need is not None:
-            # Dividing by the need makes the solver's absolute tolerance a relative one.
-            size = max(abs(need), np.abs(self.gain @ moves).max(initial=0.0), 1e-300)
-            matrix.append((self.gain @ moves)[None, :] / size)
-            low.append(np.array([need / size]))
-            high.append(np.array([np.inf]))
-        if most is not None:
-            matrix.append((self.gain @ moves)[None, :])
-            low.append(np.zeros(1))
-            high.append(np.array([np.inf]))
-        tops = 0 if most is None else 1
-        block = np.zeros((sum(map(len, matrix)), count + extra + len(wholes) + tops))
-        block[:, :count] = np.vstack(matrix)
-        lows, highs = np.concatenate(low), np.concatenate(high)
-        if most is not None:
-            block[-1, -1] = -1.0
-        price = np.concatenate([objective, np.zeros(extra + len(wholes)), -np.ones(tops)])
-        lower = np.concatenate([np.zeros(count + extra), np.full(len(wholes) + tops, -np.inf)])
-        upper = np.concatenate([widths, np.ones(extra), np.full(len(wholes), np.inf), np.full(tops, most or 0.0)])
-        if extra == 0 and len(wholes) == 0:
-            return _linprog(price, block, lows, highs, lower, upper, count)
-        constraints, link_low, link_high = [block], [lows], [highs]
+        links, own = 2 * extra, slice(2 * extra + len(wholes), -2)
+        block = np.zeros((links + len(wholes) + len(self.rows) + 2, count + extra + len(wholes) + 1))
+        low, high = np.zeros(len(block)), np.zeros(len(block))
         for b, (first, second) in enumerate(breaks):
-            link = np.zeros((2, block.shape[1]))
-            link[0, [first, count + b]] = 1.0, -widths[first]
-            link[1, [second, count + b]] = 1.0, -widths[second]
-            constraints.append(link)
-            link_low.append(np.array([0.0, -np.inf]))
-            link_high.append(np.array([np.inf, 0.0]))
-        for w, j in enumerate(wholes):
-            link = np.zeros((1, block.shape[1]))
-            link[0, :count], link[0, count + extra + w] = moves[j], -1.0
-            constraints.append(link)
-            link_low.append(np.zeros(1))
-            link_high.append(np.zeros(1))
-        # The solver's absolute gap is 1e-6: a large objective makes it small beside the cost.
-        blow = 1e4 / max(np.abs(price).max(initial=0.0), 1e-300)
-        # Presolving has been seen to lose an optimum; only what is said with it and without it is believed.
-        with aside():
-            answers = [
-                milp(
-                    price * blow,
-                    integrality=np.concatenate([np.zeros(count), np.ones(extra + len(wholes)), np.zeros(tops)]),
-                    bounds=Bounds(lower, upper),
-                    constraints=LinearConstraint(
-                        np.vstack(constraints), np.concatenate(link_low), np.concatenate(link_high)
-                    ),
-                    options={"mip_rel_gap": 0.0, "time_limit": SECONDS, "presolve": presolve},
-                )
-                for presolve in (False, True)
-            ]
-        status = STATUS.get(answers[0].status, "other") if answers[0].status == answers[1].status else "other"
-        if any(answer.x is None for answer in answers):
-            return status, 0.0, None
-        best = min(answers, key=lambda answer: float(answer.fun))
-        bounds = [answer.fun if answer.mip_dual_bound is None else answer.mip_dual_bound for answer in answers]
-        return status, float(min(bounds)) / blow, np.asarray(best.x[:count], dtype=np.float64)
+            block[2 * b, [first, count + b]] = 1.0, -widths[first]
+            block[2 * b + 1, [second, count + b]] = 1.0, -widths[second]
+            high[2 * b], low[2 * b + 1] = np.inf, -np.inf
+        block[links : links + len(wholes), :count] = moves[wholes]
+        block[links : links + len(wholes), count + extra : -1] = -np.eye(len(wholes))
+        block[own, :count], low[own], high[own] = self.rows @ moves, self.row_low, self.row_high
+        gain = self.gain @ moves
+        largest = float(np.abs(gain).max(initial=0.0)) or 1.0
+        # Dividing by the need makes the solver's absolute tolerance a relative one; but it takes small entries for 0.
+        size, unit = min(max(need, largest), 1e6 * largest), min(largest, 1.0)
+        block[-2, :count], block[-1, :count], block[-1, -1], high[-2:] = gain / size, gain / unit, -1.0, np.inf
+        lower = np.concatenate([np.zeros(count + extra), np.full(len(wholes), -np.inf), [0.0]])
+        upper = np.concatenate([widths, np.ones(extra), np.full(len(wholes), np.inf), [0.0]])
+        whole = np.repeat([False, True, False], [count, extra + len(wholes), 1])
+        entries = np.abs(block)
+        block[entries < np.minimum(SMALLEST, ROUNDED * entries.max(axis=1, keepdims=True))] = 0.0
+        matrix = Matrix.of(block)
+        if matrix.loses(upper - lower):
+            return None, size, unit
+        return program(np.zeros(len(upper)), matrix, low, high, lower, upper, whole), size, unit
 
-    def _breaks(self, widths: Floats) -> list[tuple[int, int]]:
+    def _breaks(self) -> list[tuple[int, int]]:
         found, start = [], 0
         for side in self.sides:
             if not side.is_convex:
                 found += [(start + s, start + s + 1) for s in range(len(side.segments) - 1)]
             start += len(side.segments)
         return found
-
-
-def _linprog(
-    price: Floats, block: Floats, lows: Floats, highs: Floats, lower_ends: Floats, upper_ends: Floats, count: int
-) -> tuple[str, float, Floats | None]:
-    from scipy.optimize import linprog
-
-    upper, lower = np.isfinite(highs), np.isfinite(lows)
-    a_ub = np.vstack([block[upper], -block[lower]])
-    b_ub = np.concatenate([highs[upper], -lows[lower]])
-    result = linprog(
-        price,
-        A_ub=a_ub if len(a_ub) else None,
-        b_ub=b_ub if len(b_ub) else None,
-        bounds=np.column_stack([lower_ends, upper_ends]),
-        method="highs-ds",
-        options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
-    )
-    status = STATUS.get(result.status, "other")
-    if result.x is None:
-        return status, 0.0, None
-    return status, float(result.fun), np.asarray(result.x[:count], dtype=np.float64)

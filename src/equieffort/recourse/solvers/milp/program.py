@@ -1,4 +1,4 @@
-"""A mixed-integer program that is built piece by piece, and what scipy's HiGHS says of it.
+"""A mixed-integer program that is built piece by piece, and what HiGHS says of it.
 
 Variables are kept in their own units; they and the rows are scaled only when the program is handed over, since the
 solver's tolerances are absolute. An answer is a claim up to these tolerances: `polish` solves the linear program that
@@ -8,18 +8,14 @@ is left when every whole number is fixed, more exactly and a little inside the r
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
 
 import numpy as np
+import numpy.typing as npt
 
 from equieffort.data.frames import Bools, Floats
-from equieffort.recourse.solvers.quiet import aside
-
-OPTIMAL, STOPPED, EMPTY, UNCLEAR = "optimal", "stopped", "empty", "unclear"
-SMALLEST = 1e-9
-"""HiGHS takes smaller entries of the matrix for zero."""
-"""What the solver says: solved, out of time, infeasible, or something that proves nothing."""
+from equieffort.recourse.solvers import highs
+from equieffort.recourse.solvers.highs import Answer, Matrix, Status
 
 NOISE = 1e-14
 """A sum that is smaller than this, relative to its parts, is rounding."""
@@ -72,16 +68,6 @@ class Row:
     """How far inside each end a point must lie to be tried, in steps."""
 
 
-@dataclass(frozen=True, eq=False)
-class Answer:
-    """What the solver claims."""
-
-    status: str
-    bound: float
-    """No point is cheaper."""
-    point: Floats | None
-
-
 @dataclass(eq=False)
 class Program:
     """Least cost over variables within bounds, some of them whole, under rows."""
@@ -97,6 +83,7 @@ class Program:
     """By variable: the variables of which exactly one is 1, itself among them."""
     loose: bool = False
     """Whether a row that needs a bound that is not there is left out, so that the program only bounds from below."""
+    _rest: _Rest | None = field(default=None, init=False)
 
     def variable(
         self, lower: float, upper: float, *, price: float = 0.0, whole: bool = False, implied: bool = False
@@ -196,7 +183,7 @@ class Program:
         ones = {v: point[v] > 0.5 for v in variables}
         self.row(Form({v: -1.0 if one else 1.0 for v, one in ones.items()}, float(sum(ones.values()))), low=1.0)
 
-    def _units(self) -> Floats:
+    def units(self) -> Floats:
         """A unit for each variable in which it is about one: its width, or what a unit of cost buys.
 
         Where whole widths cost thousands, a thousandth of the dearest is the unit of cost.
@@ -209,121 +196,110 @@ class Program:
         units[~np.isfinite(units) | (units <= 0) | np.array(self.whole)] = 1.0
         return units
 
-    def _scaled(
-        self, rows: list[Row], step: float, slack: float, counted: Bools | None = None
-    ) -> tuple[Any, Floats, Floats, Floats]:
-        """Matrix, low and high ends in scaled units, and the units; rows are scaled by the variables that count."""
-        from scipy.sparse import csr_array
-
-        units = self._units()
-        at = np.repeat(np.arange(len(rows)), [len(row.weights) for row in rows])
-        columns = np.array([v for row in rows for v in row.weights], dtype=np.intp)
-        values = np.array([w for row in rows for w in row.weights.values()]) * units[columns]
-        size = np.zeros(len(rows))
-        heavy = np.abs(values) if counted is None else np.abs(values) * counted[columns]
-        np.maximum.at(size, at, heavy)
-        size[size == 0] = 1.0
-        tight = step >= 0
-        low = np.array([row.low + (row.lift + step * row.rise if tight else 0.0) for row in rows]) / size
-        high = np.array([row.high - (step * row.drop if tight else 0.0) for row in rows]) / size
-        matrix = csr_array((values / size[at], (at, columns)), shape=(len(rows), len(units)))
-        return matrix, low - slack, high + slack, units
-
     def run(self, seconds: float, *, step: float = -1.0, slack: float = 0.0, presolve: bool = False) -> Answer:
         """The cheapest point: of the rows as they are, `step` steps inside them, or with some slack around them.
 
-        Presolving has been seen to lose the optimum (HiGHS in scipy 1.17, columns that only other columns make whole),
-        so it is left to second opinions.
+        Presolving has been seen to lose the optimum (HiGHS 1.12, columns that only other columns make whole), so it is
+        left to second opinions.
         """
-        from scipy.optimize import Bounds, LinearConstraint, milp
-
         if any(not row.weights for row in self.rows):
-            return Answer(EMPTY, np.inf, None)
-        if seconds <= 0:
-            return Answer(STOPPED, 0.0, None)
-        matrix, low, high, units = self._scaled(self.rows, step, slack)
+            return Answer(Status.INFEASIBLE, np.inf)
+        units, whole = self.units(), np.array(self.whole)
+        rows = _Scaled.of(self.rows, units)
+        low, high = rows.ends(step)
         lower, upper = np.array(self.lower) / units, np.array(self.upper) / units
-        whole = np.array(self.whole)
-        if _is_lost(matrix, upper - lower):
-            return Answer(UNCLEAR, 0.0, None)
+        if rows.matrix.loses(upper - lower):
+            return Answer(Status.UNKNOWN, 0.0)
         upper = np.where(whole, upper, upper + slack)
         price = np.array(self.price) * units
-        # The solver stops within 1e-6 of the optimum: a large objective makes that small beside the cost.
+        program = highs.program(price, rows.matrix, low - slack, high + slack, lower, upper, whole)
+        answer = program.solve(seconds, presolve=presolve)
         size = float(price.max(initial=0.0)) or 1.0
-        blow = 1e4 / size
-        with aside():
-            result = milp(
-                price * blow,
-                integrality=whole.astype(np.int64),
-                bounds=Bounds(lower, upper),
-                constraints=LinearConstraint(matrix, low, high) if len(self.rows) else None,
-                options={"mip_rel_gap": 0.0, "time_limit": seconds, "presolve": presolve},
-            )
-        status = {0: OPTIMAL, 1: STOPPED, 2: EMPTY}.get(result.status, UNCLEAR)
-        bound = 0.0
-        if status in (OPTIMAL, STOPPED):
-            claimed = result.mip_dual_bound
-            if claimed is None:
-                claimed = result.fun if status == OPTIMAL else 0.0
-            if np.isfinite(claimed):
-                bound = max(float(claimed) / blow * (1 - 1e-9) - 1e-10 * size, 0.0)
-        point = None
-        if result.x is not None:
-            point = np.asarray(result.x, dtype=np.float64) * units
+        bound = max(answer.bound * (1 - 1e-9) - 1e-10 * size, 0.0)
+        point = None if answer.point is None else answer.point * units
+        if point is not None:
             point[whole] = np.rint(point[whole])
-        return Answer(status, np.inf if status == EMPTY else bound, point)
+        return replace(answer, bound=bound, point=point)
 
     def polish(self, point: Floats, step: float) -> tuple[float, Floats] | None:
         """The cheapest point with the same whole numbers, so many steps inside the rows; None if there is none.
 
         A negative step takes the rows as they are.
         """
-        from scipy.optimize import linprog
+        if self._rest is None or self._rest.built_from != (len(self.rows), len(self.lower)):
+            self._rest = _Rest(self)
+        return self._rest.solve(point, step)
 
-        whole, implied = np.array(self.whole), np.array(self.implied)
+
+@dataclass(frozen=True, eq=False)
+class _Scaled:
+    """Rows in scaled units, in which the largest entry of each is 1."""
+
+    rows: list[Row]
+    matrix: Matrix
+    at: npt.NDArray[np.intp]
+    """The row of each entry."""
+    size: Floats
+    """What each row was divided by."""
+
+    @classmethod
+    def of(cls, rows: list[Row], units: Floats, counted: Bools | None = None) -> _Scaled:
+        """Rows are scaled by the variables that count."""
+        lengths = [len(row.weights) for row in rows]
+        at = np.repeat(np.arange(len(rows)), lengths)
+        columns = np.array([v for row in rows for v in row.weights], dtype=np.intp)
+        values = np.array([w for row in rows for w in row.weights.values()]) * units[columns]
+        size = np.zeros(len(rows))
+        np.maximum.at(size, at, np.abs(values) if counted is None else np.abs(values) * counted[columns])
+        size[size == 0] = 1.0
+        return cls(rows, Matrix(np.cumsum([0, *lengths]), columns, values / size[at]), at, size)
+
+    def ends(self, step: float) -> tuple[Floats, Floats]:
+        """Low and high ends, so many steps inside the rows; a negative step leaves low ends loosened by their lift."""
+        if step < 0:
+            low, high = [row.low for row in self.rows], [row.high for row in self.rows]
+        else:
+            low = [row.low + (row.lift + step * row.rise) for row in self.rows]
+            high = [row.high - step * row.drop for row in self.rows]
+        return np.array(low) / self.size, np.array(high) / self.size
+
+
+class _Rest:
+    """The linear program that is left when every whole number is fixed; only its rows' ends depend on these."""
+
+    def __init__(self, program: Program) -> None:
+        self.built_from = len(program.rows), len(program.lower)
+        whole, implied, units = np.array(program.whole), np.array(program.implied), program.units()
         free = ~whole & ~implied
-        left = np.flatnonzero(free)
-        fixed = np.where(whole, point, 0.0)
-        known = [row for row in self.rows if row.weights and not any(self.implied[v] for v in row.weights)]
-        result = point.copy()
-        prices = np.array(self.price)
-        settled = float(prices[whole] @ point[whole])
-        matrix, low, high, units = self._scaled(known, step, 0.0, free)
-        done = matrix @ (fixed / units)
-        part = matrix[:, left]
-        low, high = low - done, high - done
-        active = np.diff(part.indptr) > 0
-        if ((low[~active] > 1e-7) | (high[~active] < -1e-7)).any():
-            return None
-        if len(left) == 0:
-            return settled, result
-        part, low, high = part[active], low[active], high[active]
-        blocks, ends = [], []
-        for sign, end in ((1.0, high), (-1.0, low)):
-            there = np.isfinite(end)
-            blocks.append(sign * part[there])
-            ends.append(sign * end[there])
-        from scipy.sparse import vstack
-
-        lower, upper = np.array(self.lower)[left] / units[left], np.array(self.upper)[left] / units[left]
-        price = prices[left] * units[left]
-        size = float(price.max(initial=0.0)) or 1.0
-        answer = linprog(
-            price / size,
-            A_ub=vstack(blocks) if part.shape[0] else None,
-            b_ub=np.concatenate(ends) if part.shape[0] else None,
-            bounds=np.column_stack([lower, upper]),
-            method="highs-ds",
-            options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
+        self.left, self.units, self.price = np.flatnonzero(free), units[free], np.where(whole, program.price, 0.0)
+        known = [row for row in program.rows if row.weights and not any(program.implied[v] for v in row.weights)]
+        self.rows = _Scaled.of(known, units, free)
+        _, index, value = self.rows.matrix
+        self.is_free = free[index]
+        lengths = np.bincount(self.rows.at[self.is_free], minlength=len(known))
+        self.active = lengths > 0
+        start = np.concatenate([[0], np.cumsum(lengths[self.active])])
+        matrix = Matrix(start, (np.cumsum(free) - 1)[index[self.is_free]], value[self.is_free])
+        lower, upper, price = (np.array(each)[free] for each in (program.lower, program.upper, program.price))
+        ends = np.full(int(self.active.sum()), np.inf)
+        self.highs = highs.program(
+            price * self.units, matrix, -ends, ends, lower / self.units, upper / self.units, np.zeros(len(price), bool)
         )
-        if answer.status != 0:
+
+    def solve(self, point: Floats, step: float) -> tuple[float, Floats] | None:
+        """As `Program.polish`."""
+        _, index, value = self.rows.matrix
+        fixed = ~self.is_free
+        done = np.bincount(self.rows.at[fixed], value[fixed] * point[index[fixed]], len(self.active))
+        low, high = (end - done for end in self.rows.ends(step))
+        if ((low[~self.active] > 1e-7) | (high[~self.active] < -1e-7)).any():
             return None
-        result[left] = answer.x * units[left]
-        return settled + float(answer.fun) * size, result
-
-
-def _is_lost(matrix: Any, width: Floats) -> bool:
-    """Whether the solver, which takes the smallest entries for zero, would leave out what can matter."""
-    entries = matrix.tocoo()
-    small = (entries.data != 0) & (np.abs(entries.data) < SMALLEST)
-    return bool((np.abs(entries.data[small]) * width[entries.col[small]] > SMALLEST).any())
+        settled, result = float(self.price @ point), point.copy()
+        if len(self.left) == 0:
+            return settled, result
+        self.highs.set_rows(low[self.active], high[self.active])
+        answer = self.highs.solve()
+        if answer.status != Status.OPTIMAL or answer.point is None:
+            return None
+        result[self.left] = answer.point * self.units
+        return settled + answer.cost, result

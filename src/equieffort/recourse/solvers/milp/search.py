@@ -11,10 +11,11 @@ from equieffort.data.frames import Floats
 from equieffort.models.classifiers import LinearView, NetworkView, TreeView
 from equieffort.recourse.problem import RecourseProblem
 from equieffort.recourse.solvers.endings import proven
+from equieffort.recourse.solvers.highs import Status
 from equieffort.recourse.solvers.milp.actions import Action, act, flips
 from equieffort.recourse.solvers.milp.model import Model, Reach, person_model
 from equieffort.recourse.solvers.milp.networks import add_linear, add_network
-from equieffort.recourse.solvers.milp.program import EMPTY, OPTIMAL, STOPPED, Unbounded
+from equieffort.recourse.solvers.milp.program import Unbounded
 from equieffort.recourse.solvers.milp.rules import add_rules
 from equieffort.recourse.solvers.milp.trees import add_trees, leaf_switches, useful_reach
 from equieffort.recourse.status import Ending, Termination
@@ -142,7 +143,7 @@ class Search:
                 self._try(model, answer.point)
             if self.best is not None:
                 return self.best.cost
-            if not hold and answer.status == EMPTY and self._confirm(model) == np.inf:
+            if not hold and answer.status == Status.INFEASIBLE and self._confirm(model) == np.inf:
                 return -np.inf
             self.note = None
         return np.inf
@@ -168,7 +169,7 @@ class Search:
         except Unbounded:
             return 0.0
         answer = model.program.run(self.left)
-        if answer.status == EMPTY:
+        if answer.status == Status.INFEASIBLE:
             bound = self._confirm(model)
             self.note = None
             return bound
@@ -202,19 +203,19 @@ class Search:
         program, excluded = model.program, np.inf
         for _ in range(MOST_CELLS):
             answer = program.run(self.left)
-            if answer.status not in (OPTIMAL, STOPPED, EMPTY):
+            if answer.status not in (Status.OPTIMAL, Status.TIME, Status.INFEASIBLE):
                 answer = program.run(self.left, presolve=True)
-            if answer.status == EMPTY:
+            if answer.status == Status.INFEASIBLE:
                 bound = min(self._confirm(model), excluded)
                 if excluded < np.inf and not self._closed(bound):
                     self.note = self.note or self._ended(Ending.PRECISION)
                 return bound
             bound = min(answer.bound, excluded)
             if answer.point is None:
-                self.note = self._ended(Ending.TIME if answer.status == STOPPED else Ending.GAVE_UP)
+                self.note = self._ended(Ending.TIME if answer.status == Status.TIME else Ending.GAVE_UP)
                 return bound
             refused = self._try(model, answer.point)
-            if answer.status == STOPPED:
+            if answer.status == Status.TIME:
                 self.note = self._ended(Ending.TIME)
                 return bound
             if self._closed(bound):
@@ -258,11 +259,11 @@ class Search:
         if cheaper <= 0:
             return bound
         again = model.program.run(self.left, presolve=True)
-        if again.status == EMPTY or again.bound >= cheaper:
+        if again.status == Status.INFEASIBLE or again.bound >= cheaper:
             return bound
         if again.point is not None:
             self._try(model, again.point)
-        if again.status == STOPPED:
+        if again.status == Status.TIME:
             self.note = self._ended(Ending.TIME)
             return min(bound, again.bound)
         self.note = self._ended(Ending.DISAGREEMENT)
@@ -271,9 +272,9 @@ class Search:
     def _confirm(self, model: Model) -> float:
         """An empty program is believed when it stays empty with every row moved out a little, solved another way."""
         again = model.program.run(self.left, slack=SLACK, presolve=True)
-        if again.status == EMPTY:
+        if again.status == Status.INFEASIBLE:
             return np.inf
-        self.note = self._ended(Ending.TIME if again.status == STOPPED else Ending.TOLERANCE)
+        self.note = self._ended(Ending.TIME if again.status == Status.TIME else Ending.TOLERANCE)
         return again.bound
 
     def _surer(self, model: Model) -> None:

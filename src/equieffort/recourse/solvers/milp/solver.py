@@ -1,4 +1,4 @@
-"""Milp: recourse as mixed-integer programs, one a person (scipy's HiGHS)."""
+"""Milp: recourse as mixed-integer programs for HiGHS, one a person."""
 
 from __future__ import annotations
 
