@@ -71,6 +71,12 @@ def test_auditing_a_pandas_frame_loads_no_other_table_library():
     assert loaded(AUDIT, "polars", "matplotlib") == []
 
 
+def test_a_graph_that_does_not_come_from_networkx_does_not_load_it():
+    assert loaded(f"{AUDIT}\nee.CausalGraph.of([('s', 'x')])", "networkx") == []
+    gml = 'graph [directed 1 node [id 0 label "s"] node [id 1 label "x"] edge [source 0 target 1]]'
+    assert loaded(f"import equieffort as ee\nee.CausalGraph.of({gml!r})", "networkx") == ["networkx"]
+
+
 EVERY = """
 import importlib, pkgutil
 import equieffort as ee

@@ -159,7 +159,7 @@ def recourse_frame(audit: Audit) -> pd.DataFrame:
         name = "recorded"
         while name in frame.columns:
             name = f"{name}_"
-        frame.insert(frame.columns.get_loc("status") + 1, name, [decided.word(row) for row in range(len(frame))])
+        frame.insert(list(frame.columns).index("status") + 1, name, [decided.word(row) for row in range(len(frame))])
     return frame
 
 

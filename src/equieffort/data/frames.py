@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, get_args
+from typing import Any, Literal, cast, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -317,7 +317,7 @@ def kind_of_type(column: pd.Series) -> Kind:
 
 def find_levels(column: pd.Series) -> tuple[Any, ...]:
     """The levels of a category: in declared order where one was declared, otherwise sorted."""
-    if _is_arrow_dictionary(column) and column.dtype.pyarrow_dtype.ordered:
+    if isinstance(column.dtype, pd.ArrowDtype) and getattr(column.dtype.pyarrow_dtype, "ordered", False):
         column = column.array.__arrow_array__().to_pandas()
     if isinstance(column.dtype, pd.CategoricalDtype):
         return tuple(column.cat.categories.tolist())
@@ -552,6 +552,11 @@ class Encoding:
                     f"{label(index[row])}.",
                     fix="Round the values, or declare the feature continuous.",
                 )
+
+
+def row_dicts(frame: pd.DataFrame) -> list[dict[str, Any]]:
+    """A mapping from column to value for each row of a table whose columns are named by text."""
+    return cast("list[dict[str, Any]]", frame.to_dict("records"))
 
 
 def require_columns(frame: pd.DataFrame, names: Iterable[str], why: Text = "The data") -> None:

@@ -17,7 +17,7 @@ from equieffort.foundations.arguments import as_numbers, calling, check_mapping
 from equieffort.world.graph import CausalGraph
 from equieffort.world.scm import Function, Linear, Mechanism, StructuralCausalModel
 
-Causes = Mapping[str, Any]
+Causes = Mapping[str, Any] | pd.DataFrame
 """Column -> a value a person."""
 
 
@@ -165,7 +165,9 @@ class World:
         """A column without causes that was drawn as whole numbers stays one, unless it is set to a fraction."""
         dtype = frame[name].dtype
         is_whole = pd.api.types.is_integer_dtype(dtype) and not self.equations[name].causes
-        return values.astype(dtype) if is_whole and (values == np.round(values)).all() else values
+        return (
+            pd.Series(values, frame.index).astype(dtype) if is_whole and (values == np.round(values)).all() else values
+        )
 
     def _values(self, table: Any, what: str) -> dict[str, Floats]:
         frame = read_frame(table, what=what)

@@ -38,6 +38,9 @@ INDIVIDUAL = 5
 """People a side below which a neighbourhood is not judged."""
 
 
+Level = Literal["system", "subgroup", "individual"]
+
+
 @dataclass(frozen=True)
 class Finding:
     """The outcome of one comparison, with its coded reasons."""
@@ -225,7 +228,7 @@ def _burden_words(finding: Finding) -> str:
 class Assessment:
     """One level of Algorithm 1: an individual's neighbourhood, a subgroup, or the whole system."""
 
-    level: Literal["system", "subgroup", "individual"]
+    level: Level
     about: str
     by_group: pd.DataFrame
     comparisons: tuple[Comparison, ...]
@@ -252,6 +255,6 @@ COLUMNS = (
 """The columns of `audit.measures`."""
 
 
-def _row(level: str, about: str, c: Comparison, reading: Reading) -> dict[str, Any]:
+def _row(level: Level, about: str, c: Comparison, reading: Reading) -> dict[str, Any]:
     head = {"level": level, "about": about, "group": c.group, "against": c.against}
     return head | {name: getattr(reading, name) for name in COLUMNS if name not in head}

@@ -49,7 +49,7 @@ def njit(**options: Any) -> Callable[[Loop], Loop]:
 
 def _stamped(loop: Loop) -> Loop:
     """What is kept is taken for another's where any file that loops are made from has changed."""
-    file = getattr(getattr(loop, "_cache", None), "_cache_file", None)
+    file: Any = getattr(getattr(loop, "_cache", None), "_cache_file", None)
     if hasattr(file, "_source_stamp"):
         file._source_stamp = (file._source_stamp, digest())
     return loop

@@ -8,6 +8,8 @@ from io import StringIO
 import numpy as np
 import pandas as pd
 
+from equieffort.data.frames import row_dicts
+
 COLUMNS = [
     "preset", "figure", "series", "x", "published", "published_low", "published_high",
     "ours", "ours_low", "ours_high", "difference", "judgement",
@@ -48,7 +50,7 @@ def compare(preset: str, ours: pd.DataFrame) -> pd.DataFrame:
     both = published_points().merge(ours, on=["figure", "series", "x"], how="left", validate="one_to_one")
     both["preset"] = preset
     both["difference"] = both["ours"] - both["published"]
-    judged = [_judge(preset, row) for row in both.to_dict("records")]
+    judged = [_judge(preset, row) for row in row_dicts(both)]
     both["judgement"] = [judgement for judgement, _ in judged]
     both["reason"] = [reason for _, reason in judged]
     return both[[*COLUMNS, "reason"]]

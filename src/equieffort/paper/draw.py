@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -108,18 +108,19 @@ def _sweep(axes: Any, ours: pd.DataFrame, truth: pd.DataFrame) -> None:
 def _boxes(axes: Any, ours: pd.DataFrame, published: pd.DataFrame) -> None:
     labels, ticks = [], []
     for rows, column, offset, colour in ((published, "published", -0.19, "#999999"), (ours, "ours", 0.19, COLOURS[0])):
-        for place, part in rows.groupby("x"):
+        for x, part in rows.groupby("x"):
+            place = float(cast("float", x))
             numbers = {
                 series.rsplit(" ", 1)[1]: value for series, value in zip(part["series"], part[column], strict=True)
             }
             fliers = [numbers.pop("flier")] if "flier" in numbers else []
             drawn = axes.bxp(
-                [numbers | {"fliers": fliers}], positions=[float(place) + offset], widths=0.32, patch_artist=True,
+                [numbers | {"fliers": fliers}], positions=[place + offset], widths=0.32, patch_artist=True,
                 medianprops={"color": "black"}, flierprops={"markersize": 4}, manage_ticks=False,
             )  # fmt: skip
             drawn["boxes"][0].set(facecolor=colour, alpha=0.75)
             if column == "published":
-                ticks.append(float(place))
+                ticks.append(place)
                 name = part["series"].iloc[0].rsplit(" ", 1)[0]
                 labels.append(
                     name.replace("synthetic alpha=2", "synthetic,\n$\\alpha=2$,").replace("German", "German,\n")

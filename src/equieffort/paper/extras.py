@@ -76,15 +76,15 @@ def extras() -> list[Extra]:
         acr = _stack({"with bounds": _curve(bounded, "acr"), "without bounds": _curve(free, "acr")})
         by_cost = _stack({name: _curve(found, "acr") for name, found in costs.items()})
         by_distance = _stack({name: _curve(free, "acr", distance) for name, distance in distances.items()})
-    table = bounded.by_group.set_index("group")
+    rho = dict(zip(bounded.by_group["group"], bounded.by_group["rho"], strict=True))
     return [
         Extra(
             "extra-german-bounds-rd",
             "German credit with bounds: recourse discrepancy, women",
             "RD",
             "Age may rise by at most 10 years, the amount fall by at most 4,000 and never leave the observed range. "
-            f"Then an action exists for {table.loc['female', 'rho']:.1%} of refused women and "
-            f"{table.loc['male', 'rho']:.1%} of refused men: a difference that no average cost shows. Without bounds "
+            f"Then an action exists for {rho['female']:.1%} of refused women and "
+            f"{rho['male']:.1%} of refused men: a difference that no average cost shows. Without bounds "
             "everybody has a way.",
             rd,
         ),

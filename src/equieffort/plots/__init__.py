@@ -27,7 +27,7 @@ class AuditPlots:
         for k, ((group, against), part) in enumerate(curve.groupby(["group", "against"], sort=False)):
             colour, style = COLOURS[k % len(COLOURS)], STYLES[k % len(STYLES)]
             # matplotlib leaves names with an underscore in front out of the legend; the space has no width.
-            name = f"{names(group)} against {names(against)}"
+            name = f"{names(str(group))} against {names(str(against))}"
             name = f"{NO_WIDTH}{name}" if name.startswith("_") else name
             axes.plot(part["quantile"], part["acr"], style, color=colour, marker="o", markersize=3, label=name)
             axes.fill_between(part["quantile"], part["acr_low"], part["acr_high"], color=colour, alpha=0.15, lw=0)

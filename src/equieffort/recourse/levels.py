@@ -59,10 +59,9 @@ def _answers(decision: Decision, table: pd.DataFrame, name: str, level: Any) -> 
     """Whether the model has an answer for somebody of this level."""
     if name not in decision.features:
         return True
-    own = table[name].dtype
-    person = table.iloc[:1].copy()
-    kept = isinstance(own, pd.CategoricalDtype) and level not in own.categories
-    dtype = pd.CategoricalDtype([*own.categories, level], own.ordered) if kept else own
+    dtype, person = table[name].dtype, table.iloc[:1].copy()
+    if isinstance(dtype, pd.CategoricalDtype) and level not in dtype.categories:
+        dtype = pd.CategoricalDtype([*dtype.categories, level], dtype.ordered)
     try:
         person[name] = pd.Series([level], index=person.index, dtype=dtype)
         decision.answers(person)

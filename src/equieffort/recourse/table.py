@@ -21,7 +21,7 @@ from equieffort.recourse.status import Infeasibility, Reason, Status, Terminatio
 from equieffort.world.groups import Groups
 from equieffort.world.schema import Schema
 
-Rows = Any
+Rows = slice | npt.NDArray[Any]
 """Whatever selects rows of an array."""
 Audience = Literal["python", "spec"]
 AUDIENCES: tuple[str, ...] = get_args(Audience)

@@ -105,7 +105,8 @@ def _curve(material: Material) -> Chart | Table:
     rows: list[list[Cell]] = []
     lines = []
     codes = {label: code for code, label in enumerate(material.labels)}
-    for (group, against), rows_of in near.curve.groupby(["group", "against"], sort=False):
+    for (a, b), rows_of in near.curve.groupby(["group", "against"], sort=False):
+        group, against = str(a), str(b)
         told = [
             not guard.hides(n - gone, material.stats[group].n_acting, material.stats[against].n_acting)
             for n, gone in zip(rows_of["n_centres"], rows_of["n_undefined"], strict=True)

@@ -9,6 +9,7 @@ from math import isclose, isfinite, isnan, nan
 
 import numpy as np
 
+from equieffort.data.frames import row_dicts
 from equieffort.effort.measures import Measure
 from equieffort.effort.metrics import Comparison
 from equieffort.report.material import Material
@@ -141,10 +142,10 @@ def rows_of(material: Material, *, judged: bool, first: bool = False) -> list[Ro
     """The measures at system level of the judged comparisons or of the others; `first` under one source of chance."""
     compared = {(c.group, c.against): c for c in material.audit.system.comparisons}
     frame = system_measures(material.audit.system, material.audit.own_rows)
-    frame = under_chance(frame) if first else frame
+    records = row_dicts(under_chance(frame) if first else frame)
     found = [
         Row(material, row, compared[row["group"], row["against"]])
-        for row in frame.to_dict("records")
+        for row in records
         if (row["group"], row["against"]) in compared
     ]
     return [row for row in found if (row.comparison.group in material.judged) == judged]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from equieffort.data.frames import number
@@ -80,7 +78,7 @@ def cost_table(material: Material) -> Table:
     return table
 
 
-def _percentiles(curve: Any) -> list[Cell]:
+def _percentiles(curve: tuple[tuple[float, ...], tuple[float, ...]]) -> list[Cell]:
     values, shares = (np.asarray(part, dtype=np.float64) for part in curve)
     return [number(float(values[min(int(np.searchsorted(shares, at)), len(values) - 1)])) for at in (LOW, MIDDLE, HIGH)]
 

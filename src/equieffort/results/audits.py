@@ -8,13 +8,12 @@ from functools import cached_property
 from html import escape
 from math import isnan
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
-from equieffort.data.frames import Bools, Missing, aligned
+from equieffort.data.frames import Bools, Missing, aligned, row_dicts
 from equieffort.effort.budget import default_budget
 from equieffort.effort.criteria import Criteria
 from equieffort.effort.individuals import individuals
@@ -37,7 +36,7 @@ from equieffort.effort.metrics import (
     unsettled,
 )
 from equieffort.effort.neighbours import Everyone, Nearest, NearestK, Neighbourhood, Unsaved, check_quantile
-from equieffort.effort.verdict import Assessment, Verdict, decide
+from equieffort.effort.verdict import Assessment, Level, Verdict, decide
 from equieffort.errors import DataError, EquieffortWarning, ParameterError, RuleError, Setting, collecting, many, warn
 from equieffort.errors import label as written
 from equieffort.foundations.arguments import (
@@ -428,7 +427,7 @@ class Audit:
         return neighbourhood.distance if isinstance(neighbourhood, Nearest | NearestK) else Manhattan()
 
     def _assess(
-        self, level: Any, about: str, members: npt.NDArray[np.bool_] | None, row: int | None = None, rule: str = ""
+        self, level: Level, about: str, members: Bools | None, row: int | None = None, rule: str = ""
     ) -> Assessment:
         groups, individual = self.recourse.groups, row is not None
         samples = self._samples(members)
@@ -454,7 +453,7 @@ class Audit:
             level, about, by_group(groups, samples, found, self.criteria.level or SHOWN_LEVEL), found, verdict
         )
 
-    def _samples(self, members: npt.NDArray[np.bool_] | None) -> dict[str, Sample]:
+    def _samples(self, members: Bools | None) -> dict[str, Sample]:
         record = self.recorded
         return group_samples(
             self.recourse,
@@ -475,7 +474,7 @@ class Audit:
                 )
             return int(position) % len(self.recourse)
         try:
-            return int(self.recourse.index.get_loc(label))
+            return cast("int", self.recourse.index.get_loc(label))
         except (KeyError, TypeError, pd.errors.InvalidIndexError) as error:
             first = ", ".join(map(repr, self.recourse.index[:5].tolist()))
             raise DataError(
@@ -609,7 +608,7 @@ def audit(
         graph=fitted.graph,
         equations=fitted.equation_records(),
         learned_by=fitted.learned_by(),
-        fit=tuple(Fit(**row) for row in fitted.diagnostics_.to_dict("records")),
+        fit=tuple(Fit(**row) for row in row_dicts(fitted.diagnostics_)),
         cost=CostRecord.of("WeightedL1" if cost is None else type(cost).__name__, problem.cost.to_dict()),
         outliers=tuple(problem.outliers),
         margin=float(margin),

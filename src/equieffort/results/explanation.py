@@ -8,6 +8,7 @@ from html import escape
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from equieffort.data.frames import Bools, Floats, number
@@ -243,7 +244,7 @@ def assumed_text(limits: Iterable[AssumedLimit], zero_one: Iterable[str] = ()) -
     return "\n".join(lines + ([f"Set to 0 or 1 only: {binary}"] if binary else []))
 
 
-def _steps(table: RecourseTable, one: Any) -> list[Step]:
+def _steps(table: RecourseTable, one: npt.NDArray[np.intp]) -> list[Step]:
     source = table.source
     facts, moved = source.facts(one)[0], source.moved(table, one)[0]
     is_set, _ = source.interventions(table, one)

@@ -14,6 +14,7 @@ from math import nan
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from equieffort.data.frames import Bools, read_frame
 from equieffort.effort.measures import Chance, Measure, Pair, Sample, Spread
@@ -22,7 +23,7 @@ from equieffort.errors import DataError, EquieffortError, ParameterError, Settin
 from equieffort.foundations.arguments import calling, check_number
 from equieffort.recourse.problem import RecourseProblem
 from equieffort.recourse.solvers import Status
-from equieffort.recourse.solving import solve
+from equieffort.recourse.solving import Progress, solve
 from equieffort.recourse.table import RecourseTable, SolvedSource
 from equieffort.results.inputs import AuditInputs
 from equieffort.world.groups import Groups
@@ -67,7 +68,7 @@ class Resampling(ABC):
         """One mapping a replicate, or why it failed."""
 
 
-def resample(audit: Audit, how: Resampling, progress: Callable[..., Any] | None = None) -> Resampled:
+def resample(audit: Audit, how: Resampling, progress: Progress | None = None) -> Resampled:
     """Repeat the audit under a source of chance."""
     values: dict[Key, list[float]] = {}
     done = 0
@@ -131,7 +132,7 @@ class Bootstrap(Resampling):
             yield found
 
 
-def _drawn(table: Any, times: Any, budget: float | None) -> Sample:
+def _drawn(table: RecourseTable, times: npt.NDArray[np.intp], budget: float | None) -> Sample:
     rows = np.repeat(np.arange(len(table)), times * table.is_unfavourable)
     status = np.concatenate(
         [table.status[rows], np.full(int(times.sum()) - len(rows), Status.NOT_NEEDED, dtype=np.int8)]
@@ -216,7 +217,7 @@ class Procedure(Resampling):
         people = made.table
         same = len(frame) == len(people) and frame.index.equals(people.index)
 
-        def train(rng: np.random.Generator, rows: Any) -> Any:
+        def train(rng: np.random.Generator, rows: npt.NDArray[np.int64]) -> Any:
             drawn = rows if same else rng.integers(0, len(frame), len(frame))
             with calling("Training the model again", ("Give more training data, or ", Setting("resample"), ".")):
                 return clone(blank).fit(frame.iloc[drawn].reset_index(drop=True), labels[drawn])
@@ -235,7 +236,7 @@ def _made(audit: Audit, how: str) -> AuditInputs:
 
 
 def _audits(
-    audit: Audit, how: Resampling, classifier: Callable[[np.random.Generator, Any], Any]
+    audit: Audit, how: Resampling, classifier: Callable[[np.random.Generator, npt.NDArray[np.int64]], Any]
 ) -> Iterator[Replicate]:
     """People and equations drawn again and solved; one that fails knows nothing.
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from equieffort.data.frames import require_columns
+from equieffort.data.frames import Bools, require_columns
 from equieffort.data.inputs import MOST_BYTES, read_table, warn_similar_labels
 from equieffort.data.regular import check_regular, read_regular
 from equieffort.errors import DataError, EquieffortWarning, ParameterError, collecting, listed, many, warn
@@ -385,7 +385,7 @@ def _train(spec: Spec, table: pd.DataFrame, people: pd.DataFrame) -> Surrogate:
     )
 
 
-def _whole(frame: pd.DataFrame, names: Iterable[str]) -> Any:
+def _whole(frame: pd.DataFrame, names: Iterable[str]) -> Bools:
     """Who has a value in each of these columns."""
     present = [name for name in dict.fromkeys(names) if name in frame.columns]
     whole = frame[present].notna().all(axis=1).to_numpy()

@@ -11,26 +11,16 @@ True
 
 from __future__ import annotations
 
-import os
-import re
-import warnings
 from collections.abc import Iterable, Mapping
-from contextlib import redirect_stdout
 from dataclasses import dataclass, field
 from functools import cached_property
-from io import StringIO
-from pathlib import Path
+from heapq import heapify, heappop, heappush
 from typing import Any
 
-import networkx as nx
-
-from equieffort.data.regular import is_file, read_regular
-from equieffort.errors import GraphError, ParameterError, closest, listed, sentence, warn
-from equieffort.foundations.arguments import check_path, names_in
+from equieffort.errors import GraphError, closest, listed
+from equieffort.foundations.arguments import names_in
 from equieffort.foundations.saved import as_fields, from_fields
-
-MOST_BYTES = 10_000_000
-"""A larger file is no graph of features."""
+from equieffort.world.drawn import Edge, drawn_graph
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,15 +39,17 @@ class CausalGraph:
 
         `nodes` adds features that no edge mentions.
         """
-        if isinstance(source, CausalGraph):
-            digraph = nx.DiGraph()
-            digraph.add_nodes_from(source.nodes)
-            digraph.add_edges_from(source.edges)
-        else:
-            digraph = _to_networkx(source)
         takes = "a list of column names"
-        extra = [] if nodes is None else list(names_in("nodes", nodes, takes, error=GraphError, code="GRAPH_TYPE"))
-        return cls._ordered(digraph, extra)
+        extra = () if nodes is None else names_in("nodes", nodes, takes, error=GraphError, code="GRAPH_TYPE")
+        found, edges = _read(source)
+        names = [*found, *(end for edge in edges for end in edge), *extra]
+        if not_text := [name for name in names if not isinstance(name, str)]:
+            raise GraphError(
+                "GRAPH_TYPE",
+                f"The nodes of a causal graph are column names; got {listed(not_text)}, which are not text.",
+                fix="Name each node as its column is named in the data.",
+            )
+        return cls(_in_causal_order(list(dict.fromkeys(names)), edges), tuple(sorted(set(edges))))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, CausalGraph):
@@ -66,30 +58,6 @@ class CausalGraph:
 
     def __hash__(self) -> int:
         return hash((frozenset(self.nodes), frozenset(self.edges)))
-
-    @classmethod
-    def _ordered(cls, digraph: nx.DiGraph, extra: list[str]) -> CausalGraph:
-        names = [*digraph.nodes, *extra]
-        not_text = [name for name in names if not isinstance(name, str)]
-        if not_text:
-            raise GraphError(
-                "GRAPH_TYPE",
-                f"The nodes of a causal graph are column names; got {listed(not_text)}, which are not text.",
-                fix="Name each node as its column is named in the data.",
-            )
-        digraph.add_nodes_from(extra)
-        first_seen = {name: i for i, name in enumerate(digraph.nodes)}
-        try:
-            cycle = nx.find_cycle(digraph)
-        except nx.NetworkXNoCycle:
-            order = nx.lexicographical_topological_sort(digraph, key=first_seen.__getitem__)
-            return cls(tuple(order), tuple(sorted(digraph.edges)))
-        drawn = " -> ".join([cycle[0][0], *(edge[1] for edge in cycle)])
-        raise GraphError(
-            "GRAPH_CYCLE",
-            f"The causal graph has a cycle: {drawn}.",
-            fix="Remove or turn round one of these edges.",
-        )
 
     @cached_property
     def _parents(self) -> dict[str, tuple[str, ...]]:
@@ -143,18 +111,16 @@ class CausalGraph:
         return found
 
 
-def _to_networkx(source: Any) -> nx.DiGraph:
-    if isinstance(source, nx.Graph):
-        return _from_networkx(source)
-    if isinstance(source, str | os.PathLike):
-        return _from_networkx(_read_text(source))
+def _read(source: Any) -> tuple[list[Any], list[Edge]]:
+    """Nodes and edges, in the order in which they were written."""
+    if isinstance(source, CausalGraph):
+        return list(source.nodes), list(source.edges)
     if isinstance(source, Mapping):
-        return _from_edges(_mapping_edges(source), source)
-    inner = _dowhy_graph(source)
-    if inner is not None:
-        return _from_networkx(inner)
+        return list(source), _pairs(_mapping_edges(source))
+    if (drawn := drawn_graph(source)) is not None:
+        return drawn.arrows()
     if isinstance(source, Iterable) and not isinstance(source, bytes) and getattr(source, "shape", None) != ():
-        return _from_edges(_in_order(source), ())
+        return [], _pairs(_in_order(source))
     raise GraphError(
         "GRAPH_TYPE",
         f"A causal graph cannot be read from {type(source).__name__}.",
@@ -180,9 +146,8 @@ def _mapping_edges(source: Mapping[Any, Any]) -> list[tuple[Any, Any]]:
     return edges
 
 
-def _from_edges(edges: list[Any], nodes: Iterable[Any]) -> nx.DiGraph:
-    digraph = nx.DiGraph()
-    digraph.add_nodes_from(nodes)
+def _pairs(edges: list[Any]) -> list[Edge]:
+    found = []
     for edge in edges:
         # A set of two does not say which of them is the cause.
         no_pair = isinstance(edge, str | set | frozenset) or not isinstance(edge, Iterable)
@@ -192,170 +157,40 @@ def _from_edges(edges: list[Any], nodes: Iterable[Any]) -> nx.DiGraph:
                 f"{edge!r} is not an edge.",
                 fix='Write each edge as a pair: ("cause", "effect").',
             )
-        digraph.add_edge(*pair)
-    return digraph
-
-
-def _from_networkx(source: nx.Graph) -> nx.DiGraph:
-    if not source.is_directed():
-        raise GraphError(
-            "GRAPH_TYPE",
-            "The graph is undirected, so it does not say which feature is the cause.",
-            fix="Use a networkx DiGraph, or `directed 1` in GML and `digraph` in DOT.",
-        )
-    for cause, effect, data in source.edges(data=True):
-        _check_arrow(f"The edge {cause} -> {effect} is", data)
-    digraph = nx.DiGraph()
-    digraph.add_nodes_from(source.nodes)
-    digraph.add_edges_from(source.edges())
-    hidden = [n for n, data in source.nodes(data=True) if str(data.get("observed", "yes")).lower() == "no"]
-    if hidden:
-        warn(
-            "GRAPH_UNOBSERVED",
-            f"The graph has unobserved nodes, {listed(hidden)}; they are left out.",
-            fix="Audit only if you can defend that no hidden common cause is strong.",
-        )
-        digraph.remove_nodes_from(hidden)
-    return digraph
-
-
-def _check_arrow(edge: str, data: Mapping[str, Any]) -> None:
-    """Refuse an edge that is not drawn as one arrow from cause to effect, as attributes in DOT and GML can say."""
-    graphics = data.get("graphics")
-    arrow = str(graphics.get("arrow", "last")).lower() if isinstance(graphics, Mapping) else "last"
-    drawn = {key: str(data[key]).strip('"').lower() for key in ("dir", "arrowhead") if key in data}
-    if arrow in ("both", "first"):
-        drawn["arrow"] = arrow
-    if "arrow" in drawn or drawn.get("dir", "forward") != "forward" or drawn.get("arrowhead") == "none":
-        said = ", ".join(f"{key}={value}" for key, value in drawn.items())
-        raise GraphError(
-            "GRAPH_TYPE",
-            f"{edge} drawn with {said}, which is not one arrow from the cause to the effect.",
-            fix="Write each edge from the cause to the effect, without these attributes. A common cause that is not in "
-            "the data cannot be drawn as an edge.",
-        )
-
-
-def _dowhy_graph(source: Any) -> nx.Graph | None:
-    """The networkx graph inside a dowhy.gcm model, a dowhy CausalModel or its CausalGraph, if it is one."""
-    for path in (("graph",), ("_graph", "_graph"), ("_graph",)):
-        inner = source
-        for name in path:
-            inner = getattr(inner, name, None)
-        if isinstance(inner, nx.Graph):
-            return inner
-    return None
-
-
-def _read_text(source: str | os.PathLike[str]) -> nx.Graph:
-    text, where = str(source), "the text"
-    if isinstance(source, os.PathLike) or ("\n" not in text and "[" not in text and "{" not in text):
-        check_path("The path of the graph", source, error=GraphError, code="GRAPH_PARSE")
-        path = Path(source)
-        if not is_file(path):
-            raise GraphError(
-                "GRAPH_PARSE",
-                f"There is no graph file at {str(path)!r}.",
-                fix="Check the path, or pass the GML or DOT text itself.",
-            )
-        try:
-            text, where = read_regular(path, MOST_BYTES).decode("utf-8"), str(path)
-        except (OSError, UnicodeDecodeError) as error:
-            raise GraphError(
-                "GRAPH_PARSE",
-                f"The graph file {str(path)!r} cannot be read as text: {sentence(error)}",
-                fix="Save it as GML or DOT, in UTF-8.",
-            ) from error
-    is_dot = _is_dot(text)
-    try:
-        if is_dot:
-            return _read_dot(text)
-        return nx.parse_gml(text, label="label")
-    except (ParameterError, GraphError):
-        raise
-    except Exception as error:
-        kind = "DOT" if is_dot else "GML"
-        raise GraphError(
-            "GRAPH_PARSE",
-            f"The graph in {where} is not valid {kind}: {sentence(error)}",
-            fix="Check the syntax; DOT looks like `digraph { age -> amount }`.",
-        ) from error
-
-
-_QUOTED_OR_COMMENT = re.compile(r'"(?:[^"\\]|\\.)*"|//[^\n]*|/\*.*?\*/|^\s*#[^\n]*', re.DOTALL | re.MULTILINE)
-_HTML = re.compile(r"<[^<>]*>")
-_DOT_OPENING = re.compile(r"\s*(strict\s+)?(di)?graph\b[^\[{]*\{", re.IGNORECASE)
-
-
-def _is_dot(text: str) -> bool:
-    """Whether text is DOT, which opens with a brace, and not GML, which opens with a bracket."""
-    return _DOT_OPENING.match(_QUOTED_OR_COMMENT.sub(" ", text)) is not None
-
-
-def _read_dot(text: str) -> nx.Graph:
-    try:
-        # What pydot and its parser deprecate in each other says nothing about the graph.
-        with warnings.catch_warnings(), redirect_stdout(StringIO()) as printed:
-            warnings.simplefilter("ignore")
-            import pydot
-
-            graphs = pydot.graph_from_dot_data(text)
-    except ImportError as error:
-        raise ParameterError(
-            "OPTIONAL_DEPENDENCY",
-            "Reading DOT needs the package pydot.",
-            fix="pip install 'equieffort[dot]', or pass the edges as a list.",
-        ) from error
-    if not graphs:
-        said = printed.getvalue().strip().splitlines()
-        raise ValueError(said[-1] if said else "no graph could be parsed")
-    if len(graphs) > 1:
-        raise ValueError(f"it holds {len(graphs)} graphs, and only one can be meant")
-    graph = nx.DiGraph() if graphs[0].get_type() == "digraph" else nx.Graph()
-    if graph.is_directed() and "--" in _HTML.sub(" ", _QUOTED_OR_COMMENT.sub(" ", text)):
-        # pydot reads it as an arrow.
-        raise ValueError("an edge in a digraph is written with -- and not with ->")
-    _add_dot(graph, graphs[0].obj_dict)
-    return graph
-
-
-def _add_dot(graph: nx.Graph, part: Mapping[str, Any]) -> list[str]:
-    """Add what a graph or subgraph of DOT holds, and name its nodes."""
-    found: list[str] = []
-    for written, statements in part["nodes"].items():
-        # Statements that set defaults look like nodes to pydot, and so do stray line ends.
-        if written == "edge":
-            for statement in statements:
-                _check_arrow("Edges are", statement["attributes"])
-        if written in ("node", "edge", "graph", '"\\n"', "\\n"):
-            continue
-        name = _dot_name(written)
-        found.append(name)
-        for statement in statements:
-            graph.add_node(name, **{key: str(v).strip('"') for key, v in statement["attributes"].items()})
-    for same_name in part["subgraphs"].values():
-        for inner in same_name:
-            found += _add_dot(graph, inner)
-    for same_ends in part["edges"].values():
-        for edge in same_ends:
-            # Braces stand for all their nodes: a -> {b c} is a -> b and a -> c.
-            causes, effects = (
-                _add_dot(graph, end) if isinstance(end, Mapping) else [_dot_name(end)] for end in edge["points"]
-            )
-            drawn = edge["attributes"]
-            graph.add_edges_from((cause, effect, drawn) for cause in causes for effect in effects)
-            found += [*causes, *effects]
+        found.append((pair[0], pair[1]))
     return found
 
 
-_DOT_NAME = re.compile(r'(?P<name>"(?:[^"\\]|\\.)*"|[^:"<]+)(:.*)?', re.DOTALL)
+def _in_causal_order(nodes: list[str], edges: list[Edge]) -> tuple[str, ...]:
+    """Causes before their effects, and otherwise in the order given (Kahn's algorithm)."""
+    place = {name: k for k, name in enumerate(nodes)}
+    effects: dict[str, list[str]] = {name: [] for name in nodes}
+    waiting = dict.fromkeys(nodes, 0)
+    for cause, effect in dict.fromkeys(edges):
+        effects[cause].append(effect)
+        waiting[effect] += 1
+    ready = [place[name] for name in nodes if not waiting[name]]
+    heapify(ready)
+    found: list[str] = []
+    while ready:
+        found.append(nodes[heappop(ready)])
+        for effect in effects[found[-1]]:
+            waiting[effect] -= 1
+            if not waiting[effect]:
+                heappush(ready, place[effect])
+    if len(found) < len(nodes):
+        raise GraphError(
+            "GRAPH_CYCLE",
+            f"The causal graph has a cycle: {' -> '.join(_cycle(effects, waiting))}.",
+            fix="Remove or turn round one of these edges.",
+        )
+    return tuple(found)
 
 
-def _dot_name(written: Any) -> str:
-    """The name of a node without quotes and without the port, which says where an edge is drawn."""
-    match = _DOT_NAME.fullmatch(str(written))
-    if match is None or str(written).lower() == "subgraph" or str(written).startswith("<"):
-        # pydot takes the keyword for a node where a subgraph is mentioned again, and <-> for one in HTML.
-        raise ValueError(f"{written} is not the name of a node")
-    name = match["name"]
-    return name[1:-1].replace('\\"', '"') if name.startswith('"') else name
+def _cycle(effects: dict[str, list[str]], waiting: dict[str, int]) -> list[str]:
+    """A cycle among nodes that all wait for a cause; from each of them one comes to another by going backwards."""
+    stuck = [name for name, count in waiting.items() if count]
+    path = [stuck[0]]
+    while path[-1] not in path[:-1]:
+        path.append(next(name for name in stuck if path[-1] in effects[name]))
+    return path[path.index(path[-1]) :][::-1]

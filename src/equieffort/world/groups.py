@@ -192,9 +192,8 @@ def _codes(frame: pd.DataFrame, columns: tuple[str, ...]) -> tuple[npt.NDArray[n
     if len(columns) == 1:
         codes, found = pd.factorize(frame[columns[0]], sort=True)
         return codes.astype(np.int16), [as_plain(value) for value in found]
-    values = pd.MultiIndex.from_frame(frame[list(columns)])
-    codes, found = values.factorize(sort=True)
-    return codes.astype(np.int16), [tuple(as_plain(part) for part in key) for key in found]
+    codes, keys = pd.MultiIndex.from_frame(frame[list(columns)]).factorize(sort=True)
+    return codes.astype(np.int16), [tuple(as_plain(part) for part in key) for key in keys]
 
 
 def _values(declared: Any, single: bool) -> list[Any]:

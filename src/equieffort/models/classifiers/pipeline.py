@@ -211,10 +211,8 @@ def _encoder(transformer: Any, affine: Affine) -> Affine:
 def _encode(transformer: Any, names: tuple[str, ...], columns: list[list[Any]]) -> Floats:
     probe = pd.DataFrame(dict(enumerate(columns)))
     probe.columns = pd.Index(names)
-    if not hasattr(transformer, "feature_names_in_"):
-        probe = probe.to_numpy()
     try:
-        out = transformer.transform(probe)
+        out = transformer.transform(probe if hasattr(transformer, "feature_names_in_") else probe.to_numpy())
     except ValueError as error:
         raise ModelError(
             "DATA_UNSEEN_CATEGORY",

@@ -44,8 +44,8 @@ def _checked(view: View, decision: Decision, encoding: Encoding, frame: pd.DataF
         raise NoView("text reaches its score without an encoder")
     sample = frame.iloc[:1000]
     matrix = encoding.encode(sample)
-    complete = ~pd.isna(matrix).any(axis=1)
-    sample, matrix = sample[complete], matrix[complete]
+    complete = np.flatnonzero(~np.isnan(matrix).any(axis=1))
+    sample, matrix = sample.iloc[complete], matrix[complete]
     if len(sample):
         _compare(view, decision, matrix, sample)
     if len(sample) and beyond:

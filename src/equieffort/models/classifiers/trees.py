@@ -19,6 +19,7 @@ from equieffort.models.classifiers.splits import Columns, Compare, Part, at_most
 from equieffort.models.classifiers.tree_ensemble import Ensemble
 from equieffort.models.classifiers.unwrap import Unwrapped, unwrap
 from equieffort.models.classifiers.views import NoView, TreeView, require_plain
+from equieffort.trees.fitted import FittedTree, read_hist_tree, read_tree
 
 TREES = ("DecisionTreeClassifier", "ExtraTreeClassifier")
 FORESTS = ("RandomForestClassifier", "ExtraTreesClassifier")
@@ -120,37 +121,34 @@ def _one_output(final: Any) -> None:
         raise NoView(f"it gives {final.n_outputs_} labels at once")
 
 
+ROOT = np.zeros(1, dtype=np.int32)
+"""Where a tree by itself begins."""
+
+
 def sklearn_part(
-    tree: Any,
+    tree: FittedTree,
     columns: Columns,
     values: npt.NDArray[Any],
     features: npt.NDArray[Any] | None = None,
     compare: Compare = single_at_most,
 ) -> Part:
     """One tree of scikit-learn with a value a node and score; `features` are the columns it was given."""
-    feature = tree.feature.astype(np.int32)
-    leaf = tree.children_left < 0
+    feature, sets = tree.feature, tree.code_sets
     if features is not None:
-        feature = np.asarray(features, dtype=np.int32)[np.maximum(feature, 0)]
+        feature = np.where(feature < 0, -1, np.asarray(features, dtype=np.int32)[np.maximum(feature, 0)])
     return Part(
-        columns,
-        compare,
-        np.where(leaf, -1, feature).astype(np.int32),
-        np.asarray(tree.threshold, dtype=np.float64),
-        tree.children_left.astype(np.int32),
-        tree.children_right.astype(np.int32),
-        np.zeros(1, dtype=np.int32),
-        values,
-    )
+        columns, compare, feature, tree.threshold, tree.left, tree.right, ROOT, values, tree.code_set,
+        None if sets is None else np.column_stack([sets, np.zeros(len(sets), dtype=bool)]),
+        tree.missing_left if tree.splits_codes else None,
+    )  # fmt: skip
 
 
 def _probabilities(estimator: Any, columns: Columns, classes: Any, features: Any = None) -> Part:
     """A tree whose leaves hold the probability of each class."""
-    values = np.zeros((estimator.tree_.node_count, len(classes)))
-    values[:, np.asarray(estimator.classes_, dtype=np.intp) if len(estimator.classes_) < len(classes) else classes] = (
-        estimator.tree_.value[:, 0, : len(estimator.classes_)]
-    )
-    return sklearn_part(estimator.tree_, columns, values, features)
+    tree, own = read_tree(estimator.tree_), np.asarray(estimator.classes_)
+    values = np.zeros((len(tree.feature), len(classes)))
+    values[:, own.astype(np.intp) if len(own) < len(classes) else classes] = tree.values[:, : len(own)]
+    return sklearn_part(tree, columns, values, features)
 
 
 def _bagging(final: Any, columns: Columns) -> Ensemble:
@@ -175,10 +173,11 @@ def _ada_boost(opened: Unwrapped, columns: Columns) -> TreeView:
     weights = final.estimator_weights_[: len(final.estimators_)]
     parts = []
     for member, weight in zip(final.estimators_, weights, strict=True):
-        chosen = member.classes_[np.argmax(member.tree_.value[:, 0, :], axis=1)]
+        tree = read_tree(member.tree_)
+        chosen = member.classes_[np.argmax(tree.values, axis=1)]
         votes = np.where(chosen[:, None] == classes[None, :], weight, -1 / (n - 1) * weight)
         # With two classes the votes for the first are those for the second with the other sign.
-        parts.append(sklearn_part(member.tree_, columns, votes[:, 1:] if n == 2 else votes))
+        parts.append(sklearn_part(tree, columns, votes[:, 1:] if n == 2 else votes))
     total = float(final.estimator_weights_.sum())
     if n > 2:
         if opened.cut is not None:
@@ -205,9 +204,8 @@ def _gradient_boosting(opened: Unwrapped, columns: Columns) -> TreeView:
     parts = []
     for stage in final.estimators_:
         for k, member in enumerate(stage):
-            values = np.zeros((member.tree_.node_count, count))
-            values[:, k] = rate * member.tree_.value[:, 0, 0]
-            parts.append(sklearn_part(member.tree_, columns, values))
+            tree = read_tree(member.tree_)
+            parts.append(sklearn_part(tree, columns, _of_score(rate * tree.values, k, count)))
     ensemble = Ensemble(tuple(parts), start)
     # The second class is given at zero too.
     return _boosted(ensemble, opened, lambda sums: sums >= 0, final._loss.predict_proba)
@@ -239,31 +237,16 @@ def _hist_gradient_boosting(opened: Unwrapped, columns: Columns) -> TreeView:
     parts = []
     for stage in final._predictors:
         for k, member in enumerate(stage):
-            parts.append(_hist_part(member, columns, k, len(start)))
+            tree = read_hist_tree(member)
+            parts.append(sklearn_part(tree, columns, _of_score(tree.values, k, len(start)), compare=at_most))
     return _boosted(Ensemble(tuple(parts), start), opened, lambda sums: sums > 0, final._loss.predict_proba)
 
 
-def _hist_part(member: Any, columns: Columns, k: int, count: int) -> Part:
-    nodes = member.nodes
-    leaf = nodes["is_leaf"].astype(bool)
-    by_code = nodes["is_categorical"].astype(bool) & ~leaf
-    values = np.zeros((len(nodes), count))
-    values[:, k] = np.where(leaf, nodes["value"], 0.0)
-    bits = np.asarray(member.raw_left_cat_bitsets, dtype=np.uint32)
-    sets = (bits[:, :, None] >> np.arange(32, dtype=np.uint32) & 1).reshape(len(bits), 256).astype(bool)
-    return Part(
-        columns,
-        at_most,
-        np.where(leaf, -1, nodes["feature_idx"]).astype(np.int32),
-        np.where(by_code | leaf, 0.0, nodes["num_threshold"]),
-        nodes["left"].astype(np.int32),
-        nodes["right"].astype(np.int32),
-        np.zeros(1, dtype=np.int32),
-        values,
-        np.where(by_code, nodes["bitset_idx"], -1).astype(np.int32),
-        np.column_stack([sets, np.zeros(len(sets), dtype=bool)]),
-        nodes["missing_go_to_left"].astype(bool) if by_code.any() else None,
-    )
+def _of_score(values: Floats, k: int, count: int) -> Floats:
+    """Values that a tree adds to one of several scores."""
+    found = np.zeros((len(values), count))
+    found[:, [k]] = values
+    return found
 
 
 def _boosted(

@@ -54,7 +54,7 @@ class XgboostLabels(Labels):
         table = pd.DataFrame(self.matrix(X), columns=names)
         for k, known in self.levels.items():
             codes = table[names[k]].fillna(-1).astype(int)
-            table[names[k]] = pd.Categorical.from_codes(codes, categories=list(known))
+            table[names[k]] = pd.Categorical.from_codes(codes, categories=pd.Index(known))
         return table
 
 

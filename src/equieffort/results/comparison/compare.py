@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import pandas as pd
 
 from equieffort.foundations.arguments import check_flag, check_instance, check_number
@@ -52,7 +54,7 @@ def compare_audits(
     left, right = labels(a.recourse), labels(b.recourse)
     pairs = same_people(a.recourse, b.recourse, match(left, right))
     people = what_happened(a.recourse, b.recourse, pairs)
-    changed = people[people["change"] != "unchanged"].rename_axis(a.recourse.index.name)
+    changed = people[people["change"] != "unchanged"].rename_axis(cast("str | None", a.recourse.index.name))
     return AuditComparison(
         a.verdict,
         b.verdict,

@@ -7,6 +7,7 @@ from typing import Any
 
 import pandas as pd
 
+from equieffort.data.frames import row_dicts
 from equieffort.effort.verdict import Verdict
 from equieffort.errors import many
 from equieffort.results.comparison.people import CHANGES
@@ -70,7 +71,7 @@ class AuditComparison:
     def __str__(self) -> str:
         lines = [f"Verdict: {self.before.outcome} before, {self.after.outcome} after."]
         columns = next((finding.comparison.columns for finding in self.before.findings), ())
-        lines += [noise_words(row, columns) for row in self.noise.to_dict("records")]
+        lines += [noise_words(row, columns) for row in row_dicts(self.noise)]
         lines.append(
             f"{many(self.matched, 'person is', 'people are')} in both audits, {self.only_before:,} only in the first "
             f"and {self.only_after:,} only in the second."

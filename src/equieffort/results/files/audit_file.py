@@ -15,7 +15,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from equieffort.data.archive import PLAIN, Archive, array_bytes, write_archive
-from equieffort.data.frames import Column, Encoding
+from equieffort.data.frames import Column, Encoding, row_dicts
 from equieffort.data.regular import is_dir, is_file
 from equieffort.effort.criteria import Criteria
 from equieffort.effort.neighbours import Neighbourhood
@@ -118,7 +118,7 @@ def _parts(audit: Audit) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
 def _own_rows(audit: Audit) -> list[dict[str, Any]]:
     """Measures of the caller's own as they were read: no file can hold their code."""
     kept = {measure.name for measure in audit.own} | {row["measure"] for row in audit.own_rows}
-    return audit.measures[audit.measures["measure"].isin(kept)].to_dict("records") if kept else []
+    return row_dicts(audit.measures[audit.measures["measure"].isin(kept)]) if kept else []
 
 
 def _dtypes(table: RecourseTable) -> dict[str, str]:

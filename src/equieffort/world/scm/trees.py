@@ -14,6 +14,7 @@ from equieffort.data.frames import Encoding, Floats
 from equieffort.errors import CausalModelError, listed
 from equieffort.foundations.arguments import as_numbers, calling
 from equieffort.foundations.genuine import why_not, why_not_all
+from equieffort.trees.fitted import FittedTree, read_hist_tree, read_tree
 from equieffort.world.scm.design import indicator_box, indicators
 from equieffort.world.scm.equations import EPS, Additive
 
@@ -162,10 +163,10 @@ def read_trees(estimator: Any) -> Trees | str:
     if reason := why_not(estimator, "sklearn") or why_not_all(_members(estimator), "sklearn"):
         return f"only its answers are known: {reason}"
     if isinstance(estimator, DecisionTreeRegressor | ExtraTreeRegressor):
-        found = _joined([_of_tree(estimator.tree_, 1.0)], 0.0, single=True)
+        found = _joined([(read_tree(estimator.tree_), 1.0)], 0.0, single=True)
     elif isinstance(estimator, RandomForestRegressor | ExtraTreesRegressor):
         share = 1.0 / len(estimator.estimators_)
-        found = _joined([_of_tree(one.tree_, share) for one in estimator.estimators_], 0.0, single=True)
+        found = _joined([(read_tree(one.tree_), share) for one in estimator.estimators_], 0.0, single=True)
     elif isinstance(estimator, GradientBoostingRegressor):
         found = _gradient_boosting(estimator)
     elif isinstance(estimator, HistGradientBoostingRegressor):
@@ -186,18 +187,8 @@ def _members(estimator: Any) -> list[Any]:
     return [*found, *stages, *trees, *(one for one in others if one is not None and not isinstance(one, str))]
 
 
-Part = tuple[Indices, Floats, Indices, Indices, Floats]
-
-
-def _of_tree(tree: Any, weight: float) -> Part:
-    split = tree.children_left >= 0
-    return (
-        np.where(split, tree.feature, -1).astype(np.intp),
-        np.where(split, tree.threshold, np.inf),
-        tree.children_left.astype(np.intp),
-        tree.children_right.astype(np.intp),
-        weight * tree.value[:, 0, 0],
-    )
+Part = tuple[FittedTree, float]
+"""A tree, and what its values count."""
 
 
 def _gradient_boosting(estimator: Any) -> Trees | str:
@@ -209,49 +200,38 @@ def _gradient_boosting(estimator: Any) -> Trees | str:
         constant = 0.0
     else:
         return f"{type(estimator).__name__} starts from {type(estimator.init_).__name__}, which cannot be enclosed"
-    parts = [_of_tree(one.tree_, estimator.learning_rate) for one in estimator.estimators_[:, 0]]
+    parts = [(read_tree(one.tree_), estimator.learning_rate) for one in estimator.estimators_[:, 0]]
     return _joined(parts, constant, single=True)
 
 
 def _hist_gradient_boosting(estimator: Any) -> Trees | str:
     # There is no public way to these trees; what is read here is believed only after `_repeats`.
     try:
-        tables = [stage[0].nodes for stage in estimator._predictors]
+        trees = [read_hist_tree(stage[0]) for stage in estimator._predictors]
         constant = float(np.ravel(estimator._baseline_prediction)[0])
         link = estimator._loss.link
-        parts = []
-        for nodes in tables:
-            leaf = nodes["is_leaf"].astype(bool)
-            if nodes["is_categorical"][~leaf].any():
-                return f"{type(estimator).__name__} splits categories by sets, which cannot be enclosed"
-            parts.append(
-                (
-                    np.where(leaf, -1, nodes["feature_idx"]).astype(np.intp),
-                    np.where(leaf, np.inf, nodes["num_threshold"]),
-                    nodes["left"].astype(np.intp),
-                    nodes["right"].astype(np.intp),
-                    nodes["value"].astype(np.float64),
-                )
-            )
     except (AttributeError, KeyError, IndexError, ValueError) as error:
         return f"the trees of {type(estimator).__name__} could not be read ({type(error).__name__})"
+    if any(tree.splits_codes for tree in trees):
+        return f"{type(estimator).__name__} splits categories by sets, which cannot be enclosed"
     names = {"IdentityLink": None, "LogLink": np.exp}
     if type(link).__name__ not in names:
         return f"the link {type(link).__name__} of {type(estimator).__name__} is not known"
-    return _joined(parts, constant, single=False, inverse_link=names[type(link).__name__])
+    return _joined([(tree, 1.0) for tree in trees], constant, single=False, inverse_link=names[type(link).__name__])
 
 
 def _joined(parts: list[Part], constant: float, *, single: bool, inverse_link: Any = None) -> Trees | str:
     if not parts:
         return "it has no trees"
-    roots = np.cumsum([0, *(len(part[0]) for part in parts[:-1])]).astype(np.intp)
+    trees = [tree for tree, _ in parts]
+    roots = np.cumsum([0, *(len(tree.feature) for tree in trees[:-1])]).astype(np.intp)
     return Trees(
         roots,
-        np.concatenate([part[0] for part in parts]),
-        np.concatenate([part[1] for part in parts]).astype(np.float64),
-        np.concatenate([part[2] + root for part, root in zip(parts, roots, strict=True)]),
-        np.concatenate([part[3] + root for part, root in zip(parts, roots, strict=True)]),
-        np.concatenate([part[4] for part in parts]),
+        np.concatenate([tree.feature for tree in trees]).astype(np.intp),
+        np.concatenate([tree.threshold for tree in trees]),
+        np.concatenate([tree.left + root for tree, root in zip(trees, roots, strict=True)]),
+        np.concatenate([tree.right + root for tree, root in zip(trees, roots, strict=True)]),
+        np.concatenate([weight * tree.values[:, 0] for tree, weight in parts]),
         constant,
         single,
         inverse_link,
