@@ -7,9 +7,9 @@ INSTALL = $(BIN)/python -m pip install -q --disable-pip-version-check -c constra
 PYTEST = $(BIN)/python -m pytest
 LOWEST = .venv-lowest
 # The tests that matter most where a library is old: solvers and replay, audits, tables, files, models from files.
-MATTER = tests/test_audit.py tests/test_files.py tests/test_frames.py tests/test_graph.py tests/plots \
-	tests/solvers/test_exactness.py tests/solvers/test_highs.py tests/solvers/test_programs.py tests/solvers/test_auto.py \
-	tests/solvers/test_quiet.py \
+MATTER = tests/results/test_audit.py tests/results/test_files.py tests/data/test_frames.py tests/world/test_graph.py tests/plots \
+	tests/recourse/solvers/test_exactness.py tests/recourse/solvers/test_highs.py tests/recourse/solvers/test_programs.py tests/recourse/solvers/test_auto.py \
+	tests/recourse/solvers/test_quiet.py \
 	tests/models/test_loaders.py tests/models/test_boosters.py tests/models/test_onnx_file.py
 # What libraries say of each other's age.
 FORGIVEN = -W ignore::DeprecationWarning -W ignore::PendingDeprecationWarning -W ignore::FutureWarning \
@@ -60,7 +60,7 @@ bench: $(STAMP)
 # SCIP gives a second opinion on programs where it can be installed.
 verify: $(STAMP)
 	-$(INSTALL) PySCIPOpt
-	$(PYTEST) -m verify -n 2 tests/test_verify.py tests/solvers tests/hostile tests/fuzz
+	$(PYTEST) -m verify -n 2 tests/test_verify.py tests/recourse/solvers tests/hostile tests/fuzz
 
 oracle:
 	$(PYTHON) -m venv .venv-oracle

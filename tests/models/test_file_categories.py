@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import xgboost
-from tests.classifiers.probes import check, mixed, outcome, reason
+from tests.models.classifiers.probes import check, mixed, outcome, reason
 
 from equieffort.errors import EquieffortError
 from equieffort.models.classifiers import Decision

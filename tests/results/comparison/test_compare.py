@@ -6,7 +6,7 @@ import json
 
 import pandas as pd
 import pytest
-from tests.comparison.worlds import made
+from tests.results.comparison.worlds import made
 
 import equieffort as ee
 from equieffort.errors import ParameterError

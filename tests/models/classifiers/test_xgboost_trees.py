@@ -9,7 +9,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import FixedThresholdClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
-from tests.classifiers.probes import check, mixed, numbers, outcome, reason, seen
+from tests.models.classifiers.probes import check, mixed, numbers, outcome, reason, seen
 
 from equieffort.data.frames import Encoding
 from equieffort.models.files import load_model

@@ -13,7 +13,7 @@ import equieffort as ee
 from equieffort.errors import EquieffortWarning
 from equieffort.world.graph import CausalGraph
 
-ORACLE = json.loads((Path(__file__).parents[1] / "fixtures" / "dowhy_counterfactuals.json").read_text(encoding="utf-8"))
+ORACLE = json.loads((Path(__file__).parents[2] / "fixtures" / "dowhy_counterfactuals.json").read_text(encoding="utf-8"))
 CASES = {case["name"]: case for case in ORACLE["cases"]}
 QUESTIONS = [
     pytest.param(case, query, id=f"{case['name']}: {query['name']}")

@@ -18,7 +18,7 @@ from equieffort.recourse.table import RecourseTable
 from equieffort.world.distances import MixedDistance
 from equieffort.world.groups import Groups
 
-PUBLISHED = Path(__file__).parents[1] / "fixtures" / "published_german.csv"
+PUBLISHED = Path(__file__).parents[2] / "fixtures" / "published_german.csv"
 QUANTILES = (0.05, 0.2, 1.0, 0.1, 0.6)
 MEASURES = ("acr_mean_of_ratios", "phi_own", "phi_other", "rd", "size_own", "size_other", "own_share")
 

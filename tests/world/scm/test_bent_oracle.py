@@ -9,7 +9,7 @@ import pytest
 
 from equieffort import Ordinal, Polynomial, Spline, StructuralCausalModel
 
-ORACLE = json.loads((Path(__file__).parents[1] / "fixtures" / "bent_equations.json").read_text(encoding="utf-8"))
+ORACLE = json.loads((Path(__file__).parents[2] / "fixtures" / "bent_equations.json").read_text(encoding="utf-8"))
 LEARNERS = {
     "quadratic": Polynomial(2, interactions=True),
     "cubic": Polynomial(3, interactions=True),

@@ -25,7 +25,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, OrdinalEncoder, RobustScaler, StandardScaler
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
-from tests.classifiers.probes import check, edges, mixed, numbers, outcome, reason, seen
+from tests.models.classifiers.probes import check, edges, mixed, numbers, outcome, reason, seen
 
 from equieffort.data.frames import Encoding
 from equieffort.models.classifiers import Decision, LinearView, recognise

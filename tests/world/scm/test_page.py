@@ -3,7 +3,7 @@
 import doctest
 from pathlib import Path
 
-PAGE = Path(__file__).parents[2] / "docs" / "causal-models.md"
+PAGE = Path(__file__).parents[3] / "docs" / "causal-models.md"
 
 
 def test_the_examples_run():

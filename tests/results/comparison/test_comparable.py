@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.comparison.worlds import made, people
+from tests.results.comparison.worlds import made, people
 
 from equieffort.errors import ParameterError
 from equieffort.results.comparison import compare_audits

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 import pytest
-from tests.comparison.worlds import made, people
+from tests.results.comparison.worlds import made, people
 
 import equieffort as ee
 from equieffort.errors import ParameterError

@@ -8,7 +8,7 @@ import math
 import numba
 import numpy as np
 import pytest
-from tests.neighbours.test_sweep import naive_distances, people
+from tests.effort.neighbours.test_sweep import naive_distances, people
 
 from equieffort.effort.metrics import PAPER_QUANTILES
 from equieffort.effort.neighbours.coded import Coded

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.comparison.worlds import costing, made, needing, people, row
+from tests.results.comparison.worlds import costing, made, needing, people, row
 
 from equieffort.results.comparison import compare_audits
 

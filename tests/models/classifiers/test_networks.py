@@ -17,7 +17,7 @@ from sklearn.model_selection import FixedThresholdClassifier
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, OrdinalEncoder, StandardScaler
-from tests.classifiers.probes import mixed, numbers, outcome
+from tests.models.classifiers.probes import mixed, numbers, outcome
 
 from equieffort import ReLUNetwork
 from equieffort.data.frames import Encoding

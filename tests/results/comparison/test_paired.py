@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 from scipy.stats import t as student
-from tests.comparison.worlds import costing, made, needing, people, row
+from tests.results.comparison.worlds import costing, made, needing, people, row
 
 import equieffort as ee
 from equieffort.results.comparison import compare_audits

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from tests.comparison.worlds import made, people
+from tests.results.comparison.worlds import made, people
 
 import equieffort as ee
 from equieffort.results.comparison import compare_audits

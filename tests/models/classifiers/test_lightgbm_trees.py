@@ -8,7 +8,7 @@ from sklearn.compose import make_column_transformer
 from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
-from tests.classifiers.probes import check, mixed, numbers, outcome, reason, seen
+from tests.models.classifiers.probes import check, mixed, numbers, outcome, reason, seen
 
 from equieffort.models.files import load_model
 

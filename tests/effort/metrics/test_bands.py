@@ -9,7 +9,7 @@ import numba
 import numpy as np
 import pytest
 from scipy import stats
-from tests.metrics.test_curve import mixed, solved
+from tests.effort.metrics.test_curve import mixed, solved
 
 from equieffort.effort.metrics import Centres, Jackknife, curve, default_centres
 from equieffort.effort.metrics.bands import Moments, Spread, half_widths
