@@ -85,8 +85,8 @@ class BranchAndBound(Solver):
         relaxations = Relaxations(problem, replace(self, gap=ANY, node_limit=NODES_EACH, time_limit=None))
         try:
             if isinstance(view, NetworkView):
-                return PreparedNetwork(problem, self, relaxations, compile_network(problem))
-            return PreparedTrees(problem, self, relaxations, CompiledTrees.of(problem))
+                return PreparedNetwork(problem, self, relaxations, compile_network(problem, view))
+            return PreparedTrees(problem, self, relaxations, view, CompiledTrees.of(problem, view))
         except NotLinear as reason:
             return Refusal(Unfit.EQUATIONS, f"It is not linear: {reason.reason}.")
 
@@ -130,6 +130,7 @@ class PreparedNetwork(_Prepared):
 class PreparedTrees(_Prepared):
     """A sum of trees."""
 
+    view: TreeView
     made: CompiledTrees
 
     def propose(self, batch: Batch) -> Proposal:
@@ -160,7 +161,7 @@ class PreparedTrees(_Prepared):
         proposal.cost, proposal.bound = found.cost, found.bound
         roots, change = found.root, found.change
         if len(found.asked):
-            _ask(problem, made, people, found.asked, proposal, roots, change)
+            _ask(problem, self.view, made, people, found.asked, proposal, roots, change)
         has = roots >= 0
         proposal.code[has] = FOUND
         for i in np.flatnonzero(has).tolist():
@@ -184,6 +185,7 @@ class PreparedTrees(_Prepared):
 
 def _ask(
     problem: RecourseProblem,
+    view: TreeView,
     made: CompiledTrees,
     matrix: Floats,
     asked: Floats,
@@ -197,7 +199,7 @@ def _ask(
     if len(asked) == 0:
         return
     rows, tried = asked[:, 0].astype(np.intp), asked[:, 1].astype(np.intp)
-    answers = _is_favourable(problem, [made.intervention_sets[r] for r in tried], matrix[rows], asked[:, 4:])
+    answers = _is_favourable(problem, view, [made.intervention_sets[r] for r in tried], matrix[rows], asked[:, 4:])
     for k in np.flatnonzero(answers).tolist():
         i = rows[k]
         proposal.bound[i] = min(proposal.bound[i], asked[k, 3])
@@ -206,7 +208,7 @@ def _ask(
 
 
 def _is_favourable(
-    problem: RecourseProblem, intervention_sets: list[InterventionSet], facts: Floats, change: Floats
+    problem: RecourseProblem, view: TreeView, intervention_sets: list[InterventionSet], facts: Floats, change: Floats
 ) -> Bools:
     """The model's own labels of actions."""
     moved = np.empty_like(facts)
@@ -224,8 +226,5 @@ def _is_favourable(
                 moved[i, k] = min(max(facts[i, k] + change[i, j], low[i, j]), high[i, j])
     answers = problem.decision.is_favourable(problem.encoding.decode(moved, None))
     if problem.margin > 0:
-        assert isinstance(problem.view, TreeView)
-        answers &= problem.view.goals.met(
-            problem.view.margins(moved) + problem.view.rounding_error(moved), problem.margin
-        )
+        answers &= view.goals.met(view.margins(moved) + view.rounding_error(moved), problem.margin)
     return answers

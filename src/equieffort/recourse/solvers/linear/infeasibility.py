@@ -30,13 +30,11 @@ Stop = Callable[[float, float], Obstacle]
 
 
 def infeasibility(
-    problem: RecourseProblem, intervention_sets: list[LinearInterventionSet], matrix: Floats
+    problem: RecourseProblem, view: LinearView, intervention_sets: list[LinearInterventionSet], matrix: Floats
 ) -> list[Infeasibility]:
     """For each person how close the best intervention set comes, and what stops it."""
-    view = problem.view
-    assert isinstance(view, LinearView)
     lacking = problem.margin - view.score(matrix)
-    people = LinearBatch.of(problem, matrix, 0)
+    people = LinearBatch.of(problem, view, matrix, 0)
     best, most = np.zeros(len(matrix), dtype=np.intp), np.full(len(matrix), -np.inf)
     for b, interventions in enumerate(intervention_sets):
         reach = _reach(problem, interventions, people, lacking)

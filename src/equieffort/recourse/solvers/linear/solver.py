@@ -63,10 +63,10 @@ class LinearExact(Solver):
 
     def prepare(self, problem: RecourseProblem) -> PreparedLinear | Refusal:
         """The effects of every set of interventions, if score and equations are linear."""
-        if isinstance(problem.view, BlackBox):
-            reason = f"The classifier has no linear score that could be used: {problem.view.reason}."
-            return Refusal(Unfit.MODEL, reason)
-        if not isinstance(problem.view, LinearView):
+        view = problem.view
+        if isinstance(view, BlackBox):
+            return Refusal(Unfit.MODEL, f"The classifier has no linear score that could be used: {view.reason}.")
+        if not isinstance(view, LinearView):
             return Refusal(Unfit.MODEL, "The classifier's decision is no single linear score.")
         if not isinstance(problem.cost, LinearCost | PiecewiseCost):
             return Refusal(Unfit.COST, "The cost is neither linear nor piecewise linear in each change.")
@@ -76,7 +76,7 @@ class LinearExact(Solver):
             sets = intervention_sets_of(problem)
         except NotLinear as reason:
             return Refusal(Unfit.EQUATIONS, f"It is not linear: {reason.reason}.")
-        return PreparedLinear(problem, self.gap, [LinearInterventionSet.of(one, problem.view) for one in sets])
+        return PreparedLinear(problem, view, self.gap, [LinearInterventionSet.of(one, view) for one in sets])
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,6 +84,7 @@ class PreparedLinear(PreparedSolver):
     """A linear problem, and what each set of interventions does to its score."""
 
     problem: RecourseProblem
+    view: LinearView
     gap: float
     intervention_sets: list[LinearInterventionSet]
 
@@ -108,7 +109,7 @@ class PreparedLinear(PreparedSolver):
     def _least(self, people: Floats, attempt: int, sets: list[LinearInterventionSet]) -> Proposal:
         """The least over some sets of interventions."""
         problem, proposal = self.problem, Proposal.empty(self.problem, len(people))
-        batch = LinearBatch.of(problem, people, attempt)
+        batch = LinearBatch.of(problem, self.view, people, attempt)
         for interventions in sets:
             _try_interventions(problem, batch, interventions, proposal)
         if np.any(batch.noise) and not problem.is_integer.any() and isinstance(problem.cost, LinearCost):
@@ -121,7 +122,7 @@ class PreparedLinear(PreparedSolver):
         """Which limits stop the action that comes closest."""
         from equieffort.recourse.solvers.linear.infeasibility import infeasibility
 
-        return infeasibility(self.problem, self.intervention_sets, people)
+        return infeasibility(self.problem, self.view, self.intervention_sets, people)
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,10 +146,8 @@ class LinearBatch:
     """How far the model's own score may be off, where it does not compute with doubles."""
 
     @classmethod
-    def of(cls, problem: RecourseProblem, matrix: Floats, attempt: int) -> LinearBatch:
+    def of(cls, problem: RecourseProblem, view: LinearView, matrix: Floats, attempt: int) -> LinearBatch:
         """Facts, limits, and how much score each person lacks."""
-        view = problem.view
-        assert isinstance(view, LinearView)
         facts = matrix[:, list(problem.numeric)]
         low, high = problem.action_box(matrix)
         closed = view.rowwise and (view.closed or problem.margin > 0)

@@ -39,13 +39,11 @@ class CompiledNetwork:
     rules: RuleRows
 
 
-def compile_network(problem: RecourseProblem) -> CompiledNetwork:
+def compile_network(problem: RecourseProblem, view: NetworkView) -> CompiledNetwork:
     """The arrays of a problem; raises `NotLinear` if an action reaches a bent equation."""
     from equieffort.recourse.solvers.branch_and_bound.networks.tightening_kernels import CompiledProblem
     from equieffort.recourse.solvers.branch_and_bound.networks.value_kernels import Net
 
-    view = problem.view
-    assert isinstance(view, NetworkView)
     intervention_sets = intervention_sets_of(problem)
     choices = list(dict.fromkeys(interventions.is_set for interventions in intervention_sets))
     group = [choices.index(interventions.is_set) for interventions in intervention_sets]

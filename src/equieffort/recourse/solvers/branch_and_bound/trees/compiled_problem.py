@@ -52,12 +52,10 @@ class CompiledTrees:
     atoms: Atoms
 
     @classmethod
-    def of(cls, problem: RecourseProblem) -> CompiledTrees:
+    def of(cls, problem: RecourseProblem, view: TreeView) -> CompiledTrees:
         """Sets of the same features share their effects; each level and goal makes a root of its own."""
         from equieffort.recourse.solvers.branch_and_bound.trees.ensemble_kernels import Forest
 
-        view = problem.view
-        assert isinstance(view, TreeView)
         kinds: dict[tuple[bool, ...], InterventionSet] = {}
         roots: list[tuple[int, InterventionSet]] = []
         for interventions in intervention_sets_of(problem):
