@@ -947,7 +947,7 @@ def test_case_41_reason_names_the_category() -> None:
 def test_case_42_poor_fit() -> None:
     X = people(income=[0.0, 2, 4, 12] * 2)
     scm = SCM([("sex", "income")], nodes=["debt"])
-    with pytest.warns(EquieffortWarning, match="'income' explains 0.0% of its variance") as caught:
+    with pytest.warns(EquieffortWarning, match="'income' explains 0.0 % of its variance") as caught:
         scm.fit(X)
     check_words(caught[0].message)  # type: ignore[arg-type]
     result = audit(X, scm=scm)

@@ -24,7 +24,7 @@ def test_the_readme_example_runs(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {}
     code = compile("\n".join(blocks), "README.md", "exec")
-    with pytest.warns(ee.errors.EquieffortWarning, match=r"explains 0\.9% of its variance"):
+    with pytest.warns(ee.errors.EquieffortWarning, match=r"explains 0\.9 % of its variance"):
         exec(code, names)
     printed = capsys.readouterr().out
     assert "Person 1 (female)" in printed

@@ -148,7 +148,7 @@ def test_the_doubles_in_this_table_really_miss_their_thresholds():
 
 def test_sentences_hold_the_numbers():
     finding = judge(against(at(3.5, 20, 12), at(2, 25, 24)), PLAIN)
-    for part in ("1.75 times", "3.5 against 2", "12 of 20", "60.0%", "24 of 25", "96.0%", "36.0 points"):
+    for part in ("1.75 times", "3.5 against 2", "12 of 20", "60.0 %", "24 of 25", "96.0 %", "36.0 points"):
         assert part in finding.sentence
     assert "differ by 36 percentage points, threshold 5" in finding.sentence
     assert "above 1.25" in finding.sentence
@@ -197,7 +197,7 @@ def test_an_unknown_action_is_not_called_absent():
         assert "Nobody" not in sentence
         assert "exists" not in sentence
         assert "is a route to approval known (20 unknown)" in sentence
-        assert "0.0% (20 unknown)" in sentence
+        assert "0.0 % (20 unknown)" in sentence
 
 
 def test_the_headline_says_what_the_verdict_rests_on():

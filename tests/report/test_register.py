@@ -36,7 +36,7 @@ def test_every_assumption_has_its_source(audit):
         text, source, fit = found[node, "edges, equation"]
         assert text.startswith(f"{node} = ")
         assert source == "edges declared, equation learned from the data"
-        assert fit.startswith(f"R2 {r2[node]:.1%}")
+        assert fit.startswith(f"R2 {100 * (r2[node]):.1f} %")
     assert found["fox", "limits"] == ["upper limit 2, may only go up", "declared", ""]
     assert found["fox", "cost"][1].endswith("weight 1 up, 2 down declared")
     assert found["script", "cost"][1].endswith("weight 1 assumed by default")

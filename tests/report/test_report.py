@@ -121,7 +121,7 @@ def test_numbers_are_those_of_the_audit(audit, page):
     assert f"(95 % interval {row['acr_low']:.2f} to {row['acr_high']:.2f};" in page.text
     found = {row[0]: row for row in cells(outline(audit), "people", "Everybody")}
     rates = audit.by_group.set_index("group")["favourable_rate"]
-    assert found["ash"][4] == f"{rates['ash']:.1%}"
+    assert found["ash"][4] == f"{100 * rates['ash']:.1f} %"
     assert found["ash"][5] == f"{rates['ash'] / rates['birch']:.3g}"
     assert found["birch"][5] == "1"
     subgroup = audit.subgroup("job = 'cook'").comparisons[0]
@@ -269,7 +269,7 @@ def test_weak_equations_and_leaving_the_data_are_said(audit):
 
 def test_a_stand_in_is_said_first(hostile_audit):
     text = Page(render(hostile_audit)).text
-    assert "not the system that made them; it repeats 93.0% of decisions it has not seen" in text
+    assert "not the system that made them; it repeats 93.0 % of decisions it has not seen" in text
     assert text.index("This audits a logistic model") < text.index(hostile_audit.verdict.headline)
 
 
@@ -572,7 +572,7 @@ def test_names_of_measures_are_explained(page):
     for words in (
         "ratio of efforts (ACR)",
         "gap (RD)",
-        "95% interval at each point",
+        "95 % interval at each point",
         "moves away from 1 towards the left",
     ):
         assert words in page.text

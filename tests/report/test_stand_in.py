@@ -49,8 +49,8 @@ def test_page_card_and_json_say_what_the_verdict_says(audit, failing):
 
 def test_the_group_that_falls_short_is_named(failing):
     for text in (Page(render(failing)).text, plain(model_card(failing))):
-        assert "for group = ash only 88.0% of the decisions, less than the 90.0% asked for" in text
-        assert "50.0%" not in text  # of nobody who is judged
+        assert "for group = ash only 88.0 % of the decisions, less than the 90.0 % asked for" in text
+        assert "50.0 %" not in text  # of nobody who is judged
 
 
 def test_nothing_is_concluded_at_any_level_of_a_failing_stand_in(failing):
@@ -64,11 +64,11 @@ def test_small_groups_of_a_stand_in_are_kept_back(audit):
     protected = replace(audit, recourse=replace(audit.recourse, groups=_protecting(audit, "cedar")))
     made = stand_in(protected, 0.9, ash=0.93, birch=0.93, cedar=1 - 2 / n)
     for text in (Page(render(made)).text, plain(model_card(made))):
-        assert f"group = cedar: {1 - 2 / n:.1%}" in text
+        assert f"group = cedar: {100 * (1 - 2 / n):.1f} %" in text
     for k in (10, n + 1):
         for text in (Page(render(made, suppress_below=k)).text, plain(model_card(made, suppress_below=k))):
-            assert f"{1 - 2 / n:.1%}" not in text
-            assert "ash: 93.0%" not in text
+            assert f"{100 * (1 - 2 / n):.1f} %" not in text
+            assert "ash: 93.0 %" not in text
             assert "cedar" in text
 
 
@@ -94,7 +94,7 @@ def test_recorded_decisions_are_shown_beside_those_of_the_stand_in(audit):
         assert row[1:] == [str(int((mine & part).sum())) for part in parts]
     share = max(recorded.mean(), 1 - recorded.mean())
     word = "Refusing" if recorded.mean() >= 0.5 else "Approving"
-    said = f"{word} everybody would agree with {share:.1%} of the decisions."
+    said = f"{word} everybody would agree with {100 * share:.1f} % of the decisions."
     assert said in Page(render(made)).text
     assert said in plain(model_card(made))
     hidden = {row[0]: row[1:] for row in cells(outline(made, 30), "people", "Recorded decisions")}

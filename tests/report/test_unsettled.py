@@ -117,11 +117,11 @@ def test_actions_that_may_not_be_the_cheapest_are_counted(audits, texts):
 
 def test_shares_speak_of_known_actions_where_some_are_not(audits, texts):
     ash = audits["unsettled"].by_group.set_index("group").loc["ash"]
-    said = f"A route is known for 74.0% ({ash['n_unknown']} unknown) of refused people with group = ash"
+    said = f"A route is known for 74.0 % ({ash['n_unknown']} unknown) of refused people with group = ash"
     assert said in texts["unsettled"]
     assert ash["n_unfavourable"] * 0.74 == pytest.approx(ash["n_optimal"] + ash["n_feasible"])
     row = audits["many"].by_group.set_index("group").loc["ash"]
-    assert f"A route exists for {row['rho']:.1%} of refused people with group = ash" in texts["many"]
+    assert f"A route exists for {100 * row['rho']:.1f} % of refused people with group = ash" in texts["many"]
 
 
 def test_small_counts_of_the_unknown_are_kept_back(audits):

@@ -29,8 +29,8 @@ def test_the_first_sentence_says_so(audit):
     noted = with_note(audit)
     first = str(noted.verdict).split(": ", 1)[1]
     assert first.startswith("This audits a logistic model trained on the decisions, not the system that made them")
-    assert "93.0%" in first
-    assert "sex = female: 91.0%" in first
+    assert "93.0 %" in first
+    assert "sex = female: 91.0 %" in first
     assert noted.verdict.outcome == audit.verdict.outcome
     assert "SURROGATE" not in noted.verdict.codes
 
@@ -41,9 +41,9 @@ def test_too_little_agreement_concludes_nothing(audit, changes):
     noted = with_note(audit, **changes)
     assert noted.verdict.outcome == "inconclusive"
     assert noted.verdict.codes[0] == "SURROGATE"
-    assert "less than the 90.0% asked for" in str(noted.verdict)
+    assert "less than the 90.0 % asked for" in str(noted.verdict)
     # It says where, and calls nothing equal or unequal beside it.
-    assert ("only 89.0% overall" if "agreement" in changes else "for sex = female only 89.0%") in str(noted.verdict)
+    assert ("only 89.0 % overall" if "agreement" in changes else "for sex = female only 89.0 %") in str(noted.verdict)
     for finding in noted.verdict.findings:
         assert finding.outcome == "inconclusive"
         assert finding.sentence.startswith("This concerns the surrogate model only: ")

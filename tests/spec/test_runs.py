@@ -115,7 +115,7 @@ def test_the_estimate_says_whether_the_stand_in_will_do(spec):
     assert 0.5 < ready.surrogate.agreement < 1
     work = estimate(ready)
     assert work.surrogate.by_group == {label: ready.surrogate.by_group[label] for label in ("left", "right")}
-    assert f"only {ready.surrogate.agreement:.1%} overall" in str(work)
+    assert f"only {100 * ready.surrogate.agreement:.1f} % overall" in str(work)
     assert "nothing is concluded" in str(work)
     assert "nothing is concluded" not in str(estimate(prepare(spec("min_agreement: 0.8", "min_agreement: 0.5"))))
 

@@ -29,6 +29,15 @@ ABSURD = 1e30
 """Values beyond this are taken for a slip: their squares no longer leave room for sums in double precision."""
 
 
+def percent(share: float, digits: int = 1) -> str:
+    """A share as people read it.
+
+    >>> percent(0.878), percent(0.8, 0)
+    ('87.8 %', '80 %')
+    """
+    return f"{100 * share:.{digits}f} %"
+
+
 def number(value: float) -> str:
     """A number as people read it: 1,234.5 rather than 1234.500000, and 1,000,000 rather than 1e+06.
 

@@ -1,8 +1,8 @@
 """How far a surrogate repeats the decisions it was trained on, where it counts: among the refusals.
 
 >>> some = Refusals(n=1450, recorded=103, by_surrogate=22, by_both=13)
->>> f"{some.agreement:.1%} {some.constant.agreement:.1%} {some.recall:.1%} {some.precision:.1%}"
-'93.2% 92.9% 12.6% 59.1%'
+>>> f"{percent(some.agreement)} {percent(some.constant.agreement)} {percent(some.recall)} {percent(some.precision)}"
+'93.2 % 92.9 % 12.6 % 59.1 %'
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from math import nan
 
+from equieffort.data.frames import percent
 from equieffort.foundations.saved import APART
 from equieffort.world.groups import group_name
 
@@ -107,23 +108,26 @@ class Surrogate:
     def shortfall(self) -> str:
         """Where it repeats too few decisions or finds too few refusals, in sentences; empty if nowhere."""
         short = [
-            f"for {self.name(label)} only {share:.1%}"
+            f"for {self.name(label)} only {percent(share)}"
             for label, share in self.by_group.items()
             if share < self.required
         ]
         if self.agreement < self.required:
-            short.insert(0, f"only {self.agreement:.1%} overall")
+            short.insert(0, f"only {percent(self.agreement)} overall")
         missed = [
-            f"{f'for {self.name(label)} ' if label else ''}only {recall:.1%}{'' if label else ' overall'}"
+            f"{f'for {self.name(label)} ' if label else ''}only {percent(recall)}{'' if label else ' overall'}"
             for label, recall in self.recalls.items()
             if recall < self.min_refusal_recall
         ]
         parts = []
         if short:
-            parts.append(f"repeats {' and '.join(short)} of the decisions, less than the {self.required:.1%} asked for")
+            parts.append(
+                f"repeats {' and '.join(short)} of the decisions, less than the {percent(self.required)} asked for"
+            )
         if missed:
             parts.append(
-                f"finds {' and '.join(missed)} of the refusals, less than the {self.min_refusal_recall:.1%} asked for"
+                f"finds {' and '.join(missed)} of the refusals, less than the "
+                f"{percent(self.min_refusal_recall)} asked for"
             )
         if not parts:
             return ""
@@ -133,10 +137,10 @@ class Surrogate:
         )
 
     def __str__(self) -> str:
-        groups = ", ".join(f"{self.name(label)}: {share:.1%}" for label, share in self.by_group.items())
+        groups = ", ".join(f"{self.name(label)}: {percent(share)}" for label, share in self.by_group.items())
         text = (
             f"This audits a {self.kind} model trained on the decisions, not the system that made them; it repeats "
-            f"{self.agreement:.1%} of decisions it has not seen ({groups})"
+            f"{percent(self.agreement)} of decisions it has not seen ({groups})"
         )
         return f"{text}{self._found()}. {self._constant()} {self.shortfall}".replace("  ", " ").rstrip()
 
@@ -156,8 +160,8 @@ class Surrogate:
             return ""
         best = self.refusals.constant
         if best.by_surrogate:
-            return f"Refusing everybody would agree with {best.agreement:.1%}."
-        return f"Approving everybody would agree with {best.agreement:.1%} and find no refusal."
+            return f"Refusing everybody would agree with {percent(best.agreement)}."
+        return f"Approving everybody would agree with {percent(best.agreement)} and find no refusal."
 
 
 @dataclass(frozen=True)
@@ -177,12 +181,12 @@ def refusal_lines(surrogate: Surrogate) -> list[str]:
     lines = []
     for who, counts in counted.items():
         best = counts.constant
-        recall = f"{counts.recall:.1%}" if counts.recorded else "nothing to find"
-        precision = f"{counts.precision:.1%}" if counts.by_surrogate else "none made"
+        recall = f"{percent(counts.recall)}" if counts.recorded else "nothing to find"
+        precision = f"{percent(counts.precision)}" if counts.by_surrogate else "none made"
         constant = "refusing" if best.by_surrogate else "approving"
         lines.append(
-            f"  {who}: agreement {counts.agreement:.1%} ({constant} everybody: {best.agreement:.1%}); refusals found "
-            f"{counts.by_both:,} of {counts.recorded:,} (recall {recall}); recorded among its own {counts.by_both:,} "
-            f"of {counts.by_surrogate:,} (precision {precision})"
+            f"  {who}: agreement {percent(counts.agreement)} ({constant} everybody: {percent(best.agreement)}); "
+            f"refusals found {counts.by_both:,} of {counts.recorded:,} (recall {recall}); recorded among its own "
+            f"{counts.by_both:,} of {counts.by_surrogate:,} (precision {precision})"
         )
     return ["The surrogate on people it was not trained on:", *lines] if lines else []

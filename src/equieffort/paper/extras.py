@@ -13,6 +13,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
+from equieffort.data.frames import percent
 from equieffort.datasets import german_credit
 from equieffort.effort.neighbours import Neighbourhood
 from equieffort.errors import EquieffortWarning
@@ -83,8 +84,8 @@ def extras() -> list[Extra]:
             "German credit with bounds: recourse discrepancy, women",
             "RD",
             "Age may rise by at most 10 years, the amount fall by at most 4,000 and never leave the observed range. "
-            f"Then an action exists for {rho['female']:.1%} of refused women and "
-            f"{rho['male']:.1%} of refused men: a difference that no average cost shows. Without bounds "
+            f"Then an action exists for {percent(rho['female'])} of refused women and "
+            f"{percent(rho['male'])} of refused men: a difference that no average cost shows. Without bounds "
             "everybody has a way.",
             rd,
         ),

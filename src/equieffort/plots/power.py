@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from equieffort.data.frames import percent
 from equieffort.plots.figures import new_figure
 
 if TYPE_CHECKING:
@@ -29,5 +30,5 @@ def draw_power(found: Power) -> Any:
         ax.set(xlabel=title, ylabel="people", yscale="log")
         if len(part):
             ax.legend(frameon=False)
-    figure.suptitle(f"People needed for a chance of {found.power:.0%} to decide", fontsize="medium")
+    figure.suptitle(f"People needed for a chance of {percent(found.power, 0)} to decide", fontsize="medium")
     return figure

@@ -129,8 +129,8 @@ def _curve(material: Material) -> Chart | Table:
                 ]
             )  # fmt: skip
     table = Table(
-        "Ratio of mean efforts around the refused people of a group, with its 95% confidence interval",
-        (Name(material.column), "against", "neighbours", "ratio", "95% interval", "people", "not defined"),
+        "Ratio of mean efforts around the refused people of a group, with its 95 % confidence interval",
+        (Name(material.column), "against", "neighbours", "ratio", "95 % interval", "people", "not defined"),
         rows,
         frozenset({1}),
     )
@@ -142,7 +142,7 @@ def _curve(material: Material) -> Chart | Table:
         {
             "lines": drawn, "x_label": "share of all people counted as neighbours", "y_label": "ratio of mean efforts",
             "equal": criteria.rule.ends(criteria.tau),
-            "key": "Grey: counts as equal. Shaded: 95% interval at each point.",
+            "key": "Grey: counts as equal. Shaded: 95 % interval at each point.",
         },
     )  # fmt: skip
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from equieffort.data.frames import number
+from equieffort.data.frames import number, percent
 from equieffort.report.material import Material
 from equieffort.report.tables import Table
 from equieffort.report.words import MISSING, Cell, Name, Words, ratio, say
@@ -66,7 +66,7 @@ def cost_table(material: Material) -> Table:
         table = Table(f"The change that costs an effort of 1 ({kind})", ("feature", "upwards", "downwards"), rows)
     elif cost.percentiles is not None:
         rows = [[Name(name), *_percentiles(curve)] for name, curve in cost.percentiles.items()]
-        heads = tuple(f"{at:.0%} of people are at most at" for at in (LOW, MIDDLE, HIGH))
+        heads = tuple(f"{percent(at, 0)} of people are at most at" for at in (LOW, MIDDLE, HIGH))
         table = Table(f"A change costs the share of people it overtakes ({kind})", ("feature", *heads), rows)
     else:
         named = {str(name) for value in cost.rest.values() if isinstance(value, dict) for name in value}
@@ -104,7 +104,7 @@ def in_units(material: Material, effort: float) -> Words:
     cost = material.audit.provenance.cost
     acts, table = material.table.acts, material.table
     if cost.percentiles is not None and np.isfinite(effort):
-        return (f"as much as overtaking {effort:.0%} of people",) if effort <= 1 else ()
+        return (f"as much as overtaking {percent(effort, 0)} of people",) if effort <= 1 else ()
     if cost.prices is None or not np.isfinite(effort):
         return ()
     best: tuple[int, int, float] | None = None

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import isfinite, isinf, isnan
 
-from equieffort.data.frames import number
+from equieffort.data.frames import number, percent
 from equieffort.effort.stats import EffortStats
 from equieffort.errors import ParameterError
 from equieffort.recourse.solvers import Status
@@ -121,7 +121,7 @@ def share(value: float) -> str:
     >>> share(0.8064), share(float("nan"))
     ('80.6%', '–')
     """
-    return f"{value:.1%}" if isfinite(value) else MISSING
+    return f"{percent(value)}" if isfinite(value) else MISSING
 
 
 def part(value: float) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from equieffort.data.frames import percent
 from equieffort.effort.criteria import Criteria
 from equieffort.effort.inference.planning import (
     Shares,
@@ -103,7 +104,7 @@ class Power:
         zone = self.criteria.zone(MEASURES["acr"])
         side = " on one side" if zone is not None and zone.low == -inf else ""
         lines = [
-            f"People needed to decide with a chance of {self.power:.0%} ({level:g} % level, tau = "
+            f"People needed to decide with a chance of {percent(self.power, 0)} ({level:g} % level, tau = "
             f"{self.criteria.tau:g}{side}, epsilon = {self.criteria.epsilon:g}; {self.basis})",
             "",
         ]

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from equieffort.data.frames import Bools, require_columns
+from equieffort.data.frames import Bools, percent, require_columns
 from equieffort.data.inputs import MOST_BYTES, read_table, warn_similar_labels
 from equieffort.data.regular import check_regular, read_regular
 from equieffort.errors import DataError, EquieffortWarning, ParameterError, collecting, listed, many, warn
@@ -150,7 +150,7 @@ def prepare(spec: Spec, *, progress: Progress = silent, unsafe_load_pickle: bool
                 # The stand-in has learned whether one of the wanted decisions was given.
                 spec = replace(spec, schema=replace(spec.schema, favourable=True))
             classifier = surrogate.classifier
-            progress("training the surrogate", 1, 1, f"{surrogate.agreement:.1%} agreement")
+            progress("training the surrogate", 1, 1, f"{percent(surrogate.agreement)} agreement")
             if surrogate.agreement == 1:
                 warn(
                     "SURROGATE_PERFECT",

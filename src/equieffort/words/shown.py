@@ -14,7 +14,7 @@ from typing import Any
 
 import pandas as pd
 
-from equieffort.data.frames import number
+from equieffort.data.frames import number, percent
 from equieffort.effort.criteria import Criteria
 from equieffort.effort.judging import SHOWN_LEVEL
 from equieffort.effort.measures import MEASURES, NOTES, Measure
@@ -256,7 +256,7 @@ def caveats(verdict: Verdict, table: RecourseTable, fit: Iterable[Fit]) -> list[
     if verdict.surrogate is not None:
         words = (
             f"Not the deciding system but a surrogate model was audited; it agrees with "
-            f"{verdict.surrogate.agreement:.1%} of the decisions it has not seen."
+            f"{percent(verdict.surrogate.agreement)} of the decisions it has not seen."
         )
         found.append(Caveat("SURROGATE", words, "people"))
     found += _unsettled(verdict, table)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from math import inf, isfinite, isnan
 from typing import Any
 
-from equieffort.data.frames import number
+from equieffort.data.frames import number, percent
 from equieffort.effort.criteria import Criteria
 from equieffort.effort.inference.planning import about
 from equieffort.effort.judging import Judged, Outcome
@@ -132,7 +132,7 @@ def _recourse_words(comparison: Comparison, criteria: Criteria) -> str:
 
 def _share_words(stats: EffortStats) -> str:
     unknown = f" ({stats.n_unknown} unknown)" if stats.n_unknown else ""
-    return f"{stats.rho:.1%}{unknown}"
+    return f"{percent(stats.rho)}{unknown}"
 
 
 def _ending(

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from equieffort.data.frames import Encoding, Floats
+from equieffort.data.frames import Encoding, Floats, percent
 from equieffort.errors import Setting, listed, warn
 from equieffort.world.scm.design import indicators
 
@@ -57,7 +57,7 @@ def examine(node: str, causes: Encoding, parents: Floats, values: Floats, fitted
     if r2 < POOR_R2:
         warn(
             "SCM_POOR_FIT",
-            f"The equation of {node!r} explains {max(r2, 0):.1%} of its variance (R2 = {r2:.3f}).",
+            f"The equation of {node!r} explains {percent(max(r2, 0))} of its variance (R2 = {r2:.3f}).",
             fix=("Reconsider its causes or ", Setting("mechanism"), "; read effects through it with care."),
             stacklevel=5,
         )
