@@ -198,7 +198,7 @@ def test_check_shows_the_record_beside_the_stand_in(made, call):
     said = call("check", "made.audit").stdout
     for group, counts in made.recorded.by_group(made.recourse).items():
         record, stand_in = counts["refused_in_record"], counts["refused_by_surrogate"]
-        assert f"  {group}: {record} in the record, {stand_in} by the stand-in" in said
+        assert f"  {group}: {record} in the record, {stand_in} by the surrogate" in said
 
 
 def test_explain_by_number_where_labels_are_numbers(made, call, tmp_path):

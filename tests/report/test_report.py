@@ -565,7 +565,7 @@ def test_limits_that_people_start_outside_are_named(audit):
     }
     assert {(row[0], row[1]): row[2:] for row in rows} == counted
     warned = next(w.what for w in audit.warnings if w.code == "SCHEMA_OUT_OF_LIMITS")
-    assert f"'fox' {(data['fox'] > 2).sum()} beyond the upper limit 2" in warned
+    assert f"'fox': {(data['fox'] > 2).sum()} beyond the upper limit 2" in warned
 
 
 def test_names_of_measures_are_explained(page):

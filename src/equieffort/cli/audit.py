@@ -128,7 +128,7 @@ def text(made: Audit) -> str:
     if (surrogate := made.verdict.surrogate) is not None:
         parts.append("\n".join(refusal_lines(surrogate)))
     if (decided := made.recorded) is not None:
-        parts.append("Refused in the record and by the stand-in:\n" + _record(decided.by_group(made.recourse)))
+        parts.append("Refused in the record and by the surrogate:\n" + _record(decided.by_group(made.recourse)))
     for name, rule in made.declared.items():
         parts.append(f"{name}: {made.subgroup(rule)}")
     parts.append(_basis(made.provenance))
@@ -149,7 +149,7 @@ def _basis(provenance: Provenance) -> str:
 def _record(by_group: dict[str, dict[str, int]]) -> str:
     return "\n".join(
         f"  {group}: {counts['refused_in_record']:,} in the record, "
-        f"{counts['refused_by_surrogate']:,} by the stand-in; "
+        f"{counts['refused_by_surrogate']:,} by the surrogate; "
         f"it decides otherwise than the record about {many(counts['differ'], 'person', 'people')}"
         for group, counts in by_group.items()
     )

@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from equieffort.data.frames import Missing, join_sensitive, read_frame, require_columns, screen
-from equieffort.errors import Setting, many, warn
+from equieffort.errors import ParameterError, Setting, many, warn
 from equieffort.recourse.problem import RecourseProblem
 from equieffort.world.groups import Groups
 
@@ -28,6 +28,10 @@ class People:
     ) -> People:
         """The people of a table; whoever was read before is not read again."""
         if isinstance(X, People):
+            if X.problem is not problem:
+                raise ParameterError(
+                    "PARAMETER", "These people were read for another problem.", fix="Give people.problem, or the table."
+                )
             return X
         columns = problem.schema.sensitive_columns
         frame = join_sensitive(read_frame(X, names=problem.decision.features), sensitive_features, columns)

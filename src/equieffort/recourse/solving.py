@@ -189,7 +189,7 @@ def _beyond(table: RecourseTable) -> str:
         facts = source.facts(slice(start, start + CHUNK))
         for name, limit, who in starts_outside(source.schema, source.encoding, facts):
             counts[name, limit] += int(who.sum())
-    beyond = [f"{name!r} {n:,} beyond the {limit_text(limit, name)}" for (name, limit), n in counts.items()]
+    beyond = [f"{name!r}: {n:,} beyond the {limit_text(limit, name)}" for (name, limit), n in counts.items()]
     return f"{'; '.join(beyond)}." if beyond else ""
 
 
@@ -237,7 +237,7 @@ def _warn_heuristic(table: RecourseTable, engine: Solver) -> None:
                 f"cheapest.{_why_closed(table)}",
             ),
             fix=(
-                "Use a model that another solver can read (docs/solvers.md), or see with ",
+                "Use a model, equations and a cost that another solver can read (docs/solvers.md), or see with ",
                 Setting("solve_further"),
                 " whether more search changes the ratio; ",
                 Setting("certified"),

@@ -46,7 +46,7 @@ class ActionVerifier(Batch):
         """The problem is in scaled units."""
 
     def run(self, table: RecourseTable, start: int, missing: Missing) -> npt.NDArray[np.intp]:
-        """Fill the table's rows for this chunk; returns who is outside the declared limits."""
+        """Fill the table's rows for these people; returns who is outside the declared limits."""
         problem = self.problem
         everyone = problem.encoding.encode(self.frame)
         problem.encoding.check_whole(everyone, self.frame.index)
@@ -54,6 +54,8 @@ class ActionVerifier(Batch):
         lacking = np.isnan(everyone).any(axis=1)
         self.rows = np.flatnonzero(~favourable & ~lacking)
         self.people = everyone[self.rows]
+        # A solver may write into what it is given; what it proposes is judged by the people themselves.
+        self._facts = self.people.copy()
         for row in np.flatnonzero(~favourable & lacking).tolist():
             table.status[start + row] = Status.UNKNOWN
             table.bound[start + row] = 0.0
@@ -78,6 +80,8 @@ class ActionVerifier(Batch):
             if row in proposal.notes:
                 self._note(table, start, row, proposal.notes[row])
         proposal.bound[status == Status.INFEASIBLE] = np.inf
+        # Who is given up is not excluded, whatever bound a solver leaves there.
+        proposal.bound[(status == Status.UNKNOWN) & ~np.isfinite(proposal.bound)] = 0.0
         self._write(table, start, status, proposal)
 
     def _believed(self, table: RecourseTable, start: int, rows: Rows, proposal: Proposal) -> Rows:
@@ -115,7 +119,7 @@ class ActionVerifier(Batch):
     def _room(self, proposal: Proposal, rows: npt.NDArray[np.intp]) -> Floats:
         """What of a cost rounding may leave above its bound: the solver's, that of the features that move, and that of
         the table's own types."""
-        facts, change = self.people[rows], proposal.delta[rows]
+        facts, change = self._facts[rows], proposal.delta[rows]
         before = facts[:, list(self.problem.numeric)]
         room = np.zeros(len(rows))
         if isinstance(self.problem.cost, LinearCost | PiecewiseCost):
@@ -136,7 +140,7 @@ class ActionVerifier(Batch):
         """
         if len(rows) == 0:
             return np.empty(0, dtype=np.int16), []
-        ways = roundings(self.problem, self.people[rows], trial.delta)
+        ways = roundings(self.problem, self._facts[rows], trial.delta)
         wrong, kinds = self._replay_once(rows, trial, next(ways))
         for delta in ways:
             left = np.flatnonzero(wrong >= 0)
@@ -152,7 +156,7 @@ class ActionVerifier(Batch):
     def _replay_once(self, rows: Rows, trial: Proposal, delta: Floats) -> tuple[npt.NDArray[np.int16], Faults]:
         """In plain numpy, apart from the solver."""
         problem = self.problem
-        facts = self.people[rows]
+        facts = self._facts[rows]
         picked, values = settings(problem, facts, trial.intervention_mask, delta, trial.level)
         if problem.grids:
             delta = np.where(picked, values - facts, 0.0)[:, list(problem.numeric)]
@@ -226,7 +230,7 @@ class ActionVerifier(Batch):
         table.delta[rows[acting]] = units * proposal.delta[acting]
         table.level[rows[acting]] = proposal.level[acting]
         unknown = np.flatnonzero(status == Status.UNKNOWN)
-        most = self.problem.ceiling(self.people[unknown])
+        most = self.problem.ceiling(self._facts[unknown])
         table.ceilings.update(zip(rows[unknown].tolist(), (unit * most).tolist(), strict=True))
 
 
@@ -235,7 +239,7 @@ def check_notes(problem: RecourseProblem, solver: Solver, proposal: Proposal) ->
     for note in proposal.notes.values():
         check_instance(
             f"a note of {type(solver).__name__}.propose", note, Termination, "a Termination",
-            fix="Give Proposal.notes facts from equieffort.recourse.status, such as Termination(Ending.WORK).",
+            fix="Give Proposal.notes facts from ee.solvers, such as Termination(Ending.WORK).",
         )  # fmt: skip
         if note.kind in OURS or (note.subject and note.subject not in problem.names):
             raise ParameterError(

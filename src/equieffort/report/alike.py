@@ -15,7 +15,7 @@ from equieffort.report.measured import by_effect, with_interval
 from equieffort.report.series import ecdf
 from equieffort.report.svg import Line
 from equieffort.report.tables import Table
-from equieffort.report.words import HIDDEN, MISSING, Cell, Name, Phrase, count, part, ratio, say, share, times
+from equieffort.report.words import HIDDEN, MISSING, Cell, Name, Phrase, count, part, ratio, say, times
 from equieffort.words.shown import level_text
 
 # -- levels -----------------------------------------------------------------------------------------------------------
@@ -166,8 +166,8 @@ def _ends(lines: list[Line]) -> str:
         known = [k for k, value in enumerate(line.y) if not isnan(value)]
         first, last = known[0], known[-1]
         told.append(
-            f"{line.label}: {times(line.y[first])} at {share(line.x[first])}, {times(line.y[last])} at "
-            f"{share(line.x[last])}"
+            f"{line.label}: {times(line.y[first])} at {part(line.x[first])}, {times(line.y[last])} at "
+            f"{part(line.x[last])}"
         )
     return "; ".join(told) + "."
 
@@ -204,7 +204,7 @@ def _individuals(material: Material) -> Chart | Table:
             medians.append(f"{material.name(labels[a])}: median {times(quantiles[1])}")
     table = Table(
         "Ratio around each refused person: own group against the other among the people like them",
-        (Name(material.column), "against", "people", "not defined", "10%", "median", "90%", "beyond the thresholds"),
+        (Name(material.column), "against", "people", "not defined", "10 %", "median", "90 %", "beyond the thresholds"),
         rows,
         frozenset({1}),
     )

@@ -90,7 +90,7 @@ def _part(value: float, ends: tuple[float, float], is_log: bool) -> float:
 
 def tick_text(value: float, is_share: bool = False) -> str:
     """A number at an axis."""
-    return f"{value * 100:g}%" if is_share else f"{value:,.10g}"
+    return f"{value * 100:g} %" if is_share else f"{value:,.10g}"
 
 
 def apart(heights: Sequence[float]) -> list[float]:

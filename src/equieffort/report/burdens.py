@@ -45,7 +45,7 @@ def costs(material: Material) -> Section:
             lines.append(line)
     table = Table(
         "Effort of those who have a route",
-        (Name(material.column), "people", "10%", "25%", "median", "75%", "90%", "mean"),
+        (Name(material.column), "people", "10 %", "25 %", "median", "75 %", "90 %", "mean"),
         rows,
     )
     intro = Text(

@@ -119,18 +119,18 @@ def share(value: float) -> str:
     """A share in per cent.
 
     >>> share(0.8064), share(float("nan"))
-    ('80.6%', '–')
+    ('80.6 %', '–')
     """
-    return f"{percent(value)}" if isfinite(value) else MISSING
+    return percent(value) if isfinite(value) else MISSING
 
 
 def part(value: float) -> str:
     """A share that somebody chose, with no more digits than needed.
 
     >>> part(0.2), part(0.125)
-    ('20%', '12.5%')
+    ('20 %', '12.5 %')
     """
-    return f"{value * 100:.4g}%"
+    return f"{value * 100:.4g} %"
 
 
 def points(value: float) -> str:

@@ -53,6 +53,8 @@ def wrong_bounds(case: Case, asked: Asked) -> dict[int, str]:
         cost, bound = float(proposal.cost[row]), float(proposal.bound[row])
         if np.isnan(bound):
             found[row] = "its bound is nan"
+        elif proposal.code[row] == LIMIT and bound == np.inf:
+            found[row] = "its bound is infinite, although it gives up"
         elif proposal.code[row] == FOUND and bound > cost * (1 + 1e-6) + TOLERANCE * case.problem.scaled.cost_unit:
             found[row] = f"its bound {bound:.6g} lies above its cost {cost:.6g}"
     return found

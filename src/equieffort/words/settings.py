@@ -150,7 +150,7 @@ SETTINGS: dict[str, Written] = {
     # models
     "fit first": Written("Call its fit method first.", "Fit it before it is saved."),
     "booster": Written(
-        "Save it and load it as a classifier: booster.save_model($of), then equieffort.models.load_model($of)",
+        "Save it and load it as a classifier: booster.save_model($of), then equieffort.load_model($of)",
         "Save it with its own save_model($of), and write model: {file: $key}",
     ),
     "trusted": Written("pass trusted=$value to load_model", "write model: {trusted: $value} in the spec"),

@@ -224,7 +224,7 @@ def judged_text(verdict: Verdict) -> str:
         return f"{allowed}* judged, by the point estimate alone"
     return (
         f"{allowed}* judged; p: how easily chance alone brings such a value although the truth lies within the "
-        f"thresholds, adjusted for all that is judged ({verdict.criteria.adjust.name})"
+        f"thresholds, adjusted for all that is judged ({verdict.criteria.adjust.name.capitalize()})"
     )
 
 

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from equieffort.data.frames import Bools, Floats
 from equieffort.foundations.arguments import check_number
-from equieffort.foundations.tolerances import is_closed
+from equieffort.foundations.tolerances import STEPS, is_closed, tolerance
 from equieffort.models.classifiers import View
 from equieffort.recourse.problem import RecourseProblem
 from equieffort.recourse.status import Infeasibility, Refusal, Termination
@@ -26,6 +26,9 @@ FOUND, NONE, LIMIT = 1, 3, 4
 HOLDS, LABEL_STAYS, WRONG = 0, 1, 2
 """What becomes of an action that is tried: it holds; it is right in all but the model's own label, so that a larger
 step may do; it is not allowed, or costs something else."""
+
+SMALL_STEP = 1e-6
+"""In spreads of a feature: what may be no more than a step over the boundary."""
 
 Rows = npt.NDArray[np.intp]
 
@@ -80,11 +83,16 @@ class Proposal:
         self.vanishing[rows] = actions.vanishing
 
     def state_vanishing(self, problem: RecourseProblem, matrix: Floats) -> None:
-        """State whose effort vanishes: an action is found, and the person stands on the boundary itself."""
+        """State whose effort vanishes: the person stands on the boundary itself, and the action that was found is no
+        more than the step over it. A bound of 0 alone may mean that nothing is proven."""
         if isinstance(problem.view, View):
             margins = problem.view.margins(matrix)
             on_it = [(margins[:, list(members)] >= problem.margin).all(axis=1) for members in problem.view.goals.sets]
-            self.vanishing[:] = (self.code == FOUND) & (self.bound <= 0) & np.any(on_it, axis=0)
+            numeric = list(problem.numeric)
+            facts, spreads = matrix[:, numeric], problem.spreads[numeric]
+            most = spreads * np.maximum(SMALL_STEP, STEPS * tolerance(facts / spreads))
+            is_step = (np.abs(self.delta) <= most).all(axis=1) & (self.level < 0).all(axis=1)
+            self.vanishing[:] = (self.code == FOUND) & (self.bound <= 0) & np.any(on_it, axis=0) & is_step
 
 
 def check_gap(gap: Any, takes: str, fits: Callable[[Any], bool], fix: str) -> None:

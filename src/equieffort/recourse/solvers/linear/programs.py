@@ -81,7 +81,10 @@ class Program:
         wanted, code = (need + slack, FOUND) if reach >= need + slack else (reach, TIE)
         _, found = self._least_cost(wanted) if wanted != need else (bound, first)
         if found is None:
-            found, code = (at, TIE) if at is not None else (first, TIE)
+            if at is None:
+                # Nothing is known of how far it goes: a label that stays at the need itself would exclude nothing.
+                return LIMIT, np.inf, bound, nothing
+            found, code = at, TIE
         if self._only_nearly(found):
             return LIMIT, np.inf, 0.0, nothing
         return code, self._cost(found), bound, found

@@ -113,8 +113,10 @@ class PreparedLinear(PreparedSolver):
         for interventions in sets:
             _try_interventions(problem, batch, interventions, proposal)
         if np.any(batch.noise) and not problem.is_integer.any() and isinstance(problem.cost, LinearCost):
-            # All is solved exactly: only rounding, on either side of the boundary, lies between the two.
-            proposal.rounding = np.where(proposal.code == FOUND, proposal.cost - proposal.bound, 0.0)
+            # What was solved is solved exactly: only rounding, on either side of the boundary, lies between the two.
+            # Sets that only tie, or were given up, may be cheaper by more than that.
+            proposal.rounding, acts = np.zeros(len(people)), proposal.code == FOUND
+            proposal.rounding[acts] = np.maximum(proposal.cost[acts] - batch.solved[acts], 0.0)
         proposal.state_vanishing(problem, people)
         return proposal
 
@@ -144,6 +146,8 @@ class LinearBatch:
     """Whether the boundary itself is favourable and can be trusted to the last bit."""
     noise: Floats | float = 0.0
     """How far the model's own score may be off, where it does not compute with doubles."""
+    solved: Floats = field(default_factory=lambda: np.empty(0))
+    """The least bound over sets with an action, kept while sets are tried; infinite without one."""
 
     @classmethod
     def of(cls, problem: RecourseProblem, view: LinearView, matrix: Floats, attempt: int) -> LinearBatch:
@@ -162,7 +166,7 @@ class LinearBatch:
         # Who lacks more moves further, and what has moved is rounded relative to where it is.
         noise = view.single * (size + np.maximum(need, 0.0))
         need -= noise
-        return cls(matrix, facts, low, high, need, tied, step, attempt, closed, noise)
+        return cls(matrix, facts, low, high, need, tied, step, attempt, closed, noise, np.full(len(matrix), np.inf))
 
     def slack(self, any_whole: bool) -> Floats:
         """How far past the need to go. Whole numbers are first tried at the need itself, rounding forgiven.
@@ -293,6 +297,8 @@ def _try_interventions(
             problem, people, interventions, i, low[i], high[i], shared, float(need[i] + max(slack[i], 0.0))
         )
         code[i], out_cost[i], out_bound[i], delta[i] = program.solve(need[i], slack[i], people.tolerance[i], sure)
+    acts = code == FOUND
+    people.solved[acts] = np.minimum(people.solved[acts], (out_bound + price)[acts])
     _keep(problem, interventions, proposal, code, out_cost + price, out_bound + price, delta)
 
 

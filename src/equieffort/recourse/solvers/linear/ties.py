@@ -35,6 +35,9 @@ def _settle_one(ask: Ask, sets: int, batch: Batch, proposal: Proposal, row: int)
         outcome = batch.confirm(one, trial)[0] if code == TIE else None
         if outcome == HOLDS and not (has_action and proposal.cost[row] <= trial.cost[0]):
             proposal.put(one, trial)
+            if proposal.rounding is not None:
+                # A tie reaches the boundary but for rounding, and so does its bound.
+                proposal.rounding[row] = max(float(trial.cost[0] - trial.bound[0]), 0.0)
         has_action = has_action or outcome == HOLDS
         if outcome != LABEL_STAYS:
             bound = min(bound, trial.bound[0])

@@ -79,7 +79,7 @@ def _rectified(program: Program, form: Form) -> Form:
 
 
 def _largest(model: Model, view: NetworkView) -> Floats:
-    """The largest size that the numbers summed into each margin can have, as `NetworkView.blur` counts them."""
+    """The largest size that the numbers summed into each margin can have, as `rounding_error` counts them."""
     first = view.layers[0]
     sizes = np.empty(len(model.changes))
     for k in range(len(sizes)):

@@ -59,7 +59,7 @@ class Options(NamedTuple):
 
     gap: float
     strict: float
-    """How many blurs past the need a margin must lie to be believed."""
+    """How many rounding errors past the need a margin must lie to be believed."""
     asks: bool
     """Whether cells that only the model can decide are put on record, or count as undecided."""
     nodes: int
