@@ -17,7 +17,7 @@ EXAMPLES = dict(re.findall(r"^## ([^\n]+)\n.*?```python\n(.*?)```", TEXT, re.DOT
 
 
 def test_there_is_an_example_of_everything():
-    assert len(EXAMPLES) == TEXT.count("\n## ") == TEXT.count("```python") == 5
+    assert len(EXAMPLES) == TEXT.count("\n## ") == TEXT.count("```python") == 6
 
 
 @pytest.mark.filterwarnings("ignore::equieffort.errors.EquieffortWarning")
