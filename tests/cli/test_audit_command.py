@@ -128,7 +128,7 @@ def test_a_dry_run_counts_and_writes_nothing(folder, call):
     counted = json.loads(call("audit", "loans.yaml", "-o", "out", "--dry-run", "--json").stdout)
     assert counted["rows"] == 160
     assert abs(sum(counted["unfavourable"].values()) - refused) <= 5
-    assert counted["patterns"] >= 1
+    assert counted["intervention_sets"] >= 1
 
 
 def test_a_dry_run_finds_what_an_audit_would_refuse(folder, call):

@@ -93,7 +93,7 @@ class Estimate:
     rows: int
     unfavourable: dict[str, int]
     """How many people are to be solved, by group."""
-    patterns: int
+    intervention_sets: int
     """How many sets of interventions are tried for each of them."""
     solver: str
     reason: str
@@ -112,10 +112,10 @@ class Estimate:
         people = sum(self.unfavourable.values())
         groups = ", ".join(f"{group_name(label, self.columns)}: {n:,}" for label, n in self.unfavourable.items())
         lines = [f"{many(self.rows, 'row', 'rows')}, {people:,} refused ({groups})."]
-        if self.patterns:
+        if self.intervention_sets:
             lines.append(
-                f"{many(self.patterns, 'set', 'sets')} of interventions each, "
-                f"{many(people * self.patterns, 'small problem', 'small problems')} in all."
+                f"{many(self.intervention_sets, 'set', 'sets')} of interventions each, "
+                f"{many(people * self.intervention_sets, 'small problem', 'small problems')} in all."
             )
         lines.append(f"{self.solver}: {self.reason}")
         lines += [told] if (told := assumed_text(self.assumed, self.zero_one)) else []
