@@ -512,7 +512,7 @@ def judge(told: pd.Series, truth: float, gap: float) -> str:
         # Where actions have no end, nothing found is no proof; what is said of the cost must hold.
         fine = told.bound <= truth + near and ("have no limits" in told.reason or "boxes were looked at" in told.reason)
         return "" if fine else f"{said} ({told.reason})"
-    # What a replay forgives makes steep costs a little cheaper than on paper; never dearer.
+    # An action that replays may undercut an optimum that is only computed; being dearer is what must not pass.
     if truth == INF or told.bound > truth + near or told.cost < truth - 10 * near:
         return said
     if told.status == "feasible":
