@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from importlib import import_module
 from typing import Any
 
 import pandas as pd
@@ -25,6 +26,11 @@ from equieffort.world.scm import (
     Terms,
 )
 
+LEARNERS: dict[str, Callable[..., Learner]] = {
+    "linear": LeastSquares,
+    "polynomial": Polynomial,
+    "spline": Spline,
+}
 ESTIMATORS = {
     "tree": ("tree", "DecisionTreeRegressor"),
     "forest": ("ensemble", "RandomForestRegressor"),
@@ -141,23 +147,18 @@ def _check_intercept(given: Parsed, where: str, said: dict[str, Any]) -> None:
     learned, intercept = said["coef"] is None, said["intercept"]
     if intercept is None or learned == isinstance(intercept, bool):
         return
-    what, fix = (
-        ("is a number, but the equation is learned.", "Write intercept: false for none, or give the equation by coef.")
-        if learned
-        else ("is true or false, but the equation is given.", "Write the number, or leave it out for 0.")
-    )
+    what, fix = "is true or false, but the equation is given.", "Write the number, or leave it out for 0."
+    if learned:
+        what = "is a number, but the equation is learned."
+        fix = "Write intercept: false for none, or give the equation by coef."
     raise given.find(*where.split(".", 2), "intercept").at.error("SPEC_VALUE", f"{where}.intercept {what}", fix)
 
 
 def _learner(given: Parsed, said: dict[str, Any]) -> Learner:
     """What learns an equation of numbers."""
     rest = {key: value for key, value in said.items() if key not in ("kind", "coef") and value is not None}
-    if said["kind"] == "linear":
-        return LeastSquares(**rest)
-    if said["kind"] in ("polynomial", "spline"):
-        return Polynomial(**rest) if said["kind"] == "polynomial" else Spline(**rest)
-    from importlib import import_module
-
+    if said["kind"] in LEARNERS:
+        return LEARNERS[said["kind"]](**rest)
     module, name = ESTIMATORS[said["kind"]]
     estimator = getattr(import_module(f"sklearn.{module}"), name)
     return Regressor(estimator(**rest, random_state=given["random_state"]))
@@ -170,19 +171,15 @@ def with_levels(mechanisms: Mapping[str, Any], table: pd.DataFrame) -> dict[str,
     >>> known["income"]
     Linear(coef={'region': {1: 2.0}}, intercept=0.0)
     """
-    return {name: _with_levels(one, table) for name, one in mechanisms.items()}
-
-
-def _with_levels(mechanism: Any, table: pd.DataFrame) -> Any:
-    if not isinstance(mechanism, Linear | CumulativeLogit):
-        return mechanism
-    coef = {
-        cause: {_level(level, table[cause]): value for level, value in numbers.items()}
-        if isinstance(numbers, Mapping) and cause in table.columns
-        else numbers
-        for cause, numbers in mechanism.coef.items()
-    }
-    return replace(mechanism, coef=coef)
+    found = dict(mechanisms)
+    for name, mechanism in mechanisms.items():
+        if isinstance(mechanism, Linear | CumulativeLogit):
+            coef = dict(mechanism.coef)
+            for cause, numbers in coef.items():
+                if isinstance(numbers, Mapping) and cause in table.columns:
+                    coef[cause] = {_level(level, table[cause]): value for level, value in numbers.items()}
+            found[name] = replace(mechanism, coef=coef)
+    return found
 
 
 def _level(written: str, column: pd.Series) -> Any:

@@ -16,23 +16,26 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from math import inf, isfinite
-from typing import Any, NoReturn
+from typing import Any, ClassVar, NoReturn
 
 from equieffort.errors import closest
 from equieffort.spec.nodes import Items, Node, Scalar
 
 
 class Kind(ABC):
-    """What a value may be."""
+    """What a value may be: `named` in words, if these do not depend on what is in it."""
+
+    named: str
+    shapes: ClassVar[tuple[type[Node], ...]] = (Scalar,)
 
     @property
-    @abstractmethod
     def words(self) -> str:
         """The kind in words, fit to follow "must be"."""
+        return self.named
 
-    @abstractmethod
     def accepts(self, node: Node) -> bool:
         """Whether the node has the shape of this kind, so that its own errors are the helpful ones."""
+        return isinstance(node, self.shapes)
 
     @abstractmethod
     def read(self, node: Node, where: str) -> Any:
@@ -73,10 +76,6 @@ class Text(Kind):
             return self.named
         *first, last = map(repr, self.choices)
         return f"{', '.join(first)} or {last}" if first else last
-
-    def accepts(self, node: Node) -> bool:
-        """A scalar that is not a number."""
-        return isinstance(node, Scalar)
 
     def read(self, node: Node, where: str) -> str:
         """The text."""
@@ -132,10 +131,6 @@ class Number(Kind):
             )
         return name
 
-    def accepts(self, node: Node) -> bool:
-        """Any scalar but text in quotes."""
-        return isinstance(node, Scalar)
-
     def read(self, node: Node, where: str) -> float:
         """The number."""
         value = node.value if isinstance(node, Scalar) else None
@@ -164,7 +159,7 @@ class Number(Kind):
 class Flag(Kind):
     """true or false, and nothing else."""
 
-    words = "true or false"
+    named = "true or false"
 
     def accepts(self, node: Node) -> bool:
         """true or false."""
@@ -186,11 +181,7 @@ class Flag(Kind):
 class Value(Kind):
     """A value as it stands in the data: a text, a number, true or false."""
 
-    words = "a value of the column"
-
-    def accepts(self, node: Node) -> bool:
-        """A scalar."""
-        return isinstance(node, Scalar)
+    named = "a value of the column"
 
     def read(self, node: Node, where: str) -> Any:
         """The value, as its own type."""
@@ -210,6 +201,7 @@ class Value(Kind):
 class ListOf(Kind):
     """A list, perhaps of a fixed length."""
 
+    shapes = (Items,)
     item: Kind
     named: str
     length: int | None = None
@@ -217,20 +209,10 @@ class ListOf(Kind):
     distinct: bool = False
     """Whether each item may be given once only."""
 
-    @property
-    def words(self) -> str:
-        """Its name."""
-        return self.named
-
-    def accepts(self, node: Node) -> bool:
-        """A list."""
-        return isinstance(node, Items)
-
     def read(self, node: Node, where: str) -> list[Any]:
         """All items."""
-        if not isinstance(node, Items):
-            self.refuse(node, where)
-        if len(node.items) < self.least or (self.length is not None and len(node.items) != self.length):
+        least, most = self._lengths
+        if not isinstance(node, Items) or not least <= len(node.items) <= most:
             self.refuse(node, where)
         found = [self.item.read(item, f"{where}, item {k}") for k, item in enumerate(node.items, 1)]
         for k, item in enumerate(node.items):
@@ -242,10 +224,14 @@ class ListOf(Kind):
 
     def schema(self) -> dict[str, Any]:
         """An array."""
-        least, most = (self.least, None) if self.length is None else (self.length, self.length)
+        least, most = self._lengths
         schema: dict[str, Any] = {"type": "array", "items": self.item.schema()}
         schema |= {"uniqueItems": True} if self.distinct else {}
-        return schema | ({"minItems": least} if least else {}) | ({"maxItems": most} if most is not None else {})
+        return schema | ({"minItems": least} if least else {}) | ({"maxItems": most} if most < inf else {})
+
+    @property
+    def _lengths(self) -> tuple[float, float]:
+        return (self.least, inf) if self.length is None else (self.length, self.length)
 
 
 @dataclass(frozen=True)

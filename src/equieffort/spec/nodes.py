@@ -47,9 +47,9 @@ class Place:
     def __str__(self) -> str:
         return f"line {self.line}, column {self.column}"
 
-    def error(self, code: str, what: str, fix: str) -> SpecError:
+    def error(self, code: str, what: str, fix: str, *, file: str = "") -> SpecError:
         """An error that starts with this place."""
-        error = SpecError(code, f"{self}: {what}", fix=fix)
+        error = SpecError(code, f"{file}{self}: {what}", fix=fix)
         error.line, error.column = self.line, self.column
         return error
 
@@ -83,10 +83,9 @@ class Scalar(Node):
     def __str__(self) -> str:
         if self.value is None:
             return "empty"
-        kind = "" if isinstance(self.value, bool) else "the text " if isinstance(self.value, str) else "the number "
         if not isinstance(self.value, str):
-            return f"{kind}{self.written}"
-        return f"{kind}{self.value!r}" if len(self.value) <= LONG else f"a text of {len(self.value):,} characters"
+            return self.written if isinstance(self.value, bool) else f"the number {self.written}"
+        return f"the text {self.value!r}" if len(self.value) <= LONG else f"a text of {len(self.value):,} characters"
 
 
 @dataclass(frozen=True, eq=False)
@@ -259,8 +258,9 @@ class _Composer:
                     "half a character (a lone surrogate, written \\uD8xx to \\uDFxx) stands in a text.",
                     "Write the character itself, or both of its halves as \\UXXXXXXXX.",
                 )
-            bare = event.implicit[0] and not event.style
-            node: Node = Scalar(at, *_scalar(event.value, bare))
+            is_bare = event.implicit[0] and not event.style
+            value, doubt = plain(event.value) if is_bare else (event.value, "")
+            node: Node = Scalar(at, value, event.value, doubt)
         elif isinstance(event, yaml.SequenceStartEvent):
             node = self.items(at, level)
         else:
@@ -318,11 +318,6 @@ class _Composer:
                 f'Write it in quotes: "{node.written}".' if node.written else "Write `name: value`.",
             )
         return node.written, node.at
-
-
-def _scalar(written: str, bare: bool) -> tuple[bool | int | float | str | None, str, str]:
-    value, doubt = plain(written) if bare else (written, "")
-    return value, written, doubt
 
 
 def _place(event: Any) -> Place:

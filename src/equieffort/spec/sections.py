@@ -49,6 +49,7 @@ class Key:
 class Section(Kind):
     """A table with known keys."""
 
+    shapes = (Table,)
     keys: Mapping[str, Key]
     one_of: tuple[str, ...] = ()
     """Keys of which exactly one must be given."""
@@ -57,10 +58,6 @@ class Section(Kind):
     def words(self) -> str:
         """Its keys."""
         return f"a table with the keys {listed(self.keys, 20)}"
-
-    def accepts(self, node: Node) -> bool:
-        """A table."""
-        return isinstance(node, Table)
 
     def read(self, node: Node, where: str) -> dict[str, Any]:
         """All values, with defaults for those left out."""
@@ -115,18 +112,10 @@ class Section(Kind):
 class MapOf(Kind):
     """A table whose keys are the user's own names."""
 
+    shapes = (Table,)
     item: Kind
     named: str
     least: int = 0
-
-    @property
-    def words(self) -> str:
-        """Its name."""
-        return self.named
-
-    def accepts(self, node: Node) -> bool:
-        """A table."""
-        return isinstance(node, Table)
 
     def read(self, node: Node, where: str) -> dict[str, Any]:
         """All values."""
@@ -152,6 +141,7 @@ class ByKind(Kind):
     ({'kind': 'curve', 'degree': 2}, {'kind': 'curve', 'degree': 3})
     """
 
+    shapes = (Scalar, Table)
     forms: Mapping[str, Section]
     """The other keys of each kind."""
     about: str
@@ -178,10 +168,6 @@ class ByKind(Kind):
         """A kind with all its defaults."""
         return {"kind": name} | {key: known.otherwise for key, known in self.forms[name].keys.items()}
 
-    def accepts(self, node: Node) -> bool:
-        """A text or a table."""
-        return isinstance(node, Scalar | Table)
-
     def read(self, node: Node, where: str) -> dict[str, Any]:
         """The kind and the values of its keys, with defaults for those left out."""
         if isinstance(node, Scalar) and isinstance(node.value, str):
@@ -191,7 +177,8 @@ class ByKind(Kind):
         if not isinstance(node, Table):
             self.refuse(node, where)
         if "kind" not in node.keys:
-            Section({"kind": self.kind} | self._others("kind")).read(node, where)
+            every = {name: key for form in self.forms.values() for name, key in form.keys.items()}
+            Section({"kind": self.kind} | every).read(node, where)
         name = self.kind.kind.read(node.values["kind"], f"{where}.kind")
         form = self.forms[name]
         for key, place in node.keys.items():
@@ -199,25 +186,17 @@ class ByKind(Kind):
             if key != "kind" and key not in form.keys and belongs:
                 *first, last = map(repr, belongs)
                 kinds = f"{', '.join(first)} and {last}" if first else last
+                keys = f"has the keys {listed(form.keys, 20)}" if form.keys else "has no other keys"
                 raise place.error(
                     "SPEC_KEY",
                     f"{where}.{key} has no effect under kind {name!r}; it belongs to {kinds}.",
-                    f"Remove it, or choose another kind. {_keys_of(name, form)}",
+                    f"Remove it, or choose another kind. The kind {name!r} {keys}.",
                 )
         return Section({"kind": self.kind} | dict(form.keys)).read(node, where)
-
-    def _others(self, *known: str) -> dict[str, Key]:
-        return {name: key for form in self.forms.values() for name, key in form.keys.items() if name not in known}
 
     def schema(self) -> dict[str, Any]:
         """One of the kinds as a string, or an object for each."""
         forms: list[dict[str, Any]] = [{"type": "string", "enum": list(self._alone)}]
         for name, form in self.forms.items():
-            made = Section({"kind": replace(self.kind, kind=Text((name,)))} | dict(form.keys)).schema()
-            forms.append(made)
+            forms.append(Section({"kind": replace(self.kind, kind=Text((name,)))} | dict(form.keys)).schema())
         return {"anyOf": forms}
-
-
-def _keys_of(name: str, form: Section) -> str:
-    keys = f"has the keys {listed(form.keys, 20)}" if form.keys else "has no other keys"
-    return f"The kind {name!r} {keys}."

@@ -35,15 +35,15 @@ def check_table(spec: Spec, table: pd.DataFrame) -> None:
 
 
 @contextmanager
-def placed(spec: Spec, *path: str, code: str, fix: str = "") -> Iterator[None]:
-    """An error with this code gets the place of a key in the spec, and perhaps another way out."""
+def placed(spec: Spec, *path: str, code: str = "", fix: str = "") -> Iterator[None]:
+    """An error whose code starts so gets the place of a key in the spec, and perhaps another way out."""
     try:
         yield
     except EquieffortError as error:
-        if error.code != code:
+        if not error.code.startswith(code):
             raise
         what = f"{'.'.join(path)}: {spec_text(error.what_parts)}"
-        raise _error(spec, find(spec, *path), code, what, fix or spec_text(error.fix_parts)) from error
+        raise _error(spec, _find(spec, path), error.code, what, fix or spec_text(error.fix_parts)) from error
 
 
 @contextmanager
@@ -52,11 +52,12 @@ def placed_equations(spec: Spec) -> Iterator[None]:
     try:
         yield
     except CausalModelError as error:
-        path = ("graph", "equations", error.node) if error.node in spec.mechanisms else ("graph", "default")
-        if error.node is None or not said(spec, *path[:2]):
+        node = error.node
+        path = ("graph", "equations", node) if node is not None and node in spec.mechanisms else ("graph", "default")
+        if node is None or not said(spec, *path[:2]):
             raise
-        what, fix = f"{'.'.join(map(str, path))}: {spec_text(error.what_parts)}", spec_text(error.fix_parts)
-        raise _error(spec, find(spec, *map(str, path)), error.code, what, fix) from error
+        with placed(spec, *path):
+            raise
 
 
 def said(spec: Spec, *path: str) -> bool:
@@ -65,18 +66,18 @@ def said(spec: Spec, *path: str) -> bool:
     return isinstance(above, Table) and path[-1] in above.keys
 
 
-def find(spec: Spec, *path: str) -> Place | None:
-    """Where a key stands in the text of the spec; None if there is no text."""
-    return read_nodes(spec.text).find(*path).at if spec.text.strip() else None
+def _find(spec: Spec, path: Iterable[str], item: Any = None) -> Place | None:
+    """Where a key stands in the text of the spec, or an item in its value; None if there is no text."""
+    if not spec.text.strip():
+        return None
+    node = read_nodes(spec.text).find(*path)
+    return (None if item is None else _seek(node, item)) or node.at
 
 
 def _error(spec: Spec, at: Place | None, code: str, what: str, fix: str) -> SpecError:
-    file = "" if spec.path is None else f"{spec.path.name}, "
     if at is None:
         return SpecError(code, what, fix=fix)
-    error = SpecError(code, f"{file}{at}: {what}", fix=fix)
-    error.line, error.column = at.line, at.column
-    return error
+    return at.error(code, what, fix, file="" if spec.path is None else f"{spec.path.name}, ")
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,11 +87,7 @@ class _Check:
 
     def error(self, path: tuple[str, ...], code: str, what: str, fix: str, item: Any = None) -> SpecError:
         """An error at the value under a key, or at an item in it."""
-        at = None
-        if self.spec.text.strip():
-            node = read_nodes(self.spec.text).find(*path)
-            at = node.at if item is None else _seek(node, item) or node.at
-        return _error(self.spec, at, code, f"{'.'.join(path)} {what}", fix)
+        return _error(self.spec, _find(self.spec, path, item), code, f"{'.'.join(path)} {what}", fix)
 
     # -- names of columns ---------------------------------------------------------------------------------------------
 
@@ -198,13 +195,8 @@ class _Check:
                             f"The values are {self._listed(known[k])}.",
                             value,
                         )
-        try:
+        with placed(self.spec, "sensitive", code="SCHEMA_"):
             Groups.of(whole, schema)
-        except EquieffortError as error:
-            if not error.code.startswith("SCHEMA_"):
-                raise
-            what, fix = f"sensitive: {spec_text(error.what_parts)}", spec_text(error.fix_parts)
-            raise _error(self.spec, find(self.spec, "sensitive"), error.code, what, fix) from error
 
     def outcome(self) -> None:
         """The decision people want is among those that were made."""
@@ -223,17 +215,12 @@ class _Check:
 
     def subgroups(self) -> None:
         """Rules of subgroups can be asked, and speak of values that somebody has."""
-        label_column = [] if self.spec.label is None else [self.spec.label]
-        people = self.table.drop(columns=label_column)
+        people = self.table.drop(columns=[] if self.spec.label is None else [self.spec.label])
         values = {str(name): people[name].to_numpy() for name in people.columns}
         for name, text in self.spec.subgroups.items():
             rule = parse_rule(text)
-            try:
+            with placed(self.spec, "subgroups", name):
                 rule.evaluate(values)
-            except EquieffortError as error:
-                path = ("subgroups", name)
-                what, fix = f"{'.'.join(path)}: {spec_text(error.what_parts)}", spec_text(error.fix_parts)
-                raise _error(self.spec, find(self.spec, *path), error.code, what, fix) from error
             for said in rule.unmatched(values):
                 warn("RULE_UNMATCHED", said, fix="Check the spelling; quotes and case count.")
 
@@ -255,12 +242,7 @@ def _seek(node: Node, item: Any) -> Place | None:
     if isinstance(node, Scalar):
         is_it = node.value == item and type(node.value) is type(item)
         return node.at if is_it else None
-    if isinstance(node, Items):
-        found = (_seek(one, item) for one in node.items)
-        return next((at for at in found if at is not None), None)
-    if isinstance(node, Table):
-        if item in node.keys:
-            return node.keys[item]
-        found = (_seek(one, item) for one in node.values.values())
-        return next((at for at in found if at is not None), None)
-    return None
+    if isinstance(node, Table) and item in node.keys:
+        return node.keys[item]
+    inner = node.items if isinstance(node, Items) else node.values.values() if isinstance(node, Table) else ()
+    return next((at for one in inner if (at := _seek(one, item)) is not None), None)
