@@ -101,13 +101,14 @@ def test_the_estimate_counts_what_the_audit_solves(spec):
 
 
 def test_the_estimate_counts_in_words():
-    one = Estimate(1, {"a": 1}, 1, "LinearExact", "Linear.")
+    one = Estimate(1, {"a": 1}, 1, ee.LinearExact(), "Linear.")
     assert str(one).splitlines()[:2] == [
         "1 row, 1 refused (a: 1).", "1 set of interventions each, 1 small problem in all.",
     ]  # fmt: skip
-    searched = Estimate(200, {"a": 3, "b": 4}, 0, "BranchAndBound", "Trees.")
+    searched = Estimate(200, {"a": 3, "b": 4}, 0, ee.BranchAndBound(time_limit=None), "Trees.")
     assert "interventions" not in str(searched)
     assert "200 rows, 7 refused" in str(searched)
+    assert "\nSolver: branch_and_bound (gap 1e-06, no time_limit, node_limit 200000). Trees." in str(searched)
 
 
 def test_the_estimate_says_whether_the_stand_in_will_do(spec):

@@ -186,12 +186,14 @@ def test_a_search_is_told_by_the_key_that_judges_it(made):
 
 def test_the_estimate_shows_the_solver_with_its_limits_and_the_equations(made):
     work = estimate(prepare(made("solver: {kind: auto, node_limit: 9}")))
-    assert work.solver == repr(ee.BranchAndBound(node_limit=9))
+    assert work.solver == ee.BranchAndBound(node_limit=9)
+    assert "\nSolver: branch_and_bound (gap 1e-06, time_limit 10, node_limit 9). " in str(work)
+    assert work.to_dict()["solver"] == "BranchAndBound(gap=1e-06, time_limit=10.0, node_limit=9)"
     assert len(work.equations) == 1
     assert work.equations[0].startswith("savings = ")
     assert f"Structural equations:\n  {work.equations[0]}" in str(work)
     work = estimate(prepare(made("solver: spatial_branch_and_bound")))
-    assert (work.solver, work.reason) == (repr(ee.SpatialBranchAndBound()), "Chosen in the spec.")
+    assert (work.solver, work.reason) == (ee.SpatialBranchAndBound(), "Chosen in the spec.")
 
 
 # -- what is refused ---------------------------------------------------------------------------------------------------
@@ -281,7 +283,7 @@ def test_too_many_ways_to_act_for_the_declared_solver(tmp_path):
         assert caught.value.what.startswith("line 21, column 9: solver: There are 8,192 ways")
         assert "solver: auto" in caught.value.fix
     auto = parse_spec(text.replace("solver: linear_exact", "solver: {kind: auto, time_limit: 7}"), folder=tmp_path)
-    assert estimate(prepare(auto)).solver == repr(ee.Milp(time_limit=7.0))
+    assert estimate(prepare(auto)).solver == ee.Milp(time_limit=7.0)
 
 
 # -- limits for whichever solver is chosen -----------------------------------------------------------------------------

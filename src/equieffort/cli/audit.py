@@ -16,6 +16,7 @@ from equieffort.errors import many
 if TYPE_CHECKING:
     from equieffort.results.audits import Audit
     from equieffort.results.provenance import Provenance
+    from equieffort.spec.runs import Estimate
 
 ALWAYS = (".audit", ".html", ".json", ".csv", ".measures.csv", ".md")
 MOST_EQUATIONS = 20
@@ -196,11 +197,9 @@ def _write_all(made: Audit, outputs: Outputs) -> None:
         write(outputs[suffix], content)
 
 
-def _tell_estimate(work: object, *, as_json: bool, quiet: bool) -> None:
-    from dataclasses import asdict
-
+def _tell_estimate(work: Estimate, *, as_json: bool, quiet: bool) -> None:
     if as_json:
-        typer.echo(json.dumps(asdict(work), indent=2, ensure_ascii=False))  # type: ignore[call-overload]
+        typer.echo(json.dumps(work.to_dict(), indent=2, ensure_ascii=False))
     elif not quiet:
         typer.echo(
             f"{work}\nData, model and spec fit together; nothing was solved or written. Not checked: who has an action "

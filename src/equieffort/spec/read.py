@@ -27,7 +27,6 @@ from equieffort.errors import EquieffortError, sentence
 from equieffort.foundations.arguments import check_path
 from equieffort.spec.causes import read_causes
 from equieffort.spec.keys import SPEC
-from equieffort.spec.names import check_name
 from equieffort.spec.nodes import MOST_CHARACTERS, SpecError, Table, read_nodes
 from equieffort.spec.parsed import Parsed, again, placed
 from equieffort.spec.parts import ModelSource, Spec
@@ -39,12 +38,26 @@ from equieffort.world.rules import parse_rule
 from equieffort.world.scales import SCALES, Range
 from equieffort.world.schema import Schema
 
+OTHER_FILES = {
+    (".csv", ".tsv", ".parquet", ".pq", ".xlsx", ".xls"): (
+        "a table of people",
+        "Write a spec about it with `equieffort init {}`, fill it in, and give the file that ends in .yaml.",
+    ),
+    (".audit",): ("a finished audit", "Judge it with `equieffort check {}`, or give the spec, which ends in .yaml."),
+    (".html", ".md"): ("a report", "Give the spec, which ends in .yaml; `equieffort init DATA` writes one."),
+    (".skops", ".onnx", ".pkl", ".joblib", ".ubj"): ("a model", "Name it as model.file in a spec, and give the spec."),
+}
+"""Endings of files that are no specs: what they are, and what to do with them."""
+
 
 def read_spec(path: str | PathLike[str]) -> Spec:
     """Read a spec file; the paths in it start from its folder."""
     check_path("path", path, "the path of a spec", error=SpecError, code="SPEC_FILE")
     path = Path(path)
-    check_name(path)
+    # Told before anything in it could be shown, which may be about people.
+    for endings, (kind, fix) in OTHER_FILES.items():
+        if path.suffix.lower() in endings:
+            raise SpecError("SPEC_FILE", f"{path.name!r} is {kind}, not a spec.", fix=fix.format(path))
     try:
         raw = read_regular(path, 4 * MOST_CHARACTERS)
     except OSError as error:
@@ -201,14 +214,12 @@ def _check_columns(given: Parsed, schema: Schema, id_column: str | None, nodes: 
 def _cost(given: Parsed) -> Cost:
     said = given["cost"]
     l1 = said["kind"] == "l1"
-    stray = {
-        "scale": not l1,
-        "quantiles": not l1 or said["scale"] not in (None, "range"),
-        "knots": l1,
-    }
-    for key, is_stray in stray.items():
+    for key, used, is_stray in (
+        ("scale", "kind l1", not l1),
+        ("quantiles", "scale range", not l1 or said["scale"] not in (None, "range")),
+        ("knots", "kind percentile", l1),
+    ):
         if is_stray and said[key] is not None:
-            used = {"scale": "kind l1", "quantiles": "scale range", "knots": "kind percentile"}[key]
             raise given.refuse("cost", key, what=f"has no effect here; it belongs to {used}.", fix="Remove it.")
     if not l1:
         return Percentile(said["knots"])
@@ -224,9 +235,7 @@ def _neighbourhood(given: Parsed) -> Neighbourhood:
     if said is None:
         return Everyone()
     distance = (Manhattan if said["distance"] == "l1" else Euclidean)(said["features"])
-    if said["k"] is not None:
-        return NearestK(said["k"], distance)
-    return Nearest(said["quantile"], distance)
+    return Nearest(said["quantile"], distance) if said["k"] is None else NearestK(said["k"], distance)
 
 
 def _subgroups(given: Parsed) -> dict[str, str]:

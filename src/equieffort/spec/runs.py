@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ from equieffort.models import fidelity
 from equieffort.models.classifiers import known_features
 from equieffort.models.files import load_model
 from equieffort.models.surrogate import Surrogate, train_surrogate
-from equieffort.recourse.solvers import Auto
+from equieffort.recourse.solvers import Auto, Solver
 from equieffort.recourse.solving import Progress, check_progress
 from equieffort.recourse.table import RecourseTable, SolvedSource
 from equieffort.results.audits import Audit, audit
@@ -32,7 +32,7 @@ from equieffort.results.resampling import Equations, Procedure, Resampling
 from equieffort.spec import Spec
 from equieffort.spec.causes import with_levels
 from equieffort.spec.nodes import MOST_CHARACTERS
-from equieffort.spec.solving import further
+from equieffort.spec.solving import further, solver_words
 from equieffort.spec.validate_data import check_table, placed, placed_equations, said
 from equieffort.words.problems import reworded, spec_words
 from equieffort.world.giveaways import FIRST
@@ -95,7 +95,7 @@ class Estimate:
     """How many people are to be solved, by group."""
     intervention_sets: int
     """How many sets of interventions are tried for each of them."""
-    solver: str
+    solver: Solver | Auto
     reason: str
     surrogate: fidelity.Surrogate | None = None
     """The surrogate, if one was trained: how often it agrees and which refusals it finds, by group compared."""
@@ -117,12 +117,16 @@ class Estimate:
                 f"{many(self.intervention_sets, 'set', 'sets')} of interventions each, "
                 f"{many(people * self.intervention_sets, 'small problem', 'small problems')} in all."
             )
-        lines.append(f"{self.solver}: {self.reason}")
+        lines.append(f"Solver: {solver_words(self.solver)}. {self.reason}")
         lines += [told] if (told := assumed_text(self.assumed, self.zero_one)) else []
         lines += ["Structural equations:", *(f"  {equation}" for equation in self.equations)] if self.equations else []
         if self.surrogate is not None:
             lines += [str(self.surrogate), *fidelity.refusal_lines(self.surrogate)]
         return "\n".join(lines)
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON; the solver as an audit keeps it."""
+        return asdict(self) | {"solver": repr(self.solver)}
 
 
 def prepare(spec: Spec, *, progress: Progress = silent, unsafe_load_pickle: bool = False) -> Prepared:
@@ -176,7 +180,7 @@ def causal_model(spec: Spec, people: pd.DataFrame) -> StructuralCausalModel:
         scm = StructuralCausalModel(
             spec.edges, nodes=spec.nodes, mechanisms=mechanisms, default=spec.default, categorical=categorical
         )
-        return scm.fit(_complete(people, scm.graph.nodes) if spec.data.missing != "error" else people)
+        return scm.fit(people[_whole(people, scm.graph.nodes)] if spec.data.missing != "error" else people)
 
 
 def _decided(spec: Spec, table: pd.DataFrame) -> pd.DataFrame:
@@ -213,7 +217,7 @@ def estimate(prepared: Prepared) -> Estimate:
         len(inputs.table),
         dict(zip(groups.labels, counts, strict=True)),
         inputs.choice.prepared.subproblems,
-        repr(inputs.choice.solver),
+        inputs.choice.solver,
         _reason(spec, inputs.choice.reason),
         surrogate,
         tuple(prepared.scm.equations()),
@@ -396,7 +400,3 @@ def _whole(frame: pd.DataFrame, names: Iterable[str]) -> Bools:
             fix="Fill them in, or leave out a column that is empty.",
         )
     return whole
-
-
-def _complete(frame: pd.DataFrame, names: Iterable[str]) -> pd.DataFrame:
-    return frame[_whole(frame, names)]

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from equieffort.recourse.solvers import Auto, Search, Solver
 from equieffort.recourse.status import Ending, Termination
-from equieffort.spec.forms import SOLVERS
+from equieffort.spec.forms import SOLVER, SOLVERS
 from equieffort.spec.parsed import Parsed, placed
 
 LIMITS = ("node_limit", "time_limit")
@@ -22,6 +22,20 @@ def read_solver(given: Parsed) -> Solver | Auto:
         said["random_state"] = given["random_state"]
     with placed(given.find("solver"), "solver"):
         return kind(**said)
+
+
+def solver_words(solver: Solver | Auto) -> str:
+    """A solver by its name in a spec, with the settings that a spec could change.
+
+    >>> solver_words(Search(budget=40))
+    'search (budget 40)'
+    """
+    kind = next((name for name, known in SOLVERS.items() if type(solver) is known), None)
+    if kind is None:
+        return str(solver)
+    values = {key: getattr(solver, key) for key in SOLVER.forms[kind].keys}
+    settings = (f"no {key}" if value is None else f"{key} {value:.10g}" for key, value in values.items())
+    return f"{kind} ({', '.join(settings)})"
 
 
 def further(solver: Solver, endings: Iterable[Termination]) -> str:
