@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from math import inf
 from typing import Any
 
 from equieffort.errors import ParameterError
@@ -11,6 +13,25 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 NO_WIDTH = "\u200b"
 """A space that takes no room."""
 STYLES = ("-", "--", ":", "-.")
+FARTHEST = 8.0
+"""What is far from everything else is drawn at most so many times beyond it, on an axis of ratios."""
+
+
+def axis_ends(
+    near: Iterable[float], far: Iterable[float] = (), *, is_ratio: bool, room: float = 0.06
+) -> tuple[float, float]:
+    """The range of an axis: all that is near, what is far as far as it goes, and a share of that as room."""
+    least = 0.0 if is_ratio else -inf
+    near, far = ([value for value in values if least < value < inf] for values in (near, far))
+    low, high = min(near), max(near)
+    if is_ratio:
+        far = [min(max(value, low / FARTHEST), high * FARTHEST) for value in far]
+    low, high = min([low, *far]), max([high, *far])
+    if is_ratio:
+        factor = (high / low) ** room if high > low else 1.2
+        return low / factor, high * factor
+    more = (high - low) * room or 0.05
+    return low - more, high + more
 
 
 def new_figure(size: tuple[float, float] = (6.4, 4.0), columns: int = 1) -> tuple[Any, Any]:

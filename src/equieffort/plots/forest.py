@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from math import inf, isfinite
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from equieffort.effort.measures import Measure
-from equieffort.plots.figures import new_figures, plain_text
+from equieffort.plots.figures import axis_ends, new_figures, plain_text
 from equieffort.words.shown import (
     front_measures,
     interval_text,
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from equieffort.results.audits import Audit
 
 INK, SOFT = "0.1", "0.45"
-FARTHEST = 8.0
-"""An interval is drawn at most so many times beyond the estimates and the zone."""
 
 
 def draw_measures(audit: Audit) -> Any:
@@ -53,24 +51,13 @@ def draw_measures(audit: Audit) -> Any:
 
 def _ends(audit: Audit, part: pd.DataFrame, known: dict[str, Measure]) -> tuple[float, float]:
     """The range of an axis: estimates, zones and, as far as they go, intervals."""
-    near, far, is_ratio = [], [], False
-    for row in part.to_dict("records"):
-        measure = known[row["measure"]]
+    near, is_ratio = [*part["estimate"]], False
+    for name in part["measure"].unique():
+        measure = known[name]
         is_ratio = measure.scale.name == "log"
-        zone = zone_ends(audit.criteria, measure) if measure.name in audit.criteria.judged else None
-        near += [measure.neutral, row["estimate"], *(zone or ())]
-        far += [row["low"], row["high"]]
-    least = 0.0 if is_ratio else -inf
-    near, far = ([value for value in values if least < value < inf] for values in (near, far))
-    low, high = min(near), max(near)
-    if is_ratio:
-        far = [min(max(value, low / FARTHEST), high * FARTHEST) for value in far]
-    low, high = min([low, *far]), max([high, *far])
-    if is_ratio:
-        room = (high / low) ** 0.06 if high > low else 1.2
-        return low / room, high * room
-    room = (high - low) * 0.06 or 0.05
-    return low - room, high + room
+        zone = zone_ends(audit.criteria, measure) if name in audit.criteria.judged else None
+        near += [measure.neutral, *(zone or ())]
+    return axis_ends(near, [*part["low"], *part["high"]], is_ratio=is_ratio)
 
 
 def _draw(audit: Audit, part: pd.DataFrame, measure: Measure, axes: Any, ends: tuple[float, float]) -> None:

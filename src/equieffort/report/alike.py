@@ -10,9 +10,9 @@ from equieffort.effort.verdict import Assessment
 from equieffort.errors import EquieffortError
 from equieffort.report.answer import outcome
 from equieffort.report.blocks import Block, Chart, Folded, Section, Split, Text
+from equieffort.report.curves import ecdf
 from equieffort.report.material import Material
 from equieffort.report.measured import by_effect, with_interval
-from equieffort.report.series import ecdf
 from equieffort.report.svg import Line
 from equieffort.report.tables import Table
 from equieffort.report.words import HIDDEN, MISSING, Cell, Name, Phrase, count, part, ratio, say, times

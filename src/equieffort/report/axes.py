@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import ceil, floor, isfinite, log, log10
+from math import ceil, floor, log, log10
 
 from markupsafe import Markup
 
@@ -57,11 +57,11 @@ class Axes:
 
     def x(self, value: float) -> float:
         """Across."""
-        return LEFT + _part(value, self.x_ends, self.log_x) * (self.end - LEFT)
+        return LEFT + part_of(value, self.x_ends, self.log_x) * (self.end - LEFT)
 
     def y(self, value: float) -> float:
         """Down."""
-        return TOP + PLOT * (1 - _part(value, self.y_ends, self.log_y))
+        return TOP + PLOT * (1 - part_of(value, self.y_ends, self.log_y))
 
     def draw(self, x_label: str, y_label: str, *, x_share: bool, y_share: bool) -> list[Markup]:
         """Grid, numbers and the names of both axes; that of the upright one stands above it."""
@@ -81,7 +81,8 @@ class Axes:
         return parts
 
 
-def _part(value: float, ends: tuple[float, float], is_log: bool) -> float:
+def part_of(value: float, ends: tuple[float, float], is_log: bool) -> float:
+    """How far along an axis a value lies, kept between its ends."""
     low, high = ends
     value = min(max(value, low), high)
     low, high, value = (log(v) for v in (low, high, value)) if is_log else (low, high, value)
@@ -118,8 +119,3 @@ def apart(heights: Sequence[float]) -> list[float]:
     for place, k in zip(places, order, strict=True):
         found[k] = place - shift
     return found
-
-
-def finite(values: Sequence[float]) -> list[float]:
-    """The numbers among values."""
-    return [value for value in values if isfinite(value)]

@@ -15,7 +15,7 @@ class Text:
     """A paragraph; `look` is how it stands out."""
 
     words: Cell
-    look: Literal["", "lead", "note", "note screen", "warning"] = ""
+    look: Literal["", "note", "note screen", "warning"] = ""
 
 
 @dataclass(frozen=True)
@@ -117,20 +117,13 @@ class Split:
 
 
 @dataclass(frozen=True)
-class Heading:
-    """A heading within a section."""
-
-    words: str
-
-
-@dataclass(frozen=True)
 class Beside:
     """Lists with their headings, beside each other where there is room."""
 
     lists: Sequence[tuple[str, Sequence[Cell]]]
 
 
-Block = Text | Items | Pairs | Source | Folded | Split | Heading | Beside | Front | Tiles | Chart | Table
+Block = Text | Items | Pairs | Source | Folded | Split | Beside | Front | Tiles | Chart | Table
 
 
 @dataclass(frozen=True)
@@ -140,11 +133,6 @@ class Section:
     name: str
     title: str
     blocks: list[Block]
-
-    @property
-    def is_appendix(self) -> bool:
-        """Whether it is left out of print unless something of it is open."""
-        return self.name == "appendix"
 
     def walk(self) -> Iterator[Block]:
         """All blocks, those within others included."""

@@ -10,10 +10,9 @@ from equieffort.effort.judging import SHOWN_LEVEL
 from equieffort.report.blocks import Block, Chart, Section, Split, Text
 from equieffort.report.curves import coarse_steps, steps_of
 from equieffort.report.material import Material, not_drawn
-from equieffort.report.series import rate
 from equieffort.report.svg import Bar, Line
 from equieffort.report.tables import Table
-from equieffort.report.words import HIDDEN, MISSING, Cell, Name, Words, kept, name_list, plain, ratio, say, share
+from equieffort.report.words import HIDDEN, MISSING, Cell, Name, Words, kept, name_list, plain, rate, ratio, say, share
 from equieffort.report.words import effort as amount
 from equieffort.words.shown import level_text
 

@@ -6,14 +6,16 @@ from collections.abc import Sequence
 from math import isfinite
 
 import numpy as np
+import numpy.typing as npt
 from markupsafe import Markup
 
 from equieffort.data.frames import Floats
 from equieffort.report.axes import Axes
-from equieffort.report.plots import label_ends, label_room, legend
-from equieffort.report.svg import RIGHT, WIDTH, Line, Look, band, frame, key_lines, mark, stroke
+from equieffort.report.plots import framed, label_ends, label_room
+from equieffort.report.svg import RIGHT, Line, Look, band, mark, stroke
 
 MOST_STEPS = 240
+DECILES = np.arange(1, 10) / 10
 FEW = 3
 """So many curves have their names where they end; more would end too near each other."""
 TAIL = 12.0
@@ -22,10 +24,21 @@ TAIL = 12.0
 
 def steps_of(label: str, frame: dict[str, Floats], look: Look) -> Line:
     """A curve with its band, thinned where it has more steps than a picture can show."""
-    n = len(frame["effort"])
-    keep = np.unique(np.linspace(0, n - 1, min(n, MOST_STEPS)).round().astype(int))
+    keep = _thinned(len(frame["effort"]))
     x, y, low, high = (frame[key][keep].tolist() for key in ("effort", "share", "low", "high"))
     return Line(label, x, y, low, high, look)
+
+
+def _thinned(n: int) -> npt.NDArray[np.intp]:
+    return np.unique(np.linspace(0, n - 1, min(n, MOST_STEPS)).round().astype(int))
+
+
+def ecdf(label: str, values: Floats, look: Look, coarse: bool) -> Line:
+    """Steps through all values, or a line through deciles where single values must not show."""
+    if coarse:
+        return Line(label, np.quantile(values, DECILES).tolist(), DECILES.tolist(), look=look)
+    keep, heights = _thinned(len(values)), np.arange(1, len(values) + 1) / len(values)
+    return Line(label, np.sort(values)[keep].tolist(), heights[keep].tolist(), look=look)
 
 
 def coarse_steps(label: str, efforts: Floats, half: float, look: Look) -> Line:
@@ -59,9 +72,7 @@ def curve_chart(
             marked = [points[k] for k in range(len(points) // 8, len(points), max(1, len(points) // 4))]
             parts += [mark(x, y, line.look) for x, y in (*marked, (axes.end, points[-1][1]))]
     parts += label_ends(lines, [(axes.y(line.y[-1]) if line.y else axes.y(0.0)) for line in lines], axes.end, room)
-    named, at = legend(lines, room)
-    told, bottom = key_lines(band_label, at)
-    return frame(name, title, described, WIDTH, bottom - 4, [*parts, *named, *told])
+    return framed(name, title, described, lines, room, band_label, parts)
 
 
 def _band(axes: Axes, line: Line, steps: bool) -> Markup:

@@ -8,10 +8,9 @@ from equieffort.recourse.solvers import Status
 from equieffort.report.answer import fidelity
 from equieffort.report.blocks import Block, Chart, Section, Split, Text
 from equieffort.report.material import Material
-from equieffort.report.series import rate
 from equieffort.report.svg import Bar
 from equieffort.report.tables import Table
-from equieffort.report.words import Cell, Name, count, kept, ratio, share
+from equieffort.report.words import Cell, Name, count, kept, rate, ratio, share
 
 
 def people(material: Material) -> Section:

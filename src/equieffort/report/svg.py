@@ -38,14 +38,12 @@ class Look:
     @property
     def dash(self) -> str:
         """How its lines are broken."""
-        found = DASHES[self.role]
-        return found[self.nth % len(found)]
+        return DASHES[self.role][self.nth % len(DASHES[self.role])]
 
     @property
     def marker(self) -> str:
         """The shape of its points."""
-        found = MARKERS[self.role]
-        return found[self.nth % len(found)]
+        return MARKERS[self.role][self.nth % len(MARKERS[self.role])]
 
 
 @dataclass(frozen=True)
@@ -114,6 +112,18 @@ def coordinate(value: float) -> str:
     return f"{round(value, 1):g}"
 
 
+def shape(tag: str, **attributes: float | str) -> Markup:
+    """An element: numbers are places in the picture, an empty text leaves its attribute out; class_ is class."""
+    said = Markup("").join(
+        Markup(' {}="{}"').format(
+            name.rstrip("_").replace("_", "-"), value if isinstance(value, str) else coordinate(value)
+        )
+        for name, value in attributes.items()
+        if value != ""
+    )
+    return Markup("<{}{}/>").format(tag, said)
+
+
 def text(x: float, y: float, words: str, *, anchor: str = "start", size: float = LETTER, more: str = "") -> Markup:
     """Text at a place."""
     return Markup('<text x="{}" y="{}" text-anchor="{}" font-size="{}"{}>{}</text>').format(
@@ -133,28 +143,23 @@ def key_lines(words: str, top: float) -> tuple[list[Markup], float]:
 # -- shapes -----------------------------------------------------------------------------------------------------------
 
 
-def rule(x1: float, y1: float, x2: float, y2: float, kind: str = "axis", dash: str = "", width: float = 1) -> Markup:
-    """A line that belongs to the axes: `grid`, `axis` or `ink`."""
-    colour = {"grid": "#e2e2e2", "axis": "#777777"}.get(kind, "#1b1b1b")
-    dashed = Markup(' stroke-dasharray="{}"').format(dash) if dash else ""
-    return Markup('<line class="{}" x1="{}" y1="{}" x2="{}" y2="{}" stroke="{}" stroke-width="{}"{}/>').format(
-        kind, coordinate(x1), coordinate(y1), coordinate(x2), coordinate(y2), colour, coordinate(width), dashed
+def rule(x1: float, y1: float, x2: float, y2: float, kind: Literal["grid", "axis"] = "axis", dash: str = "") -> Markup:
+    """A line that belongs to the axes."""
+    colour = {"grid": "#e2e2e2", "axis": "#777777"}[kind]
+    return shape(
+        "line", class_=kind, x1=x1, y1=y1, x2=x2, y2=y2, stroke=colour, stroke_width="1", stroke_dasharray=dash
     )
 
 
 def zone(x: float, y: float, width: float, height: float) -> Markup:
     """What counts as equal."""
-    return Markup('<rect class="zone" x="{}" y="{}" width="{}" height="{}" fill="#dcdcdc"/>').format(
-        coordinate(x), coordinate(y), coordinate(width), coordinate(height)
-    )
+    return shape("rect", class_="zone", x=x, y=y, width=width, height=height, fill="#dcdcdc")
 
 
 def band(points: Sequence[tuple[float, float]], look: Look) -> Markup:
     """A shaded outline."""
     path = "L".join(f"{coordinate(x)} {coordinate(y)}" for x, y in points)
-    return Markup('<path class="band fill {}" d="M{}z" fill="{}" fill-opacity="0.16"/>').format(
-        look.role, path, look.colour
-    )
+    return shape("path", class_=f"band fill {look.role}", d=f"M{path}z", fill=look.colour, fill_opacity="0.16")
 
 
 def mark(x: float, y: float, look: Look) -> Markup:
@@ -165,15 +170,11 @@ def mark(x: float, y: float, look: Look) -> Markup:
         "diamond": f"M{coordinate(x)} {coordinate(y - 4.5)}l4 4.5l-4 4.5l-4 -4.5z",
         "cross": f"M{coordinate(x - 3.5)} {coordinate(y - 3.5)}l7 7m0 -7l-7 7",
     }
-    if (shape := shapes.get(look.marker)) is None:
-        hollow = look.marker == "ring"
-        drawn = '<circle class="{} {}" cx="{}" cy="{}" r="3.2" fill="{}" stroke="{}" stroke-width="1.4"/>'
-        kind = "ring line" if hollow else "fill"
-        fill = "#ffffff" if hollow else look.colour
-        return Markup(drawn).format(kind, look.role, coordinate(x), coordinate(y), fill, look.colour)
-    return Markup('<path class="fill line {}" d="{}" fill="{}" stroke="{}" stroke-width="1.2"/>').format(
-        look.role, shape, look.colour, look.colour
-    )
+    role, colour = look.role, look.colour
+    if (path := shapes.get(look.marker)) is not None:
+        return shape("path", class_=f"fill line {role}", d=path, fill=colour, stroke=colour, stroke_width="1.2")
+    kind, fill = ("ring line", "#ffffff") if look.marker == "ring" else ("fill", colour)
+    return shape("circle", class_=f"{kind} {role}", cx=x, cy=y, r="3.2", fill=fill, stroke=colour, stroke_width="1.4")
 
 
 def stroke(points: Sequence[tuple[float, float]], look: Look, *, steps: bool = False) -> Markup:
@@ -183,10 +184,10 @@ def stroke(points: Sequence[tuple[float, float]], look: Look, *, steps: bool = F
     (x, y), *rest = points
     path = [f"M{coordinate(x)} {coordinate(y)}"]
     path += [f"H{coordinate(x)}V{coordinate(y)}" if steps else f"L{coordinate(x)} {coordinate(y)}" for x, y in rest]
-    dashed = Markup(' stroke-dasharray="{}"').format(look.dash) if look.dash else ""
-    return Markup('<path class="line {}" d="{}" fill="none" stroke="{}" stroke-width="2.2"{}/>').format(
-        look.role, "".join(path), look.colour, dashed
-    )
+    return shape(
+        "path", class_=f"line {look.role}", d="".join(path), fill="none", stroke=look.colour, stroke_width="2.2",
+        stroke_dasharray=look.dash,
+    )  # fmt: skip
 
 
 def frame(name: str, title: str, described: str, width: float, height: float, parts: list[Markup]) -> Markup:

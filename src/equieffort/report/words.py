@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
-from math import isfinite, isinf, isnan
+from math import isfinite, isinf, isnan, nan
 
 from equieffort.data.frames import number, percent
 from equieffort.effort.stats import EffortStats
@@ -20,7 +20,6 @@ from equieffort.errors import ParameterError
 from equieffort.recourse.solvers import Status
 
 HIDDEN = "hidden"
-NO_BREAK = "\N{NO-BREAK SPACE}"
 MISSING = "–"
 
 
@@ -60,9 +59,20 @@ def say(text: str, *parts: object) -> Words:
         raise ValueError(f"{len(parts)} parts for {len(pieces) - 1} places")
     found: list[str] = [pieces[0]]
     for part, piece in zip(parts, pieces[1:], strict=True):
-        found += list(part) if isinstance(part, tuple) else [part if isinstance(part, str) else str(part)]
-        found.append(piece)
+        found += [*(part if isinstance(part, tuple) else [part if isinstance(part, str) else str(part)]), piece]
     return tuple(piece for piece in found if piece)
+
+
+def joined(cells: Iterable[Cell], between: str = ", ") -> Words:
+    """Words one after the other with something between them.
+
+    >>> joined([("a", "b"), "c"], " or ")
+    ('a', 'b', ' or ', 'c')
+    """
+    found: Words = ()
+    for k, cell in enumerate(cells):
+        found += (*((between,) if k else ()), *((cell,) if isinstance(cell, str) else cell))
+    return found
 
 
 def plain(words: Cell) -> str:
@@ -70,16 +80,9 @@ def plain(words: Cell) -> str:
     return str(words) if isinstance(words, str) else "".join(words)
 
 
-def name_list(names: Sequence[str]) -> Words:
-    """Names with commas between them.
-
-    >>> plain(name_list(["a", "b"]))
-    'a, b'
-    """
-    found: list[str] = []
-    for k, name in enumerate(names):
-        found += [", ", Name(name)] if k else [Name(name)]
-    return tuple(found)
+def name_list(names: Iterable[str]) -> Words:
+    """Names with commas between them."""
+    return joined(map(Name, names))
 
 
 def ratio(value: float) -> str:
@@ -88,9 +91,7 @@ def ratio(value: float) -> str:
     >>> ratio(1.23456), ratio(0.0123456), ratio(float("nan")), ratio(float("inf"))
     ('1.23', '0.0123', '–', 'unlimited')
     """
-    if isnan(value):
-        return MISSING
-    return "unlimited" if isinf(value) else f"{value:,.3g}" if abs(value) < 1000 else number(round(value))
+    return _digits(value, 3)
 
 
 def times(value: float) -> str:
@@ -110,9 +111,13 @@ def effort(value: float) -> str:
     >>> effort(0.123456), effort(12345.6), effort(float("nan"))
     ('0.1235', '12,346', '–')
     """
+    return _digits(value, 4)
+
+
+def _digits(value: float, n: int) -> str:
     if isnan(value):
         return MISSING
-    return "unlimited" if isinf(value) else f"{value:,.4g}" if abs(value) < 1000 else number(round(value))
+    return "unlimited" if isinf(value) else f"{value:,.{n}g}" if abs(value) < 1000 else number(round(value))
 
 
 def share(value: float) -> str:
@@ -133,26 +138,14 @@ def part(value: float) -> str:
     return f"{value * 100:.4g} %"
 
 
-def points(value: float) -> str:
-    """A difference of shares in percentage points, with its sign, on one line.
-
-    >>> [points(value).replace(NO_BREAK, "_") for value in (0.0998, -0.5)]
-    ['+10.0_points', '-50.0_points']
-    """
-    return f"{value * 100:+.1f}{NO_BREAK}points" if isfinite(value) else MISSING
+def rate(part: int, whole: int) -> float:
+    """The share, NaN of nobody."""
+    return part / whole if whole else nan
 
 
 def count(value: int) -> str:
     """A count with commas."""
     return f"{value:,}"
-
-
-def interval(low: float, high: float, form: str = "ratio") -> str:
-    """Where a number certainly lies."""
-    if isnan(low) and isnan(high):
-        return MISSING
-    shown = points if form == "points" else times
-    return "exact" if low == high else f"{shown(low)} to {shown(high)}"
 
 
 def is_turned(name: str) -> bool:
@@ -218,8 +211,8 @@ class Guard:
 
     def seen(self, stats: EffortStats, whole: EffortStats | None = None) -> Seen:
         """What may be shown of a group; `whole` is the group that a subgroup is cut from, whose rest must not show."""
-        mine, rest = _counts(stats), _counts(whole) if whole is not None else None
-        others = [a - b for a, b in zip(rest, mine, strict=True)] if rest is not None else [0] * len(mine)
+        mine = _counts(stats)
+        others = [all_of - n for all_of, n in zip(_counts(stats if whole is None else whole), mine, strict=True)]
         rate = not self.hides(*mine[:2], *others[:2])
         parts = rate and not self.hides(*mine[2:], *others[2:])
         return Seen(rate, parts, not self.hides(mine[2], others[2]))
