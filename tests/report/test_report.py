@@ -21,10 +21,10 @@ import equieffort as ee
 from equieffort.errors import EquieffortWarning, ParameterError
 from equieffort.recourse.status import Blocking, Infeasibility, LimitKind, Obstacle
 from equieffort.report import model_card, render
+from equieffort.report.blocked import binding_limits
 from equieffort.report.blocks import Chart
 from equieffort.report.evidence import reproduction
 from equieffort.report.material import Material
-from equieffort.report.obstacles import binding_limits
 from equieffort.report.page import outline
 from equieffort.report.words import Guard, plain
 from equieffort.results.provenance import CostRecord, DataFile, Provenance, SolverUsed

@@ -13,7 +13,7 @@ from equieffort.recourse.solvers import Status
 from equieffort.report.blocks import Text
 from equieffort.report.material import Material
 from equieffort.report.tables import Table
-from equieffort.report.words import Cell, Name, Words, count, kept, name_list, say, share
+from equieffort.report.words import Cell, Name, Words, count, joined, kept, name_list, say, share
 from equieffort.results.explanation import assumed_spans
 from equieffort.words.shown import interval_text, zone_ends
 from equieffort.words.verdicts import measure_words
@@ -38,7 +38,7 @@ def surrogate_notice(material: Material) -> list[Words]:
     if material.guard.is_on:
         words = _surrogate_kept_back(material, found)
     about = chance(material) if found.refusals is None or material.guard.is_on else ""
-    return [(*words, *((" ", about) if about else ()), " Everything below is about this surrogate model.")]
+    return [(*words, f" {about}" if about else "", " Everything below is about this surrogate model.")]
 
 
 def _surrogate_kept_back(material: Material, found: Surrogate) -> Words:
@@ -49,9 +49,8 @@ def _surrogate_kept_back(material: Material, found: Surrogate) -> Words:
         told[label] = not material.guard.hides(n, round(n * value), n - round(n * value))
     groups: Words = ()
     if all(told.values()):
-        for label, value in found.by_group.items():
-            groups += (", " if groups else " (", Name(material.name(label)), f" {share(value)}")
-        groups += (")",)
+        shares = ((Name(material.name(label)), f" {share(value)}") for label, value in found.by_group.items())
+        groups = say(" ({})", joined(shares))
     words = say(
         "This audits a {} model trained on the decisions, not the system that made them; it repeats {} of decisions it "
         "has not seen{}.",
@@ -164,17 +163,16 @@ def unsettled(material: Material) -> list[Text]:
     found = []
     for status, words in UNSETTLED.items():
         total, exact = 0, True
-        by_group: Words = ()
-        for code in material.order:
-            stats = material.stats[material.labels[code]]
-            n = stats.count(status)
-            rest = stats.count(Status.OPTIMAL) if status == Status.FEASIBLE else 0
-            shown = material.guard.count(n, seen=material.guard.seen(stats).parts and not material.guard.hides(rest))
+        by_group: list[Words] = []
+        for group in material.groups:
+            n = group.stats.count(status)
+            rest = group.stats.count(Status.OPTIMAL) if status == Status.FEASIBLE else 0
+            shown = material.guard.count(n, seen=group.seen.parts and not material.guard.hides(rest))
             total, exact = total + n, exact and shown == count(n)
-            by_group += (*((", ",) if by_group else ()), Name(material.labels[code]), f" {shown}")
+            by_group.append((Name(group.label), f" {shown}"))
         if total:
             people = f"{count(total) if exact else 'some'} refused {'person' if exact and total == 1 else 'people'}"
-            found.append(Text(say(words, people, by_group)))
+            found.append(Text(say(words, people, joined(by_group))))
     return found
 
 
@@ -186,9 +184,7 @@ def assumed(material: Material) -> list[Text]:
     """How far features may be set where nobody declared it."""
     schema = material.table.source.schema
     named: list[Words] = [(Name(name), f" {span}") for name, span in assumed_spans(schema.assumed).items()]
-    words: Words = ()
-    for k, one in enumerate(named[:MOST_ASSUMED]):
-        words += (*((", ",) if k else ()), *one)
+    words = joined(named[:MOST_ASSUMED])
     if len(named) > MOST_ASSUMED:
         words += (f" and {len(named) - MOST_ASSUMED} more, listed under Assumptions",)
     found = []

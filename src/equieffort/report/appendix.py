@@ -10,13 +10,13 @@ from equieffort.effort.neighbours import Sweep
 from equieffort.errors import EquieffortError
 from equieffort.recourse.solvers import Status
 from equieffort.report import measures
+from equieffort.report.blocked import binding_limits
 from equieffort.report.blocks import Block, Folded, Section, Source, Text
 from equieffort.report.material import Material
-from equieffort.report.obstacles import binding_limits
 from equieffort.report.register import equations
 from equieffort.report.tables import Table
 from equieffort.report.units import cost_table
-from equieffort.report.words import HIDDEN, Cell, Name, Phrase, Words, effort, part, say, times
+from equieffort.report.words import HIDDEN, Cell, Name, Phrase, Words, effort, joined, part, say, times
 from equieffort.results.explanation import Explanation, written
 
 MOST_PEOPLE = 10
@@ -55,19 +55,11 @@ def individuals(material: Material) -> list[Block]:
     table = Table(
         f"The {len(rows)} highest ratios" if len(rows) > 1 else "The only such person",
         (
-            "person",
-            Name(material.column),
-            "against",
-            "ratio around the person",
-            "own group nearby",
-            "other group nearby",
-            "own effort",
-            "recourse action",
+            "person", Name(material.column), "against", "ratio around the person", "own group nearby",
+            "other group nearby", "own effort", "recourse action",
         ),
-        rows,
-        frozenset({1, 2, 7}),
-        merged=True,
-    )
+        rows, frozenset({1, 2, 7}), merged=True,
+    )  # fmt: skip
     return [Text(text), table]
 
 
@@ -99,18 +91,16 @@ def _person(material: Material, sweep: Sweep, centre: int, row: int, a: int, b: 
 
 def _does(material: Material, told: Explanation, row: int) -> Words:
     """The recourse action, or what stands in its way."""
-    words: Words = ()
+    steps = []
     for step in told.steps:
         before, after = (Name(written(value)) for value in (step.before, step.shown))
         form = {"set": "set {} from {} to {}", "hold": "keep {} at {}", "follows": "{} then follows from {} to {}"}
         values = (before,) if step.kind == "hold" else (before, after)
-        words += (*(("; ",) if words else ()), *say(form[step.kind], Name(step.feature), *values))
-    if words:
-        return words
-    stops: Words = ()
-    for limit in binding_limits(material.reasons[row]):
-        stops += ("; " if stops else "none: ", *limit)
-    return stops
+        steps.append(say(form[step.kind], Name(step.feature), *values))
+    if steps:
+        return joined(steps, "; ")
+    stops = binding_limits(material.reasons[row])
+    return ("none: ", *joined(stops, "; ")) if stops else ()
 
 
 def leaving(material: Material) -> Table:

@@ -88,8 +88,7 @@ def outside(material: Material) -> list[Block]:
     outside = table.source.outside()
     if not outside.any():
         return []
-    labels = [material.labels[code] for code in material.order]
-    members = [material.members(code) for code in material.order]
+    members = [group.members for group in material.groups]
     found = starts_outside(table.source.schema, table.source.encoding, material.facts)
     named = np.zeros(len(table), dtype=bool)
     rows: list[list[Cell]] = []
@@ -103,4 +102,12 @@ def outside(material: Material) -> list[Block]:
             ["several at once", "a rule between features", *(guard.count(int((m & rest).sum())) for m in members)]
         )
     caption = "People who start outside a declared limit; for them it is widened to where they are"
-    return [Table(caption, ("feature", "limit", *map(Name, labels)), rows, frozenset({1}), is_whole=True)]
+    return [
+        Table(
+            caption,
+            ("feature", "limit", *(Name(group.label) for group in material.groups)),
+            rows,
+            frozenset({1}),
+            is_whole=True,
+        )
+    ]

@@ -6,17 +6,33 @@ from collections import Counter
 
 import numpy as np
 
-from equieffort.recourse.status import Status
+from equieffort.recourse.status import Blocking, Infeasibility, Reason, Status
 from equieffort.report.blocks import Block, Chart, Section, Split, Text
 from equieffort.report.material import Material, not_drawn
-from equieffort.report.obstacles import binding_limits, unknown_because
-from equieffort.report.svg import BOLD, WIDTH, Bar, cut, width_of
+from equieffort.report.svg import BOLD, WIDTH, Bar, Bars, bars_text, cut, width_of
 from equieffort.report.tables import Table
-from equieffort.report.words import Cell, Name, Words, count, plain
+from equieffort.report.words import Cell, Name, Phrase, Words, count, plain
+from equieffort.words.limits import obstacle_text
+from equieffort.words.reasons import in_report
 
 MOST_REASONS = 12
 """Why nothing is known may be said differently of each person; so many ways are listed."""
 MOST_LIMITS = 8
+
+
+def binding_limits(reason: Reason | None) -> list[Words]:
+    """The limits that a reason names, whoever solved it, without the numbers of the person."""
+    if not isinstance(reason, Infeasibility):
+        return []
+    if reason.blocking == Blocking.BEYOND:
+        return [("no limit: nothing they could set turns the decision",)]
+    if reason.obstacles:
+        kinds = dict.fromkeys(one.kind for one in reason.obstacles)
+        texts = [(kind.feature, Phrase(obstacle_text(kind))) for kind in kinds]
+        return [(Name(feature), ": ", text) if feature else (text,) for feature, text in texts]
+    if reason.blocking == Blocking.CLOSEST and reason.reachable == 0:
+        return [("no action moves the score",)]
+    return [("no single limit",)]
 
 
 def _heading(limit: Words) -> str:
@@ -36,8 +52,6 @@ def no_recourse(material: Material) -> Section:
 
 def _proven(material: Material) -> list[Block]:
     guard, table = material.guard, material.table
-    seen = {label: guard.seen(stats).parts for label, stats in material.stats.items()}
-    labels = [material.labels[code] for code in material.order]
     counted: dict[Words, Counter[str]] = {}
     for row in np.flatnonzero(table.status == Status.INFEASIBLE):
         for limit in dict.fromkeys(binding_limits(material.reasons[row])):
@@ -46,30 +60,29 @@ def _proven(material: Material) -> list[Block]:
         return []
     ranked = sorted(counted.items(), key=lambda item: (-sum(item[1].values()), plain(item[0])))
     rows = [_counted(material, "all without a route", Status.INFEASIBLE)]
-    rows += [[limit, *(guard.count(found[g], seen=seen[g]) for g in labels)] for limit, found in ranked]
-    caption = "Refused people without a route, by the limit that stops them"
-    behind = Table(caption, ("limit", *map(Name, labels)), rows, is_whole=True)
-    blocks = []
-    for limit, found in ranked[:MOST_LIMITS]:
-        bars = [
-            Bar(
-                material.name(g), found[g] if seen[g] and not guard.hides(found[g]) else np.nan,
-                guard.count(found[g], seen=seen[g]), material.look(code),
-            )
-            for code, g in zip(material.order, labels, strict=True)
-            if code in material.drawn
-        ]  # fmt: skip
+    blocks: Bars = []
+    for limit, found in ranked:
+        texts = [guard.count(found[g.label], seen=g.seen.parts) for g in material.groups]
+        rows.append([limit, *texts])
+        bars = []
+        for group, text in zip(material.groups, texts, strict=True):
+            n = found[group.label]
+            if group.is_drawn:
+                is_told = group.seen.parts and not guard.hides(n)
+                bars.append(Bar(group.name, n if is_told else np.nan, text, group.look))
         blocks.append((_heading(limit), bars))
-    described = "; ".join(f"{name}: " + ", ".join(f"{bar.label} {bar.text}" for bar in bars) for name, bars in blocks)
-    text = (
+    caption = "Refused people without a route, by the limit that stops them"
+    behind = Table(caption, ("limit", *(Name(g.label) for g in material.groups)), rows, is_whole=True)
+    said = (
         "No allowed action turns the decision for these people: proven, not merely not found. A person can be stopped "
         f"by several limits at once and is then counted under each.{not_drawn(material)}"
     )
     first = ranked[0][0]
     named = f"Most often in the way: {plain(first)}"
     title = named if len(first) > 1 else f"Most often: {plain(first).removeprefix('no limit: ')}"
-    chart = Chart("bars", "limits", title, f"{described}.", behind, {"blocks": blocks}, True)
-    return [Split([Text(text)], [chart])]
+    drawn = blocks[:MOST_LIMITS]
+    chart = Chart("bars", "limits", title, f"{bars_text(drawn)}.", behind, {"blocks": drawn}, True)
+    return [Split([Text(said)], [chart])]
 
 
 def _unknown(material: Material) -> list[Block]:
@@ -78,13 +91,14 @@ def _unknown(material: Material) -> list[Block]:
     unknown = np.flatnonzero(table.status == Status.UNKNOWN)
     if not len(unknown):
         return []
-    labels = [material.labels[code] for code in material.order]
+    labels = [group.label for group in material.groups]
     rows = [_counted(material, "all of whom it is not known", Status.UNKNOWN)]
     if not material.guard.is_on:
         # A reason may tell of one person, and the reasons add up to the count above.
         counted: dict[str, Counter[str]] = {}
         for row in unknown:
-            why = unknown_because(material.reasons[row])
+            reason = material.reasons[row]
+            why = "Nothing was found and nothing excluded." if reason is None else in_report(reason)
             counted.setdefault(why, Counter())[material.labels[table.groups.codes[row]]] += 1
         ranked = sorted(counted.items(), key=lambda item: (-item[1].total(), item[0]))
         rest = sum((found for _, found in ranked[MOST_REASONS:]), Counter[str]())
@@ -99,5 +113,4 @@ def _unknown(material: Material) -> list[Block]:
 
 def _counted(material: Material, name: str, status: Status) -> list[Cell]:
     """A row of how many people of each group have a status."""
-    found = [material.stats[material.labels[code]] for code in material.order]
-    return [name, *(material.guard.count(s.count(status), seen=material.guard.seen(s).parts) for s in found)]
+    return [name, *(material.guard.count(g.stats.count(status), seen=g.seen.parts) for g in material.groups)]

@@ -9,8 +9,8 @@ from equieffort.effort.inference.curves import half_width
 from equieffort.effort.judging import SHOWN_LEVEL
 from equieffort.report.blocks import Block, Chart, Section, Split, Text
 from equieffort.report.curves import coarse_steps, steps_of
-from equieffort.report.material import Material, not_drawn
-from equieffort.report.svg import Bar, Line
+from equieffort.report.material import Group, Material, not_drawn
+from equieffort.report.svg import Bar, Bars, Line, bars_text
 from equieffort.report.tables import Table
 from equieffort.report.words import HIDDEN, MISSING, Cell, Name, Words, kept, name_list, plain, rate, ratio, say, share
 from equieffort.report.words import effort as amount
@@ -28,20 +28,18 @@ REASONS: Words = (
 
 def costs(material: Material) -> Section:
     """How effort is spread within each group."""
-    guard, effort = material.guard, material.table.effort
+    guard = material.guard
     rows: list[list[Cell]] = []
     lines = []
-    for code in material.order:
-        label = material.labels[code]
-        mine = effort[material.members(code) & material.table.has_action]
-        seen = guard.seen(material.stats[label])
+    for group in material.groups:
+        mine, seen = material.efforts(group), group.seen
         told = len(mine) > 0 and seen.effort
         values = np.quantile(mine, (0.1, 0.25, 0.5, 0.75, 0.9)).tolist() if told else [np.nan] * 5
-        mean = material.stats[label].phi if told else np.nan
+        mean = group.stats.phi if told else np.nan
         shown = [ratio(v) if told or not len(mine) else HIDDEN for v in (*values, mean)]
-        rows.append([Name(label), guard.count(len(mine), seen=seen.parts), *shown])
-        if seen.parts and seen.effort and code in material.drawn and (line := _curve(material, code)) is not None:
-            lines.append(line)
+        rows.append([Name(group.label), guard.count(len(mine), seen=seen.parts), *shown])
+        if seen.parts and seen.effort and group.is_drawn and group.stats.n_unfavourable:
+            lines.append(_curve(material, group))
     table = Table(
         "Effort of those who have a route",
         (Name(material.column), "people", "10 %", "25 %", "median", "75 %", "90 %", "mean"),
@@ -54,7 +52,7 @@ def costs(material: Material) -> Section:
     )
     if not lines:
         return Section("costs", "How effort is spread", [intro, table])
-    drawn = [row for row, code in zip(rows, material.order, strict=True) if code in material.drawn]
+    drawn = [row for row, group in zip(rows, material.groups, strict=True) if group.is_drawn]
     described = "; ".join(f"{plain(row[0])}: median {plain(row[4])} among those with a route" for row in drawn)
     level = level_text(material.audit.criteria)
     chart = Chart(
@@ -78,19 +76,14 @@ def _half(lines: list[Line]) -> str:
     return f"Effort that turns half of the refused: {', '.join(told)}"
 
 
-def _curve(material: Material, code: int) -> Line | None:
+def _curve(material: Material, group: Group) -> Line:
     """A group's effort curve; where single people must not show, through tenths of them."""
-    label, stats = material.labels[code], material.stats[material.labels[code]]
-    name, look = material.name(label), material.look(code)
-    found = material.effort_curve
-    found = found[found["group"] == label]
-    if not stats.n_unfavourable:
-        return None
     if not material.guard.is_on:
-        return steps_of(name, {key: found[key].to_numpy() for key in ("effort", "share", "low", "high")}, look)
-    efforts = material.table.effort[material.members(code) & material.table.is_unfavourable]
-    half = half_width(stats.n_unfavourable, material.audit.criteria.level or SHOWN_LEVEL)
-    return coarse_steps(name, np.where(np.isnan(efforts), np.inf, efforts), half, look)
+        found = material.effort_curve
+        return steps_of(group.name, found[found["group"] == group.label], group.look)
+    efforts = material.table.effort[group.members & material.table.is_unfavourable]
+    half = half_width(group.stats.n_unfavourable, material.audit.criteria.level or SHOWN_LEVEL)
+    return coarse_steps(group.name, np.where(np.isnan(efforts), np.inf, efforts), half, group.look)
 
 
 # -- actions ----------------------------------------------------------------------------------------------------------
@@ -100,8 +93,8 @@ def actions(material: Material) -> Section:
     """What is asked of each group: which features, how much, and what each adds to the effort."""
     table, guard = material.table, material.guard
     rows: list[list[Cell]] = []
-    mix: list[tuple[str, list[Bar]]] = []
-    parts: list[tuple[str, list[Bar]]] = []
+    mix: Bars = []
+    parts: Bars = []
     unused = []
     for b, k in enumerate(table.acts):
         column = table.source.encoding.columns[k]
@@ -110,28 +103,26 @@ def actions(material: Material) -> Section:
             continue
         mix.append((column.name, []))
         parts.append((column.name, []))
-        for code in material.order:
-            label, look = material.labels[code], material.look(code)
-            acting = material.members(code) & table.has_action
-            changed = acting & _changes(material, b)
+        for group in material.groups:
+            acting = group.members & table.has_action
+            is_set = acting & material.is_set[:, b]
+            changed = is_set & (material.facts[:, k] != material.moved[:, k])
             n, of = int(changed.sum()), int(acting.sum())
-            told = guard.seen(material.stats[label]).parts and not guard.hides(n, of - n)
-            priced = guard.seen(material.stats[label]).effort and not guard.hides(n, of - n)
-            held = int((acting & material.is_set[:, b] & ~changed).sum())
-            mean = float(material.costs[acting, b].mean()) if of else np.nan
-            phi = material.stats[label].phi
-            of_all = share(mean / phi if phi > 0 else np.nan)
+            told = group.seen.parts and not guard.hides(n, of - n)
+            priced = group.seen.effort and not guard.hides(n, of - n)
+            held = int((is_set & ~changed).sum())
+            mean, phi = float(material.costs[acting, b].mean()) if of else np.nan, group.stats.phi
+            often, costs = kept(share(rate(n, of)), told), kept(amount(mean), priced)
             rows.append(
                 [
-                    Name(column.name), Name(label), guard.count(n, seen=told), kept(share(rate(n, of)), told),
+                    Name(column.name), Name(group.label), guard.count(n, seen=told), often,
                     _size(material, k, changed) if told else HIDDEN, guard.count(held, seen=told),
-                    kept(amount(mean), priced), kept(of_all, priced),
+                    costs, kept(share(mean / phi if phi > 0 else np.nan), priced),
                 ]
             )  # fmt: skip
-            if code in material.drawn:
-                name = material.name(label)
-                mix[-1][1].append(Bar(name, rate(n, of) if told else np.nan, kept(share(rate(n, of)), told), look))
-                parts[-1][1].append(Bar(name, mean if priced else np.nan, kept(amount(mean), priced), look))
+            if group.is_drawn:
+                mix[-1][1].append(Bar(group.name, rate(n, of) if told else np.nan, often, group.look))
+                parts[-1][1].append(Bar(group.name, mean if priced else np.nan, costs, group.look))
     head = (
         "feature", Name(material.column), "people who change it", "of those with a route", "median change",
         "people who hold it", "mean effort", "of the group's effort",
@@ -146,8 +137,17 @@ def actions(material: Material) -> Section:
         text += say(" Nobody's cheapest action sets {}.", name_list(unused))
     blocks: list[Block] = [Text(text)]
     if mix:
-        blocks.append(Split([_mix(mix, behind)], [_parts(parts, behind)]))
-        blocks.append(behind)
+        often = Chart(
+            "bars", "mix", _largest(mix, "What cheapest actions change most often"),
+            f"Share of people whose cheapest action changes a feature. {bars_text(mix)}.", behind,
+            {"blocks": mix, "most": 1.0}, remark="Share of those with a route whose action changes it", is_shared=True,
+        )  # fmt: skip
+        costly = Chart(
+            "bars", "effort", _largest(parts, "Where the largest part of the effort goes"),
+            f"Mean effort by feature. {bars_text(parts)}.", behind,
+            {"blocks": parts}, remark="Mean effort of those with a route", is_shared=True,
+        )  # fmt: skip
+        blocks += [Split([often], [costly]), behind]
     return Section("actions", "What is asked of each group", [*blocks, Text(REASONS, "note")])
 
 
@@ -156,11 +156,7 @@ def _holds(rows: list[list[Cell]]) -> str:
     return " To hold a feature is to keep it at its value although its causes change." if some else ""
 
 
-def _described(blocks: list[tuple[str, list[Bar]]]) -> str:
-    return "; ".join(f"{name}: " + ", ".join(f"{bar.label} {bar.text}" for bar in bars) for name, bars in blocks) + "."
-
-
-def _largest(blocks: list[tuple[str, list[Bar]]], words: str) -> str:
+def _largest(blocks: Bars, words: str) -> str:
     """The feature with the longest bar of each group that is drawn, said once where it is the same."""
     found: dict[str, str] = {}
     for k, bar in enumerate(blocks[0][1]):
@@ -170,42 +166,6 @@ def _largest(blocks: list[tuple[str, list[Bar]]], words: str) -> str:
     if len(set(found.values())) <= 1:
         return f"{words}: {next(iter(found.values()), 'not shown')}"
     return f"{words}: " + ", ".join(f"{name} with {label}" for label, name in found.items())
-
-
-def _mix(blocks: list[tuple[str, list[Bar]]], table: Table) -> Chart:
-    title = _largest(blocks, "What cheapest actions change most often")
-    given = {"blocks": blocks, "most": 1.0}
-    told = f"Share of people whose cheapest action changes a feature. {_described(blocks)}"
-    return Chart(
-        "bars",
-        "mix",
-        title,
-        told,
-        table,
-        given,
-        remark="Share of those with a route whose action changes it",
-        is_shared=True,
-    )
-
-
-def _parts(blocks: list[tuple[str, list[Bar]]], table: Table) -> Chart:
-    title = _largest(blocks, "Where the largest part of the effort goes")
-    told = f"Mean effort by feature. {_described(blocks)}"
-    return Chart(
-        "bars",
-        "effort",
-        title,
-        told,
-        table,
-        {"blocks": blocks},
-        remark="Mean effort of those with a route",
-        is_shared=True,
-    )
-
-
-def _changes(material: Material, b: int) -> Bools:
-    k = material.table.acts[b]
-    return np.asarray(material.is_set[:, b] & (material.facts[:, k] != material.moved[:, k]))
 
 
 def _size(material: Material, k: int, changed: Bools) -> Cell:

@@ -7,6 +7,7 @@ from math import isfinite
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 from markupsafe import Markup
 
 from equieffort.data.frames import Floats
@@ -22,10 +23,10 @@ TAIL = 12.0
 """Where the largest effort is so many times the middle one, the axis is logarithmic."""
 
 
-def steps_of(label: str, frame: dict[str, Floats], look: Look) -> Line:
+def steps_of(label: str, frame: pd.DataFrame, look: Look) -> Line:
     """A curve with its band, thinned where it has more steps than a picture can show."""
-    keep = _thinned(len(frame["effort"]))
-    x, y, low, high = (frame[key][keep].tolist() for key in ("effort", "share", "low", "high"))
+    shown = frame.iloc[_thinned(len(frame))]
+    x, y, low, high = (shown[key].tolist() for key in ("effort", "share", "low", "high"))
     return Line(label, x, y, low, high, look)
 
 

@@ -43,14 +43,13 @@ def evidence(material: Material) -> Section:
 def statuses(material: Material) -> Table:
     """How many people of each group were solved how."""
     rows: list[list[Cell]] = []
-    for code in material.order:
-        stats = material.stats[material.labels[code]]
-        seen = material.guard.seen(stats)
+    for group in material.groups:
+        stats, seen = group.stats, group.seen
         optimal, feasible = (stats.count(status) for status in (Status.OPTIMAL, Status.FEASIBLE))
         split = seen.parts and not material.guard.hides(optimal, feasible)
         told = {Status.NOT_NEEDED: seen.rate, Status.OPTIMAL: split, Status.FEASIBLE: split}
         cells = [material.guard.count(stats.count(s), seen=told.get(s, seen.parts)) for s in STATUSES]
-        rows.append([Name(material.labels[code]), *cells])
+        rows.append([Name(group.label), *cells])
     return Table("People by what is certified of them", (Name(material.column), *STATUSES.values()), rows)
 
 

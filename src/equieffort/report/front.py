@@ -32,18 +32,13 @@ def verdict(material: Material) -> Section:
     chart, verdict_of = forest(material), audit.verdict
     # The picture of many groups is long: what would stand below it finds room beside it.
     is_long = len(material.judged) > MOST_TOLD
-    blocks.append(
-        Front(
-            verdict_of.outcome,
-            headline(material),
-            verdict_of.basis,
-            sentences(material),
-            chart,
-            lists if is_long else (),
-        )
-    )
-    blocks += [Tiles(tiles(material)), *([] if is_long else [Beside(lists)])]
-    blocks += [Text((*unit_of_effort(material), " ", *answer.terms(material)), "note")]
+    said = sentences(material)
+    blocks += [
+        Front(verdict_of.outcome, headline(material), verdict_of.basis, said, chart, lists if is_long else ()),
+        Tiles(tiles(material)),
+        *([] if is_long else [Beside(lists)]),
+        Text((*unit_of_effort(material), " ", *answer.terms(material)), "note"),
+    ]
     return Section("verdict", "Verdict", blocks)
 
 
@@ -73,12 +68,7 @@ def sentences(material: Material) -> list[Cell]:
 
 def headline(material: Material) -> Words:
     """The verdict's sentence, without counts that are kept back."""
-    shown = all(_rate(material, label) for label in material.labels)
-    return material.told(material.audit.verdict.told(counts=shown))
-
-
-def _rate(material: Material, label: str) -> bool:
-    return material.guard.seen(material.stats[label]).rate
+    return material.told(material.audit.verdict.told(counts=all(group.seen.rate for group in material.groups)))
 
 
 # -- the people it rests on -------------------------------------------------------------------------------------------
@@ -86,25 +76,23 @@ def _rate(material: Material, label: str) -> bool:
 
 def tiles(material: Material) -> list[Tile]:
     """Refused people, shares with a route and median efforts of the groups; and how many people would decide it."""
-    drawn = material.drawn
-    codes = drawn if len(drawn) <= MOST_GROUPS else (*drawn[: MOST_GROUPS - 1], drawn[-1])
+    drawn = [group for group in material.groups if group.is_drawn]
+    shown = drawn if len(drawn) <= MOST_GROUPS else [*drawn[: MOST_GROUPS - 1], drawn[-1]]
     lines: dict[str, list[tuple[Cell, str]]] = {"Refused": [], "With a route to approval": [], "Median effort": []}
     also: list[Cell] = []
-    for code in codes:
-        label = material.labels[code]
-        name = Name(material.name(label))
-        stats, seen = material.stats[label], material.guard.seen(material.stats[label])
+    for group in shown:
+        name, stats, seen = Name(group.name), group.stats, group.seen
         refused = material.guard.count(stats.n_unfavourable, seen=seen.rate)
         people = material.guard.count(stats.n)
         lines["Refused"].append((name, f"{refused} of {people}" if seen.rate else refused))
         lines["With a route to approval"].append((name, kept(share(stats.rho), seen.parts)))
-        mine = material.table.effort[material.members(code) & material.table.has_action]
+        mine = material.efforts(group)
         median = float(np.median(mine)) if len(mine) else np.nan
         lines["Median effort"].append((name, kept(ratio(median), seen.effort)))
         also.append(in_units(material, median) if seen.effort else ())
-    more = len(material.order) - len(codes)
+    more = len(material.order) - len(shown)
     others = f"and {count(more)} more groups" if more > 0 else ""
-    many = len(codes) > MOST_UNITS
+    many = len(shown) > MOST_UNITS
     unit: Cell = "of those who have a route"
     if many and (words := in_units(material, TENTH)):
         unit = (f"of those who have a route; {TENTH} is ", *words)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -20,7 +22,7 @@ from equieffort.errors import EquieffortError, EquieffortWarning, collecting
 from equieffort.recourse.status import Reason
 from equieffort.recourse.table import RecourseTable
 from equieffort.report.svg import Look
-from equieffort.report.words import Guard, Name, Phrase, Words, is_turned
+from equieffort.report.words import Guard, Name, Phrase, Seen, Words, is_turned
 from equieffort.world.distances import Distance, Manhattan
 
 if TYPE_CHECKING:
@@ -30,6 +32,21 @@ DEFAULT_QUANTILE = 0.2
 LONGEST_NAME = 24
 MOST_DRAWN = 4
 """Groups, and comparisons, that one picture shows at most; the table behind it has all of them."""
+
+
+@dataclass(frozen=True, eq=False)
+class Group:
+    """A group as the sections list it: its numbers, what of them may be shown, and how it is drawn."""
+
+    code: int
+    label: str
+    name: str
+    """As a picture names it."""
+    members: Bools
+    stats: EffortStats
+    seen: Seen
+    look: Look
+    is_drawn: bool
 
 
 @dataclass(frozen=True)
@@ -80,6 +97,16 @@ class Material:
         return tuple(
             code for code in self.order if self.labels[code] in self.judged or code == self.table.groups.reference
         )
+
+    @cached_property
+    def groups(self) -> list[Group]:
+        """All groups, in their order."""
+        found = []
+        for code in self.order:
+            label, stats = self.labels[code], self.stats[self.labels[code]]
+            members, seen, look = self.table.groups.codes == code, self.guard.seen(stats), self.look(code)
+            found.append(Group(code, label, self.name(label), members, stats, seen, look, code in self.drawn))
+        return found
 
     def name(self, label: str) -> str:
         """A group as a reader sees it in a picture; without its column where that would take too much room."""
@@ -136,14 +163,14 @@ class Material:
         """What stands in the way of each person without an action, or why nothing better is known."""
         return self.table.reasons()
 
+    def efforts(self, group: Group) -> Floats:
+        """The efforts of a group's people who have an action."""
+        return self.table.effort[group.members & self.table.has_action]
+
     @cached_property
     def effort_curve(self) -> pd.DataFrame:
         """The share of each group's refused whom an effort turns."""
         return self.audit.effort_curve()
-
-    def members(self, code: int) -> Bools:
-        """Who belongs to a group."""
-        return np.asarray(self.table.groups.codes == code)
 
     def told(self, text: str) -> Words:
         """A text that was put together elsewhere; names written from right to left are taken out of it."""
@@ -183,10 +210,10 @@ class Material:
             return self.audit.neighbourhood.refusal()
         source = self.table.source
         try:
-            with self._quiet():
+            with _quiet(self.extra):
                 # Bound anew, so that a loaded audit warns about the same things as a live one.
                 self.distance.bind(source.data, source.encoding, source.schema)
-            with _Quiet([]):
+            with _quiet([]):
                 # The audit keeps it, so that page and model card read the same sums.
                 asked = tuple(dict.fromkeys((*PAPER_QUANTILES, self.quantile)))
                 found = self.audit.curve_of(asked, self.distance)
@@ -208,9 +235,8 @@ class Material:
     def pairs(self) -> list[tuple[int, int]]:
         """Who is compared with whom around individuals."""
         groups = self.table.groups
-        return [(code, groups.reference) for code in groups.compared] + [
-            (groups.reference, code) for code in groups.compared
-        ]
+        there = [(code, groups.reference) for code in groups.compared]
+        return there + [(b, a) for a, b in there]
 
     def is_judged(self, a: int, b: int) -> bool:
         """Whether the verdict judges these two groups against each other."""
@@ -221,25 +247,26 @@ class Material:
         """The pairs that pictures show: the judged groups against the reference, in this one direction."""
         return [(a, b) for a, b in self.pairs if b == self.table.groups.reference and self.is_judged(a, b)]
 
-    def tells_record(self, label: str) -> bool:
-        """Whether no small count shows between a group's recorded decisions and those of the stand-in."""
+    def refused_by(self, label: str) -> tuple[int, int, int, int] | None:
+        """How many of a group the record and the surrogate refuse: both, one of them only, and neither."""
         known = self.audit.recorded
         if known is None:
-            return False
-        mine = self.members(self.labels.index(label)) & known.is_known
+            return None
+        mine = (self.table.groups.codes == self.labels.index(label)) & known.is_known
         before, now = mine & ~known.is_favourable, mine & self.table.is_unfavourable
-        return not self.guard.hides(
-            *(int(part.sum()) for part in (before & now, before & ~now, mine & ~before & now, mine & ~before & ~now))
-        )
+        both, record, surrogate = (int(part.sum()) for part in (before & now, before & ~now, now & ~before))
+        return both, record, surrogate, int(mine.sum()) - both - record - surrogate
+
+    def tells_record(self, label: str) -> bool:
+        """Whether no small count shows between a group's recorded decisions and those of the surrogate."""
+        counts = self.refused_by(label)
+        return counts is not None and not self.guard.hides(*counts)
 
     @cached_property
     def subgroups(self) -> list[tuple[str, Assessment]]:
         """The subgroups that were asked for."""
-        with self._quiet():
+        with _quiet(self.extra):
             return [(name, self.audit.subgroup(rule)) for name, rule in self.audit.declared.items()]
-
-    def _quiet(self) -> _Quiet:
-        return _Quiet(self.extra)
 
 
 def not_drawn(material: Material) -> str:
@@ -249,20 +276,12 @@ def not_drawn(material: Material) -> str:
     return " The picture shows the groups that are judged; the numbers behind it are about every group."
 
 
-class _Quiet:
+@contextmanager
+def _quiet(into: list[EquieffortWarning]) -> Iterator[None]:
     """Warnings go into the report, not to the screen."""
-
-    def __init__(self, into: list[EquieffortWarning]) -> None:
-        self.into = into
-
-    def __enter__(self) -> None:
-        self.caught = warnings.catch_warnings()
-        self.caught.__enter__()
+    with warnings.catch_warnings(), collecting() as kept:
         warnings.simplefilter("ignore", EquieffortWarning)
-        self.collector = collecting()
-        self.kept = self.collector.__enter__()
-
-    def __exit__(self, *error: object) -> None:
-        self.collector.__exit__(None, None, None)
-        self.caught.__exit__(None, None, None)
-        self.into += self.kept
+        try:
+            yield
+        finally:
+            into += kept

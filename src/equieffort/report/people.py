@@ -7,7 +7,7 @@ import numpy as np
 from equieffort.recourse.solvers import Status
 from equieffort.report.answer import fidelity
 from equieffort.report.blocks import Block, Chart, Section, Split, Text
-from equieffort.report.material import Material
+from equieffort.report.material import Group, Material
 from equieffort.report.svg import Bar
 from equieffort.report.tables import Table
 from equieffort.report.words import Cell, Name, count, kept, rate, ratio, share
@@ -39,35 +39,34 @@ def _first(bars: list[Bar]) -> str:
 
 
 def _table(material: Material) -> tuple[Table, list[Bar]]:
-    guard, groups = material.guard, material.table.groups
-    rates = {label: rate(stats.count(Status.NOT_NEEDED), stats.n) for label, stats in material.stats.items()}
-    reference = groups.labels[groups.reference]
-    seen = {label: guard.seen(stats) for label, stats in material.stats.items()}
+    guard, reference = material.guard, material.groups[-1]
+    base = _approved(reference)
     rows: list[list[Cell]] = []
     bars = []
-    for code in material.order:
-        label = groups.labels[code]
-        stats, look = material.stats[label], seen[label]
-        impact = rates[label] / rates[reference] if rates[reference] > 0 else np.nan
+    for group in material.groups:
+        stats, seen, approved = group.stats, group.seen, _approved(group)
+        shown = kept(share(approved), seen.rate)
         rows.append(
             [
-                Name(label), groups.role(code), guard.count(stats.n),
-                guard.count(stats.n_unfavourable, seen=look.rate),
-                kept(share(rates[label]), look.rate),
-                kept(ratio(impact), look.rate and seen[reference].rate),
-                guard.count(stats.n_acting, seen=look.parts),
-                guard.count(stats.count(Status.INFEASIBLE), seen=look.parts),
-                guard.count(stats.n_unknown, seen=look.parts),
+                Name(group.label), material.table.groups.role(group.code), guard.count(stats.n),
+                guard.count(stats.n_unfavourable, seen=seen.rate), shown,
+                kept(ratio(approved / base if base > 0 else np.nan), seen.rate and reference.seen.rate),
+                guard.count(stats.n_acting, seen=seen.parts),
+                guard.count(stats.count(Status.INFEASIBLE), seen=seen.parts),
+                guard.count(stats.n_unknown, seen=seen.parts),
             ]
         )  # fmt: skip
-        if code in material.drawn:
-            shown = rates[label] if look.rate else np.nan
-            bars.append(Bar(material.name(label), shown, kept(share(rates[label]), look.rate), material.look(code)))
+        if group.is_drawn:
+            bars.append(Bar(group.name, approved if seen.rate else np.nan, shown, group.look))
     head = (
         Name(material.column), "role", "people", "refused", "approved", "impact ratio", "with a route", "without",
         "not known",
     )  # fmt: skip
     return Table("Everybody in the audit", head, rows, frozenset({1})), bars
+
+
+def _approved(group: Group) -> float:
+    return rate(group.stats.count(Status.NOT_NEEDED), group.stats.n)
 
 
 def _recorded(material: Material) -> list[Block]:
@@ -76,14 +75,11 @@ def _recorded(material: Material) -> list[Block]:
     if known is None or not known.n:
         return []
     rows: list[list[Cell]] = []
-    refused = material.table.is_unfavourable
-    for code in material.order:
-        mine = material.members(code) & known.is_known
-        before, now = mine & ~known.is_favourable, mine & refused
-        both, only_before, only_now = (int(n.sum()) for n in (before & now, before & ~now, mine & ~before & now))
-        told = material.tells_record(material.labels[code])
-        counts = (both + only_before, both + only_now, both, only_before, only_now)
-        rows.append([Name(material.labels[code]), *(guard.count(n, seen=told) for n in counts)])
+    for group in material.groups:
+        both, record, surrogate, _ = material.refused_by(group.label) or (0, 0, 0, 0)
+        told = material.tells_record(group.label)
+        counts = (both + record, both + surrogate, both, record, surrogate)
+        rows.append([Name(group.label), *(guard.count(n, seen=told) for n in counts)])
     head = (
         Name(material.column), "refused in the data", "refused by the surrogate", "by both", "in the data only",
         "by the surrogate only",

@@ -68,6 +68,15 @@ class Bar:
     look: Look = Look()
 
 
+Bars = list[tuple[str, list[Bar]]]
+"""Bars in blocks, each below its heading."""
+
+
+def bars_text(blocks: Bars) -> str:
+    """The same for those who cannot see it."""
+    return "; ".join(f"{name}: " + ", ".join(f"{bar.label} {bar.text}" for bar in bars) for name, bars in blocks)
+
+
 # -- text -------------------------------------------------------------------------------------------------------------
 
 

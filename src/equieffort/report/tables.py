@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from equieffort.report.words import Cell, Words, plain
+from equieffort.report.words import Cell, Words, joined, plain
 
 LONG, SMALL = 40, 14
 NARROW, HALF = 4, 66
@@ -38,15 +38,13 @@ class Table:
         same = [k for k in range(len(self.head)) if len({row[k] for row in texts}) == 1]
         same = [] if self.is_whole or len(rows) < 2 or len(same) > len(self.head) - 2 else same
         keep = [k for k in range(len(self.head)) if k not in same]
-        words: Words = ()
-        for k in (k for k in same if texts[0][k]):
-            words += ("; " if words else "In every row: ", *_pieces(self.head[k]), " ", *_pieces(rows[0][k]))
+        words = joined((joined((self.head[k], rows[0][k]), " ") for k in same if texts[0][k]), "; ")
         return replace(
             self,
             head=tuple(self.head[k] for k in keep),
             rows=[[row[k] for k in keep] for row in rows],
             words=frozenset(keep.index(k) for k in self.words if k in keep),
-            same=(*words, ".") if words else (),
+            same=("In every row: ", *words, ".") if words else (),
         )
 
     same: Words = ()
@@ -75,10 +73,6 @@ class Table:
         return len(self.rows) <= SMALL and not self.long
 
 
-def _pieces(cell: Cell) -> Words:
-    return (cell,) if isinstance(cell, str) else cell
-
-
 def _merged(rows: list[list[Cell]]) -> list[list[Cell]]:
     """Rows that differ in their first cell alone, as one that lists these."""
     found: dict[tuple[str, ...], list[list[Cell]]] = {}
@@ -86,8 +80,6 @@ def _merged(rows: list[list[Cell]]) -> list[list[Cell]]:
         found.setdefault(tuple(plain(cell) for cell in row[1:]), []).append(row)
     merged: list[list[Cell]] = []
     for alike in found.values():
-        firsts: Words = ()
-        for row in alike:
-            firsts += ((", ",) if firsts else ()) + _pieces(row[0])
-        merged.append([(*firsts, f" ({len(alike)})") if len(alike) > 1 else alike[0][0], *alike[0][1:]])
+        firsts = (*joined(row[0] for row in alike), f" ({len(alike)})")
+        merged.append([firsts if len(alike) > 1 else alike[0][0], *alike[0][1:]])
     return merged

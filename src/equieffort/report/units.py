@@ -7,7 +7,7 @@ import numpy as np
 from equieffort.data.frames import number, percent
 from equieffort.report.material import Material
 from equieffort.report.tables import Table
-from equieffort.report.words import MISSING, Cell, Name, Words, ratio, say
+from equieffort.report.words import MISSING, Cell, Name, Words, joined, ratio, say
 
 SAID = 2
 """So many features are named where effort is first spoken of."""
@@ -34,10 +34,8 @@ def unit_of_effort(material: Material) -> Words:
     if whole:
         examples.append(say("any other value of {}", Name(whole[0])))
     if examples:
-        joined: Words = examples[0]
-        for k, example in enumerate(examples[1:], start=2):
-            joined += (" or " if k == len(examples) else ", ", *example)
-        words += say("An effort of 1 is {}", joined)
+        *first, last = examples
+        words += say("An effort of 1 is {}", joined((joined(first), last), " or ") if first else last)
         others = len(cost.prices or ()) + len(weights) - len(examples)
         words += ("; the other features are listed under Assumptions." if others > 0 else ".",)
     return words
@@ -123,5 +121,4 @@ def in_units(material: Material, effort: float) -> Words:
     name, facts = table.source.encoding.columns[k].name, material.facts[:, k]
     if not cost.own and size > np.nanmax(facts) - np.nanmin(facts):
         return say("more than the whole range of {}", Name(name))
-    shown = f"{size:,.3g}" if abs(size) < 1000 else number(round(size))
-    return say("as much as {}{} of {}", shown, " times the own value" if cost.own else "", Name(name))
+    return say("as much as {}{} of {}", ratio(size), " times the own value" if cost.own else "", Name(name))
