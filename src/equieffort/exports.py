@@ -41,19 +41,8 @@ FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 
 SUMMARY_VERSION = 4
 SHOWN = (
-    "estimate",
-    "low",
-    "high",
-    "least",
-    "most",
-    "p",
-    "p_beyond",
-    "p_within",
-    "p_adjusted",
-    "n",
-    "n_against",
-    "note",
-)
+    "estimate", "low", "high", "least", "most", "p", "p_beyond", "p_within", "p_adjusted", "n", "n_against", "note",
+)  # fmt: skip
 SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 KINDS = {"equal": "pass", "unequal": "fail", "inconclusive": "open"}
 
@@ -128,7 +117,7 @@ def recourse_csv(audit: Audit) -> str:
     Beside a stand-in `recorded` says what was decided according to the data.
     """
     frame = recourse_frame(audit)
-    frame.index.name = _label_name(frame)
+    frame.index.name = _free("id" if frame.index.name is None else str(frame.index.name), frame)
     return _csv(frame.reset_index())
 
 
@@ -156,11 +145,16 @@ def recourse_frame(audit: Audit) -> pd.DataFrame:
     """Everybody's recourse, for an audit of a stand-in with the recorded decisions beside the status."""
     frame = audit.recourse.frame()
     if (decided := audit.recorded) is not None:
-        name = "recorded"
-        while name in frame.columns:
-            name = f"{name}_"
-        frame.insert(list(frame.columns).index("status") + 1, name, [decided.word(row) for row in range(len(frame))])
+        words = [decided.word(row) for row in range(len(frame))]
+        frame.insert(list(frame.columns).index("status") + 1, _free("recorded", frame), words)
     return frame
+
+
+def _free(name: str, frame: pd.DataFrame) -> str:
+    """The name, with as many underscores as make it no column's."""
+    while name in frame.columns:
+        name = f"{name}_"
+    return name
 
 
 def neutral(cell: Any) -> Any:
@@ -328,13 +322,6 @@ def _findings(audit: Audit) -> Iterator[tuple[str, Finding]]:
             yield f"{name} ({part.about})", finding
 
 
-def _label_name(frame: pd.DataFrame) -> str:
-    name = "id" if frame.index.name is None else str(frame.index.name)
-    while name in frame.columns:
-        name = f"{name}_"
-    return name
-
-
 def _uri(name: str) -> str:
     """Where the audit file is; a path from the root cannot be put behind another place, so it says that it is one."""
     from urllib.parse import quote
@@ -361,14 +348,16 @@ def text_table(frame: pd.DataFrame) -> str:
     return frame.to_string(index=False, float_format=lambda value: number(round(value, 4)), na_rep="-")
 
 
+def need(package: str, what: str, fix: str) -> None:
+    """Refuse before any work what a package is missing for."""
+    if find_spec(package) is None:
+        raise ParameterError("OPTIONAL_DEPENDENCY", what, fix=fix)
+
+
 def need_parquet() -> None:
     """Refuse before any work if Parquet cannot be written."""
-    if find_spec("pyarrow") is None:
-        raise ParameterError(
-            "OPTIONAL_DEPENDENCY",
-            "Writing Parquet needs the package pyarrow.",
-            fix="Run pip install 'equieffort[parquet]', or take the CSV.",
-        )
+    fix = "Run pip install 'equieffort[parquet]', or take the CSV."
+    need("pyarrow", "Writing Parquet needs the package pyarrow.", fix)
 
 
 def recourse_parquet(audit: Audit, path: Path) -> None:

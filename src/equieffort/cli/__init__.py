@@ -10,11 +10,10 @@ from typing import Annotated
 import typer
 
 from equieffort.cli.audit import audit
-from equieffort.cli.common import SETTINGS, guarded
-from equieffort.cli.demo import demo
+from equieffort.cli.common import SETTINGS, Debug, guarded
+from equieffort.cli.demo import demo, paper
 from equieffort.cli.init import init, schema
 from equieffort.cli.monitor import monitor
-from equieffort.cli.paper import paper
 from equieffort.cli.power import power
 from equieffort.cli.reading import check, diff, explain, report
 from equieffort.cli.streams import run
@@ -32,7 +31,7 @@ def _version(asked: bool) -> None:
 
 @app.callback()
 def equieffort(
-    debug: Annotated[bool, typer.Option("--debug", help="Show a traceback when something goes wrong.")] = False,
+    debug: Debug = False,
     version: Annotated[
         bool, typer.Option("--version", help="Print the version.", callback=_version, is_eager=True)
     ] = False,

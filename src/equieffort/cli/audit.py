@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
-import json
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from equieffort.cli.common import EXIT, Outputs, aside, command_line, tell, write
+from equieffort.cli.common import (
+    EXIT,
+    Debug,
+    Outputs,
+    Quiet,
+    UnsafePickle,
+    as_json_text,
+    aside,
+    command_line,
+    tell,
+    write,
+)  # fmt: skip
 from equieffort.cli.progress import reporter
 from equieffort.errors import many
 
@@ -43,7 +53,7 @@ SUFFIX = {Format.sarif: ".sarif", Format.junit: ".junit.xml", Format.parquet: ".
 def audit(
     spec: Annotated[Path, typer.Argument(help="The spec, a YAML file; `equieffort init` writes one.")],
     out: Annotated[Path, typer.Option("--out", "-o", help="Name of the outputs, without ending.")],
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
+    quiet: Quiet = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Check everything, estimate the work, stop.")] = False,
     formats: Annotated[
@@ -54,10 +64,8 @@ def audit(
         typer.Option(help="Judge under this chance too: equations learned again, or the model trained again as well."),
     ] = None,
     replicates: Annotated[int, typer.Option(help="How often that is done.")] = 100,
-    unsafe_load_pickle: Annotated[
-        bool, typer.Option("--unsafe-load-pickle", help="Load a pickled model: it can run any program on your machine.")
-    ] = False,
-    debug: Annotated[bool, typer.Option("--debug", help="Show a traceback when something goes wrong.")] = False,
+    unsafe_load_pickle: UnsafePickle = False,
+    debug: Debug = False,
 ) -> None:
     """Audit the data that SPEC describes; writes OUT.audit, .html, .json, .csv, .measures.csv and .md.
 
@@ -162,7 +170,7 @@ def as_text(made: Audit, name: str, wanted: str) -> str:
 
     if wanted == "junit":
         return junit(made, name)
-    return json.dumps(sarif(made, name) if wanted == "sarif" else summary(made), indent=2, ensure_ascii=False) + "\n"
+    return as_json_text(sarif(made, name) if wanted == "sarif" else summary(made)) + "\n"
 
 
 def _stamp(path: Path) -> tuple[int, int] | None:
@@ -174,15 +182,9 @@ def _write_all(made: Audit, outputs: Outputs) -> None:
     from equieffort.exports import measures_csv, recourse_csv, recourse_parquet
     from equieffort.report import model_card, render
 
-    page = render(
-        made,
-        title=made.provenance.title,
-        suppress_below=made.provenance.suppress_below,
-        command=made.provenance.command,
-    )
     name = outputs[".audit"].name
     texts = {
-        ".html": page,
+        ".html": render(made, title=made.provenance.title, command=made.provenance.command),
         ".json": as_text(made, name, "json"),
         ".csv": recourse_csv(made),
         ".measures.csv": measures_csv(made),
@@ -199,7 +201,7 @@ def _write_all(made: Audit, outputs: Outputs) -> None:
 
 def _tell_estimate(work: Estimate, *, as_json: bool, quiet: bool) -> None:
     if as_json:
-        typer.echo(json.dumps(work.to_dict(), indent=2, ensure_ascii=False))
+        typer.echo(as_json_text(work.to_dict()))
     elif not quiet:
         typer.echo(
             f"{work}\nData, model and spec fit together; nothing was solved or written. Not checked: who has an action "

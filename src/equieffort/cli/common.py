@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 import sys
 import traceback
@@ -11,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import wraps
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 
@@ -27,6 +28,12 @@ BROKEN_OFF = frozenset({"RUN_CHANGED", "RUN_WRITE"})
 
 NO_ROOM = frozenset({errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC)})
 """What the system says when nothing more can be written: a full disk, a limit on files, a quota."""
+
+Debug = Annotated[bool, typer.Option("--debug", help="Show a traceback when something goes wrong.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
+UnsafePickle = Annotated[
+    bool, typer.Option("--unsafe-load-pickle", help="Load a pickled model: it can run any program on your machine.")
+]
 
 SETTINGS = {"debug": False}
 """What the options before the command say; set anew by each call."""
@@ -77,6 +84,11 @@ def _explained(error: BaseException) -> tuple[int, str]:
 def tell(text: str) -> None:
     """A line for the person at the terminal, apart from the results."""
     typer.echo(text, err=True)
+
+
+def as_json_text(value: Any) -> str:
+    """JSON for people and programs to read."""
+    return json.dumps(value, indent=2, ensure_ascii=False)
 
 
 def tell_warning(message: Warning | str, settings: dict[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""`equieffort demo`: an audit to look at, without data of your own."""
+"""`equieffort demo` and `equieffort paper`: audits to look at without data of your own, and the paper's figures."""
 
 from __future__ import annotations
 
@@ -120,3 +120,25 @@ def _examples(made: Audit) -> str:
     table = made.recourse.frame()
     people = [table.index[table["status"] == status] for status in ("optimal", "feasible", "infeasible")]
     return "\n".join(str(made.explain(found[0])) for found in people if len(found))
+
+
+def paper(
+    out: Annotated[Path, typer.Option(help="Folder to write into.")] = Path("paper"),
+    figure: Annotated[str | None, typer.Option(help="Only this figure, by its label in the paper.")] = None,
+    seed: Annotated[int, typer.Option(help="First seed of the synthetic draws.", min=0)] = 0,
+    n: Annotated[int, typer.Option(help="People in each synthetic draw.", min=20)] = 1000,
+    preset: Annotated[str, typer.Option(help="published, corrected or both.")] = "both",
+) -> None:
+    """Compute the paper's figures and lay them beside the published ones."""
+    from equieffort.exports import need
+    from equieffort.paper import Size, reproduce
+
+    # Figures are drawn at the end: find out first whether they can be.
+    fix = "pip install '.[plot]' in the folder of equieffort."
+    need("matplotlib", "The paper's figures need the package matplotlib.", fix)
+    with reporter() as progress:
+        made = reproduce(out, figure=figure, preset=preset, size=Size(n=n, seed=seed), progress=progress)
+    for name, part in made.comparison.groupby("preset", sort=False):
+        counts = part["judgement"].value_counts()
+        typer.echo(f"{name}: " + ", ".join(f"{count} {judgement}" for judgement, count in counts.items()))
+    typer.echo(f"Wrote {made.page} and {out / 'comparison.csv'}")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from equieffort.cli.common import check_writable, write
+from equieffort.cli.common import as_json_text, check_writable, write
 from equieffort.errors import ParameterError, closest, listed, many
 from equieffort.words.problems import spec_words
 
@@ -114,7 +114,7 @@ def schema() -> None:
     """Print the JSON schema of the spec, for editors that check YAML."""
     from equieffort.spec import json_schema
 
-    typer.echo(json.dumps(json_schema(), indent=2, ensure_ascii=False))
+    typer.echo(as_json_text(json_schema()))
 
 
 def draft(table: pd.DataFrame, path: str, answers: Answers, name: str, found: Sequence[Giveaway] = ()) -> str:

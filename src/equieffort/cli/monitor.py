@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from equieffort.cli.common import EQUAL, UNEQUAL, aside, check_writable
+from equieffort.cli.common import EQUAL, UNEQUAL, Debug, Quiet, UnsafePickle, as_json_text, aside, check_writable
 from equieffort.cli.progress import reporter
 from equieffort.errors import ParameterError
 
 if TYPE_CHECKING:
     from equieffort.monitor import MonitorState
+    from equieffort.recourse.solving import Progress
 
 
 class Measure(StrEnum):
@@ -40,35 +40,35 @@ def monitor(
     ] = None,
     plot: Annotated[Path | None, typer.Option("--plot", help="Draw the evidence over time into this file.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the state as JSON.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")] = False,
-    unsafe_load_pickle: Annotated[
-        bool, typer.Option("--unsafe-load-pickle", help="Load a pickled model: it can run any program on your machine.")
-    ] = False,
-    debug: Annotated[bool, typer.Option("--debug", help="Show a traceback when something goes wrong.")] = False,
+    quiet: Quiet = False,
+    unsafe_load_pickle: UnsafePickle = False,
+    debug: Debug = False,
 ) -> None:
     """Count a batch of decisions and say whether efforts are unequal beyond tau; valid at every look.
 
     Without --batch it only shows the state. Ends with 1 if there is an alarm, from this batch or an earlier one, and
     with 0 if there is none.
     """
+    from equieffort.exports import plain
     from equieffort.monitor import Monitor
 
     _check_paths(state, spec, batch, plot)
-    if batch is None:
-        fixes = {"--tau": tau, "--level": level, "--budget": budget, "--measure": measures, "--date": date}
-        if given := [name for name, value in fixes.items() if value is not None]:
+    fixed = {"tau": tau, "level": level, "budget": budget, "measures": measures and [one.value for one in measures]}
+    if spec is None or batch is None:
+        about = {"--tau": tau, "--level": level, "--budget": budget, "--measure": measures, "--date": date}
+        if given := [name for name, value in about.items() if value is not None]:
             raise ParameterError("PARAMETER", f"{given[0]} is about a batch.", fix="Give --batch, or leave it out.")
         now = Monitor.look(state)
     else:
-        assert spec is not None
-        now = _count(
-            state, spec, batch, date, ordered=not unordered, tau=tau, level=level, budget=budget,
-            measures=measures, quiet=quiet or as_json, unsafe_load_pickle=unsafe_load_pickle,
-        )  # fmt: skip
+        with reporter(quiet=quiet or as_json) as progress:
+            now = _count(
+                state, spec, batch, date, fixed, progress, ordered=not unordered, unsafe_load_pickle=unsafe_load_pickle
+            )
     if plot is not None:
         with aside(plot) as partial:
             now.plot.evidence().savefig(partial, format=plot.suffix.lstrip(".").lower() or "png", dpi=150)
-    _tell(now, as_json=as_json, quiet=quiet)
+    if as_json or not quiet:
+        typer.echo(as_json_text(plain(now.to_dict())) if as_json else str(now))
     raise typer.Exit(EQUAL if now.alarm is None else UNEQUAL)
 
 
@@ -92,19 +92,9 @@ def _check_paths(state: Path, spec: Path | None, batch: Path | None, plot: Path 
 
 
 def _count(
-    state: Path,
-    spec: Path,
-    batch: Path,
-    date: str | None,
-    *,
-    ordered: bool,
-    tau: float | None,
-    level: float | None,
-    budget: float | None,
-    measures: list[Measure] | None,
-    quiet: bool,
-    unsafe_load_pickle: bool,
-) -> MonitorState:
+    state: Path, spec: Path, batch: Path, date: str | None, fixed: dict[str, Any], progress: Progress, *,
+    ordered: bool, unsafe_load_pickle: bool,
+) -> MonitorState:  # fmt: skip
     from dataclasses import replace
 
     from equieffort.monitor import Monitor
@@ -119,12 +109,10 @@ def _count(
     if state.exists():
         Monitor.look(state)
     people = read_batch(told, batch)
-    with reporter(quiet=quiet) as progress:
-        ready = prepare(told, progress=progress, unsafe_load_pickle=unsafe_load_pickle)
-        asked = None if measures is None else [one.value for one in measures]
-        watching = monitor_of(ready, state, tau=tau, level=level, budget=budget, measures=asked)
-        with spec_words():
-            now = watching.update(people, date=date, name=batch.name, ordered=ordered, progress=progress)
+    ready = prepare(told, progress=progress, unsafe_load_pickle=unsafe_load_pickle)
+    watching = monitor_of(ready, state, **fixed)
+    with spec_words():
+        now = watching.update(people, date=date, name=batch.name, ordered=ordered, progress=progress)
     if ready.surrogate is None:
         return now
     note = (
@@ -132,12 +120,3 @@ def _count(
         "recorded decisions."
     )
     return replace(now, notes=(note,))
-
-
-def _tell(now: MonitorState, *, as_json: bool, quiet: bool) -> None:
-    from equieffort.exports import plain
-
-    if as_json:
-        typer.echo(json.dumps(plain(now.to_dict()), indent=2, ensure_ascii=False))
-    elif not quiet:
-        typer.echo(str(now))

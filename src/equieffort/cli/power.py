@@ -7,8 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
-from equieffort.cli.common import check_writable
-from equieffort.cli.reading import Sides, open_audit
+from equieffort.cli.common import as_json_text, check_writable
+from equieffort.cli.reading import Epsilon, Rule, Tau, changed, open_audit
 
 
 def power(
@@ -16,10 +16,10 @@ def power(
     acr: Annotated[float | None, typer.Option(help="A true ratio of efforts to plan for.")] = None,
     rd: Annotated[float | None, typer.Option(help="A true gap in possible recourse to plan for, such as 0.1.")] = None,
     people: Annotated[int | None, typer.Option(help="A number of people: what would they show?")] = None,
-    tau: Annotated[float | None, typer.Option(help="Largest ratio of efforts that counts as equal.")] = None,
-    epsilon: Annotated[float | None, typer.Option(help="Difference in possible recourse that counts.")] = None,
+    tau: Tau = None,
+    epsilon: Epsilon = None,
     level: Annotated[float | None, typer.Option(help="How sure the verdict must be.")] = None,
-    rule: Annotated[Sides | None, typer.Option(help="Whether very small ratios count too.")] = None,
+    rule: Rule = None,
     chance: Annotated[float, typer.Option("--power", help="The chance to decide that is asked for.")] = 0.8,
     group: Annotated[str | None, typer.Option(help="The group of the audit to plan for.")] = None,
     share: Annotated[float | None, typer.Option(help="Without an audit: the group's share of all people.")] = None,
@@ -34,33 +34,24 @@ def power(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """How many people would decide it: from a saved audit, or from what you expect."""
-    import json
-    from dataclasses import replace
-
     import equieffort as ee
-    from equieffort.effort.criteria import OneSided, TwoSided
     from equieffort.errors import ParameterError
     from equieffort.exports import plain, records
 
     if plot is not None:
         check_writable(plot)
-    told = {"share": share, "refused": refused, "recourse": recourse, "variation": variation}
-    told = {name: value for name, value in told.items() if value is not None}
+    expected = {"share": share, "refused": refused, "recourse": recourse, "variation": variation}
+    told = {name: value for name, value in expected.items() if value is not None}
     if file is not None and told:
         raise ParameterError(
             "PARAMETER",
             f"--{next(iter(told))} says what to expect, but there is an audit that shows it.",
             fix="Leave out either the audit or what is expected.",
         )
-    for name in ("refused", "recourse", "variation"):
-        if name in told:
-            told[f"{name}_against"] = told[name]
+    told |= {f"{name}_against": value for name, value in told.items() if name != "share"}
     given: Any = open_audit(file) if file is not None else ee.Assumed(**told)
     criteria = given.criteria if file is not None else ee.Criteria()
-    rules = {Sides.two_sided: TwoSided(), Sides.one_sided: OneSided()}
-    changed: dict[str, Any] = {"tau": tau, "epsilon": epsilon, "level": level}
-    changed["rule"] = None if rule is None else rules[rule]
-    criteria = replace(criteria, **{name: value for name, value in changed.items() if value is not None})
+    criteria = changed(criteria, tau=tau, epsilon=epsilon, level=level, rule=rule)
     found = ee.power(given, acr=acr, rd=rd, people=people, criteria=criteria, power=chance, group=group)
     if plot is not None:
         from equieffort.plots.power import draw_power
@@ -68,6 +59,6 @@ def power(
         draw_power(found).savefig(plot, dpi=150)
     if as_json:
         both = {"needed": records(found.table), "detectable": records(found.detectable), "basis": found.basis}
-        typer.echo(json.dumps(plain(both), indent=2, ensure_ascii=False))
+        typer.echo(as_json_text(plain(both)))
     else:
         typer.echo(str(found))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import re
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,12 +11,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from equieffort.cli.audit import as_text, text
-from equieffort.cli.common import EQUAL, EXIT, UNEQUAL, Outputs, check_writable, command_line, write
-from equieffort.errors import AuditFileError, DataError, closest, label, listed, warn
+from equieffort.cli.common import EQUAL, EXIT, UNEQUAL, Outputs, as_json_text, check_writable, command_line, write
+from equieffort.errors import AuditFileError, DataError, ParameterError, closest, label, listed, warn
 
 if TYPE_CHECKING:
+    from equieffort.effort.criteria import Criteria
     from equieffort.results.audits import Audit
 
+OTHER_FILES = {
+    ".html": "the report", ".json": "the summary", ".md": "the model card", ".csv": "a table", ".parquet": "a table",
+    ".yaml": "a spec", ".yml": "a spec", ".sarif": "for build servers", ".xml": "for build servers",
+}  # fmt: skip
 File = Annotated[Path, typer.Argument(help="An audit file.")]
 
 
@@ -36,11 +41,16 @@ class Sides(StrEnum):
     one_sided = "one-sided"
 
 
+Tau = Annotated[float | None, typer.Option(help="Largest ratio of efforts that counts as equal.")]
+Epsilon = Annotated[float | None, typer.Option(help="Difference in possible recourse that counts.")]
+Rule = Annotated[Sides | None, typer.Option(help="Whether very small ratios count too.")]
+
+
 def check(
     file: File,
-    tau: Annotated[float | None, typer.Option(help="Largest ratio of efforts that counts as equal.")] = None,
-    epsilon: Annotated[float | None, typer.Option(help="Difference in possible recourse that counts.")] = None,
-    rule: Annotated[Sides | None, typer.Option(help="Whether very small ratios count too.")] = None,
+    tau: Tau = None,
+    epsilon: Epsilon = None,
+    rule: Rule = None,
     min_people: Annotated[int | None, typer.Option(help="Smallest number of people to judge.")] = None,
     level: Annotated[
         str | None, typer.Option(help="How sure the verdict must be, such as 0.95, or none for the point estimate.")
@@ -55,21 +65,12 @@ def check(
 
     Ends with 0 if effort is equal within the thresholds, 1 if not, 4 if the data cannot tell.
     """
-    from dataclasses import replace
-
-    from equieffort.effort.criteria import OneSided, TwoSided
-
     if out is not None:
         check_writable(out)
     made = open_audit(file)
-    rules = {Sides.two_sided: TwoSided(), Sides.one_sided: OneSided()}
-    changed: dict[str, Any] = {"tau": tau, "epsilon": epsilon, "min_people": min_people}
-    changed |= {"rule": None if rule is None else rules[rule], "judged": tuple(judged) if judged else None}
-    changed = {name: value for name, value in changed.items() if value is not None}
-    if level is not None:
-        changed["level"] = _level(level)
-    criteria = replace(made.criteria, **changed)
-    made = replace(made, criteria=criteria)
+    named = tuple(judged) if judged else None
+    criteria = changed(made.criteria, tau=tau, epsilon=epsilon, min_people=min_people, rule=rule, judged=named)
+    made = replace(made, criteria=criteria if level is None else replace(criteria, level=_level(level)))
     answer = f"{text(made)}\n" if shown == Shown.text else as_text(made, file.name, shown.value)
     if out is not None:
         write(out, answer)
@@ -78,10 +79,18 @@ def check(
     raise typer.Exit(EXIT[made.verdict.outcome])
 
 
+def changed(criteria: Criteria, **options: Any) -> Criteria:
+    """Criteria with what was given at the command line."""
+    from equieffort.effort.criteria import RULES
+
+    given = {name: value for name, value in options.items() if value is not None}
+    if "rule" in given:
+        given["rule"] = RULES[given["rule"]]()
+    return replace(criteria, **given)
+
+
 def _level(text: str) -> float | None:
     """A level as it is typed."""
-    from equieffort.errors import ParameterError
-
     if text.lower() == "none":
         return None
     try:
@@ -105,9 +114,8 @@ def report(
     check_kind(file)
     page = Outputs(file if out is None else out, [".html"], inputs=[file])[".html"]
     made = open_audit(file)
-    least = made.provenance.suppress_below if suppress_below is None else suppress_below
     command = made.provenance.command or command_line()
-    write(page, render(made, title=made.provenance.title, suppress_below=least, command=command))
+    write(page, render(made, title=made.provenance.title, suppress_below=suppress_below, command=command))
     typer.echo(f"Wrote {page}")
 
 
@@ -145,7 +153,7 @@ def diff(
             fix="If they are the same people, name their id column as data.id in both specs and audit again.",
         )
     if as_json:
-        typer.echo(json.dumps(plain(found.to_dict()), indent=2, ensure_ascii=False))
+        typer.echo(as_json_text(plain(found.to_dict())))
     else:
         shown = ["group", "role"]
         for name in ("phi", "rho", "acr", "rd"):
@@ -156,25 +164,13 @@ def diff(
 
 def check_kind(file: Path) -> None:
     """Refuse what is another file by its name, which is not a broken audit file."""
-    kinds = {
-        ".html": "the report",
-        ".json": "the summary",
-        ".csv": "a table",
-        ".md": "the model card",
-        ".yaml": "a spec",
-        ".yml": "a spec",
-        ".sarif": "for build servers",
-        ".xml": "for build servers",
-        ".parquet": "a table",
-    }
-    if (kind := kinds.get(file.suffix.lower())) is not None:
+    if (kind := OTHER_FILES.get(file.suffix.lower())) is not None:
         beside = file.with_suffix(".audit")
+        fix = "Give the file that ends in .audit; `equieffort audit SPEC -o OUT` writes it."
         raise AuditFileError(
             "AUDIT_FILE",
             f"{file.name!r} is {kind}, not an audit file.",
-            fix=f"Give {str(beside)!r}."
-            if beside.is_file()
-            else "Give the file that ends in .audit; `equieffort audit SPEC -o OUT` writes it.",
+            fix=f"Give {str(beside)!r}." if beside.is_file() else fix,
         )
 
 
