@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from equieffort.effort.metrics import PAPER_QUANTILES
-from equieffort.plots.effort import draw_effort_curve
-from equieffort.plots.figures import COLOURS, NO_WIDTH, STYLES, new_figure
+from equieffort.plots.figures import COLOURS, NO_WIDTH, STYLES, new_figure, plain_legend, plain_text
 from equieffort.plots.forest import draw_measures
+from equieffort.words.shown import level_text
 
 if TYPE_CHECKING:
     from equieffort.results.audits import Audit
@@ -26,7 +28,6 @@ class AuditPlots:
         curve, names = self.audit.curve(quantiles), self.audit.recourse.groups.name
         for k, ((group, against), part) in enumerate(curve.groupby(["group", "against"], sort=False)):
             colour, style = COLOURS[k % len(COLOURS)], STYLES[k % len(STYLES)]
-            # matplotlib leaves names with an underscore in front out of the legend; the space has no width.
             name = f"{names(str(group))} against {names(str(against))}"
             name = f"{NO_WIDTH}{name}" if name.startswith("_") else name
             axes.plot(part["quantile"], part["acr"], style, color=colour, marker="o", markersize=3, label=name)
@@ -37,10 +38,7 @@ class AuditPlots:
         )
         axes.axhline(1, color="0.4", lw=0.8)
         axes.set(xlabel="share of all people counted as neighbours", ylabel="effort of own group / other group (ACR)")
-        for text in axes.legend(frameon=False).get_texts():
-            # A dollar sign in a name is no formula.
-            text.set_parse_math(False)
-            text.set_text(text.get_text().removeprefix(NO_WIDTH))
+        plain_legend(axes.legend(frameon=False))
         return figure
 
     def measures(self) -> Any:
@@ -49,4 +47,30 @@ class AuditPlots:
 
     def effort_curve(self, *, difference: bool = False) -> Any:
         """The share of each group's refused whom an effort turns; the numbers are `audit.effort_curve(...)`."""
-        return draw_effort_curve(self.audit, difference=difference)
+        figure, axes = new_figure()
+        found = self.audit.effort_curve(difference=difference)
+        value = "difference" if difference else "share"
+        last = float(np.nanmax(found["effort"], initial=0.0)) or 1.0
+        for k, (group, part) in enumerate(found.dropna(subset=[value]).groupby("group", sort=False)):
+            colour = COLOURS[k % len(COLOURS)]
+            # Each curve goes on to the right end, where its name is.
+            x, y, low, high = (np.append(part[key], part[key].iloc[-1]) for key in ("effort", value, "low", "high"))
+            x[-1] = last * 1.02
+            axes.step(x, y, where="post", color=colour, ls=STYLES[k % len(STYLES)], gid=f"curve {group}")
+            axes.fill_between(x, low, high, step="post", color=colour, alpha=0.15, lw=0)
+            name = self.audit.recourse.groups.name
+            against = f" minus {name(part['against'].iloc[0])}" if difference else ""
+            plain_text(
+                axes.annotate(
+                    f" {name(str(group))}{against}", (x[-1], y[-1]), va="center", color=colour, annotation_clip=False
+                )
+            )
+        if difference:
+            axes.axhline(0, color="0.4", lw=0.8)
+            axes.set_ylabel("difference of the shares")
+        else:
+            axes.set_ylim(0, 1)
+            axes.set_ylabel("share of refused people whom it turns")
+        axes.set_xlim(0, last * 1.02)
+        axes.set_xlabel(f"effort ({level_text(self.audit.criteria)} band for the whole curve)")
+        return figure

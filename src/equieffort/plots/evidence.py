@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from equieffort.plots.figures import COLOURS, NO_WIDTH, new_figure
+from equieffort.plots.figures import COLOURS, NO_WIDTH, STYLES, new_figure, plain_legend
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -16,7 +16,6 @@ TITLES = {"restricted_effort": "Refused people's effort", "burden": "Burden on e
 RATIOS = (0.2, 0.3, 0.5, 0.67, 0.8, 1.0, 1.25, 1.5, 2.0, 3.0, 5.0)
 FINE = (0.9, 1.1)
 """Ratios that get a tick, and those that have room for one only where the axis is short."""
-STYLES = ("-", "--", ":", "-.")
 
 
 class MonitorPlots:
@@ -50,10 +49,7 @@ class MonitorPlots:
                 lower.set_ylabel(f"ratio, {100 * fixed.level:.3g} % confidence sequence")
         handles, names = grid[0, 0].get_legend_handles_labels()
         below = figure.legend(handles, names, loc="outside lower center", ncols=3, frameon=False, fontsize="small")
-        for text in below.get_texts():
-            # A dollar sign in a name is no formula.
-            text.set_parse_math(False)
-            text.set_text(text.get_text().removeprefix(NO_WIDTH))
+        plain_legend(below)
         return figure
 
     def _finish(self, upper: Any, lower: Any, history: pd.DataFrame) -> None:

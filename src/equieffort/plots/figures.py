@@ -11,7 +11,7 @@ from equieffort.errors import ParameterError
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 """Okabe and Ito's palette, which colour-blind readers can tell apart."""
 NO_WIDTH = "\u200b"
-"""A space that takes no room."""
+"""A space that takes no room: matplotlib leaves names with an underscore in front out of the legend."""
 STYLES = ("-", "--", ":", "-.")
 FARTHEST = 8.0
 """What is far from everything else is drawn at most so many times beyond it, on an axis of ratios."""
@@ -53,6 +53,12 @@ def new_figures(rows: int, size: tuple[float, float], columns: int = 1) -> tuple
     for axes in found:
         axes.spines[["top", "right"]].set_visible(False)
     return figure, found
+
+
+def plain_legend(legend: Any) -> None:
+    """Names of a legend as they are."""
+    for text in legend.get_texts():
+        plain_text(text).set_text(text.get_text().removeprefix(NO_WIDTH))
 
 
 def plain_text(text: Any) -> Any:

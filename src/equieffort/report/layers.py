@@ -27,34 +27,65 @@ class _Slot:
     """A box, or the lane of a long edge through a layer."""
 
     width: float
+    layer: int
     x: float = 0.0
-    above: list[tuple[int, int]] = field(default_factory=list)
-    """Slots (layer, place) this one hangs from."""
+    above: list[_Slot] = field(default_factory=list)
+    """What this one hangs from."""
+
+    @property
+    def top(self) -> float:
+        return 6 + self.layer * ROW
+
+
+Edges = Sequence[tuple[str, str]]
+
+
+class _Layout:
+    """Slots in layers: a box for each feature that an edge mentions, and a lane in every layer that an edge passes."""
+
+    def __init__(self, nodes: Sequence[tuple[str, str]], edges: Edges) -> None:
+        linked = {end for edge in edges for end in edge}
+        self.widths = {node: min(max(width_of(node, BOLD), width_of(role, 11)) + 22, WIDEST) for node, role in nodes}
+        self.lonely = [node for node, _ in nodes if node not in linked]
+        self.boxes: dict[str, _Slot] = {}
+        # The longest way from a root; the graph has its nodes in causal order.
+        for node in (node for node, _ in nodes if node in linked):
+            depth = max([self.boxes[cause].layer + 1 for cause, effect in edges if effect == node] + [0])
+            self.boxes[node] = _Slot(self.widths[node], depth)
+        self.layers: list[list[_Slot]] = [[] for _ in range(max([box.layer for box in self.boxes.values()] + [-1]) + 1)]
+        for box in self.boxes.values():
+            self.layers[box.layer].append(box)
+        self.chains = [self._chain(self.boxes[cause], self.boxes[effect]) for cause, effect in edges]
+
+    def _chain(self, cause: _Slot, effect: _Slot) -> list[_Slot]:
+        """The slots that an edge runs through."""
+        chain = [cause]
+        for layer in range(cause.layer + 1, effect.layer):
+            chain.append(_Slot(LANE, layer, above=[chain[-1]]))
+            self.layers[layer].append(chain[-1])
+        effect.above.append(chain[-1])
+        return [*chain, effect]
+
+
+def graph_width(nodes: Sequence[tuple[str, str]], edges: Edges) -> float:
+    """How wide the picture must be, so that the boxes of its widest layer stand beside each other."""
+    layers = _Layout(nodes, edges).layers
+    return max([sum(slot.width for slot in layer) + GAP * (len(layer) - 1) + 8 for layer in layers] + [WIDTH])
 
 
 def graph_chart(
-    name: str, title: str, described: str, nodes: Sequence[tuple[str, str]], edges: Sequence[tuple[str, str]],
-    width: float,
-) -> Markup:  # fmt: skip
+    name: str, title: str, described: str, nodes: Sequence[tuple[str, str]], edges: Edges, width: float
+) -> Markup:
     """Boxes with name and role, arrows from cause to effect; features without edges stand in rows below."""
-    linked = {end for edge in edges for end in edge}
-    placed = [node for node, _ in nodes if node in linked]
-    lonely = [node for node, _ in nodes if node not in linked]
-    roles = dict(nodes)
-    widths = _widths(nodes)
-    layers, slot_of = _slots(placed, edges, _depths(placed, edges), widths)
+    layout, roles = _Layout(nodes, edges), dict(nodes)
+    layers, widths = layout.layers, layout.widths
     _order(layers)
     for layer in layers:
         _spread(layer, width)
-    parts: list[Markup] = [_arrowhead(name)]
-    for cause, effect in edges:
-        chain = slot_of[(cause, effect)]
-        parts.append(_edge(name, [(slot_of[(cause, cause)][0]), *chain, slot_of[(effect, effect)][0]]))
+    parts: list[Markup] = [_arrowhead(name), *(_edge(name, chain) for chain in layout.chains)]
+    parts += [_box(slot.x, slot.top, slot.width, node, roles[node]) for node, slot in layout.boxes.items()]
     at = 6.0 + max(len(layers) - 1, 0) * ROW + (BOX + 18 if layers else 0)
-    for node in placed:
-        slot, layer_of = slot_of[(node, node)][0]
-        parts.append(_box(slot.x, 6 + layer_of * ROW, widths[node], node, roles[node]))
-    for row in _rows(lonely, widths, width):
+    for row in _rows(layout.lonely, widths, width):
         x = (width - sum(widths[node] for node in row) - GAP * (len(row) - 1)) / 2
         for node in row:
             parts.append(_box(x + widths[node] / 2, at, widths[node], node, roles[node]))
@@ -63,62 +94,13 @@ def graph_chart(
     return frame(name, title, described, width, at, parts)
 
 
-def _widths(nodes: Sequence[tuple[str, str]]) -> dict[str, float]:
-    return {node: min(max(width_of(node, BOLD), width_of(role, 11)) + 22, WIDEST) for node, role in nodes}
-
-
-def graph_width(nodes: Sequence[tuple[str, str]], edges: Sequence[tuple[str, str]]) -> float:
-    """How wide the picture must be, so that the boxes of its widest layer stand beside each other."""
-    linked = {end for edge in edges for end in edge}
-    placed = [node for node, _ in nodes if node in linked]
-    layers, _ = _slots(placed, edges, _depths(placed, edges), _widths(nodes))
-    total = max([sum(slot.width for slot in layer) + GAP * (len(layer) - 1) for layer in layers] + [0.0])
-    return max(WIDTH, total + 8)
-
-
-def _depths(placed: list[str], edges: Sequence[tuple[str, str]]) -> dict[str, int]:
-    """The longest way from a root; nodes come in causal order."""
-    depth = dict.fromkeys(placed, 0)
-    for node in placed:
-        depth[node] = max([depth[cause] + 1 for cause, effect in edges if effect == node] + [0])
-    return depth
-
-
-Chain = list[tuple[_Slot, int]]
-
-
-def _slots(
-    placed: list[str], edges: Sequence[tuple[str, str]], depth: dict[str, int], widths: dict[str, float]
-) -> tuple[list[list[_Slot]], dict[tuple[str, str], Chain]]:
-    """A slot for each box, and a lane in every layer that an edge passes."""
-    layers: list[list[_Slot]] = [[] for _ in range(max(depth.values(), default=-1) + 1)]
-    slot_of: dict[tuple[str, str], Chain] = {}
-    for node in placed:
-        slot = _Slot(widths[node])
-        layers[depth[node]].append(slot)
-        slot_of[(node, node)] = [(slot, depth[node])]
-    for cause, effect in edges:
-        chain: Chain = []
-        before = (depth[cause], layers[depth[cause]].index(slot_of[(cause, cause)][0][0]))
-        for layer in range(depth[cause] + 1, depth[effect]):
-            lane = _Slot(LANE, above=[before])
-            before = (layer, len(layers[layer]))
-            layers[layer].append(lane)
-            chain.append((lane, layer))
-        slot_of[(effect, effect)][0][0].above.append(before)
-        slot_of[(cause, effect)] = chain
-    return layers, slot_of
-
-
 def _order(layers: list[list[_Slot]]) -> None:
     """Put each slot near the middle of what it hangs from, so that fewer edges cross."""
-    unsorted = [list(layer) for layer in layers]
     for layer in layers:
-        place = {id(slot): k for row in layers for k, slot in enumerate(row)}
+        place = {id(slot): k / max(len(row) - 1, 1) for row in layers for k, slot in enumerate(row)}
 
-        def middle(slot: _Slot, place: dict[int, int] = place) -> float:
-            above = [place[id(unsorted[row][k])] / max(len(unsorted[row]) - 1, 1) for row, k in slot.above]
-            return sum(above) / len(above) if above else 0.5
+        def middle(slot: _Slot, place: dict[int, float] = place) -> float:
+            return sum(place[id(one)] for one in slot.above) / len(slot.above) if slot.above else 0.5
 
         if any(slot.above for slot in layer):
             layer.sort(key=middle)
@@ -152,18 +134,17 @@ def _arrowhead(name: str) -> Markup:
     ).format(name)
 
 
-def _edge(name: str, chain: Chain) -> Markup:
-    (first, layer), *rest = chain
-    x, y = first.x, 6 + layer * ROW + BOX
+def _edge(name: str, chain: list[_Slot]) -> Markup:
+    first, *rest = chain
+    x, y = first.x, first.top + BOX
     path = [f"M{x:.1f} {y:.1f}"]
-    for k, (slot, below) in enumerate(rest):
-        top = 6 + below * ROW
-        middle = (y + top) / 2
-        path.append(f"C{x:.1f} {middle:.1f} {slot.x:.1f} {middle:.1f} {slot.x:.1f} {top - 1:.1f}")
-        x, y = slot.x, top - 1
-        if k < len(rest) - 1:
-            path.append(f"V{top + BOX:.1f}")
-            y = top + BOX
+    for slot in rest:
+        middle, end = (y + slot.top) / 2, slot.top - 1
+        path.append(f"C{x:.1f} {middle:.1f} {slot.x:.1f} {middle:.1f} {slot.x:.1f} {end:.1f}")
+        x, y = slot.x, end
+        if slot is not rest[-1]:
+            y = slot.top + BOX
+            path.append(f"V{y:.1f}")
     return Markup(
         '<path class="edge" d="{}" fill="none" stroke="#555555" stroke-width="1.2" marker-end="url(#{}-a)"/>'
     ).format("".join(path), name)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -34,49 +35,24 @@ class Case:
     """Whether these are all values there are, so that trying them is a proof."""
 
 
-def _linear(rng: np.random.Generator) -> Any:
-    from sklearn.linear_model import LogisticRegression
-
-    return LogisticRegression(C=10.0, max_iter=1000)
-
-
-def _tree(rng: np.random.Generator) -> Any:
-    from sklearn.tree import DecisionTreeClassifier
-
-    return DecisionTreeClassifier(max_depth=4, random_state=int(rng.integers(1000)))
-
-
-def _forest(rng: np.random.Generator) -> Any:
-    from sklearn.ensemble import RandomForestClassifier
-
-    return RandomForestClassifier(int(rng.integers(3, 9)), max_depth=4, random_state=int(rng.integers(1000)))
-
-
-def _boosted(rng: np.random.Generator) -> Any:
-    from sklearn.ensemble import GradientBoostingClassifier
-
-    return GradientBoostingClassifier(n_estimators=8, max_depth=3, random_state=int(rng.integers(1000)))
-
-
-def _network(rng: np.random.Generator) -> Any:
-    from sklearn.neural_network import MLPClassifier
-
-    return MLPClassifier((6, 4), solver="lbfgs", max_iter=200, random_state=int(rng.integers(1000)))
-
-
-def _black_box(rng: np.random.Generator) -> Any:
-    from sklearn.neighbors import KNeighborsClassifier
-
-    return KNeighborsClassifier(5)
+def _estimator(path: str, rng: np.random.Generator | None = None, **settings: Any) -> Any:
+    """An estimator of scikit-learn, imported once a case needs it; `rng` draws its seed."""
+    module, name = path.rsplit(".", 1)
+    seed = {} if rng is None else {"random_state": int(rng.integers(1000))}
+    return getattr(import_module(f"sklearn.{module}"), name)(**settings, **seed)
 
 
 FAMILIES: dict[str, Callable[[np.random.Generator], Any]] = {
-    "linear": _linear,
-    "tree": _tree,
-    "forest": _forest,
-    "boosted": _boosted,
-    "network": _network,
-    "black box": _black_box,
+    "linear": lambda rng: _estimator("linear_model.LogisticRegression", C=10.0, max_iter=1000),
+    "tree": lambda rng: _estimator("tree.DecisionTreeClassifier", rng, max_depth=4),
+    "forest": lambda rng: _estimator(
+        "ensemble.RandomForestClassifier", rng, n_estimators=int(rng.integers(3, 9)), max_depth=4
+    ),
+    "boosted": lambda rng: _estimator("ensemble.GradientBoostingClassifier", rng, n_estimators=8, max_depth=3),
+    "network": lambda rng: _estimator(
+        "neural_network.MLPClassifier", rng, hidden_layer_sizes=(6, 4), solver="lbfgs", max_iter=200
+    ),
+    "black box": lambda rng: _estimator("neighbors.KNeighborsClassifier", n_neighbors=5),
 }
 """Kinds of classifiers that cases are made with."""
 
