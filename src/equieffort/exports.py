@@ -13,12 +13,12 @@ shared. Whoever shares an export shares the numbers of small groups too.
 
 from __future__ import annotations
 
+import importlib.util
 import io
 import math
 import re
 from collections.abc import Iterator
 from dataclasses import asdict
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -350,7 +350,7 @@ def text_table(frame: pd.DataFrame) -> str:
 
 def need(package: str, what: str, fix: str) -> None:
     """Refuse before any work what a package is missing for."""
-    if find_spec(package) is None:
+    if importlib.util.find_spec(package) is None:
         raise ParameterError("OPTIONAL_DEPENDENCY", what, fix=fix)
 
 

@@ -9,8 +9,7 @@
 from equieffort.datasets._adult import AdultSetting, adult, adult_graph, adult_setting
 from equieffort.datasets._fair_worlds import fair_recourse, worlds
 from equieffort.datasets._german import german_credit
-from equieffort.datasets._karimi import TwoVariables, karimi_two_variables
-from equieffort.datasets._karimi_worlds import karimi_loan, karimi_three_variables
+from equieffort.datasets._karimi import TwoVariables, karimi_loan, karimi_three_variables, karimi_two_variables
 from equieffort.datasets._paper import paper_synthetic, paper_synthetic_truth
 from equieffort.datasets._world import World
 

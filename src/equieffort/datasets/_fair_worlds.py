@@ -8,7 +8,7 @@ import numpy as np
 from scipy.special import expit
 
 from equieffort.datasets._checks import one_of
-from equieffort.datasets._karimi_worlds import karimi_loan, karimi_three_variables
+from equieffort.datasets._karimi import karimi_loan, karimi_three_variables
 from equieffort.datasets._world import Causes, World, additive, linear, root
 from equieffort.world.scm import Terms
 

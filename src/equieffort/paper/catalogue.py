@@ -41,30 +41,26 @@ def _pair(data: str, title: str) -> list[Figure]:
 
 
 def _details(data: str, title: str) -> list[Figure]:
-    found = []
-    for group, name in (("s_0", "protected"), ("s_1", "unprotected")):
-        found.append(
-            Figure(
-                f"fig-costs-{data}-{group}",
-                f"{title}: cost of recourse, {name} group ($S={group}$)",
-                QUANTILE,
-                "cost of recourse",
-                f"Average least effort in the neighbourhoods of refused people of the {name} group: their own group "
-                "($I^+$) and the other ($I^-$).",
-            )
+    kinds = (
+        (
+            "costs", "cost of recourse", "cost of recourse",
+            "Average least effort in the neighbourhoods of refused people of the {} group: their own group ($I^+$) and "
+            "the other ($I^-$).",
+        ),
+        (
+            "size-subset", "size of subsets", "subset size",
+            "How many refused people of the own group ($I^+$) and of the other ($I^-$) the neighbourhoods of the {} "
+            "group hold on average.",
+        ),
+    )  # fmt: skip
+    return [
+        Figure(
+            f"fig-{kind}-{data}-{group}", f"{title}: {words}, {name} group ($S={group}$)", QUANTILE, ylabel,
+            caption.format(name),
         )
-    for group, name in (("s_0", "protected"), ("s_1", "unprotected")):
-        found.append(
-            Figure(
-                f"fig-size-subset-{data}-{group}",
-                f"{title}: size of subsets, {name} group ($S={group}$)",
-                QUANTILE,
-                "subset size",
-                f"How many refused people of the own group ($I^+$) and of the other ($I^-$) the neighbourhoods of the "
-                f"{name} group hold on average.",
-            )
-        )
-    return found
+        for kind, words, ylabel, caption in kinds
+        for group, name in (("s_0", "protected"), ("s_1", "unprotected"))
+    ]  # fmt: skip
 
 
 FIGURES: tuple[Figure, ...] = (

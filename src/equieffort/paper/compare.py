@@ -75,9 +75,3 @@ def _judge(preset: str, row: dict[str, float | str]) -> tuple[str, str]:
         # A ratio of two costs that are both overestimated; the cost figures show that they are.
         return EXPLAINED, "COARSE"
     return UNEXPLAINED, "UNKNOWN"
-
-
-def summary(comparison: pd.DataFrame) -> pd.DataFrame:
-    """How many points of each figure got which judgement."""
-    counts = comparison.groupby(["preset", "figure", "judgement"], sort=False).size().unstack(fill_value=0)
-    return counts.reindex(columns=list(JUDGEMENTS), fill_value=0)

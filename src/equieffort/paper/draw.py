@@ -8,8 +8,8 @@ from typing import Any, cast
 import numpy as np
 import pandas as pd
 
-from equieffort.paper.catalogue import Figure
-from equieffort.plots.figures import COLOURS, new_figure
+from equieffort.paper.catalogue import QUANTILE, Figure
+from equieffort.plots.figures import COLOURS, STYLES, new_figure
 
 OURS, THEIRS = "ours", "published"
 
@@ -23,18 +23,18 @@ def draw(figure: Figure, preset: str, ours: pd.DataFrame, published: pd.DataFram
         _sweep(axes, ours, truth)
     else:
         _curves(axes, ours, published, truth)
-    axes.set_title(f"{figure.title} ({preset})", fontsize=10)
-    axes.set(xlabel=figure.xlabel, ylabel=figure.ylabel)
+    return _labelled(picture, axes, f"{figure.title} ({preset})", figure.xlabel, figure.ylabel)
+
+
+def _labelled(picture: Any, axes: Any, title: str, xlabel: str, ylabel: str) -> Any:
+    """With a grid, and the legend below the axes, where it hides no curve."""
+    axes.set_title(title, fontsize=10)
+    axes.set(xlabel=xlabel, ylabel=ylabel)
     axes.grid(alpha=0.25, lw=0.6)
-    _legend(picture, axes)
-    return picture
-
-
-def _legend(picture: Any, axes: Any) -> None:
-    """Below the axes, where it hides no curve."""
     handles, labels = axes.get_legend_handles_labels()
     if handles:
         picture.legend(handles, labels, loc="outside lower center", ncols=2, fontsize=7.5, frameon=False)
+    return picture
 
 
 def save(picture: Any, folder: Path, name: str) -> None:
@@ -49,16 +49,8 @@ def _curves(axes: Any, ours: pd.DataFrame, published: pd.DataFrame, truth: pd.Da
     for k, (series, part) in enumerate(ours.groupby("series", sort=False)):
         colour = COLOURS[k]
         flat = part["ours"].nunique() == 1 and len(part) == 2
-        axes.plot(
-            part["x"],
-            part["ours"],
-            color=colour,
-            lw=1.8,
-            marker=None if flat else "o",
-            ms=3.5,
-            label=f"{series}: {OURS}",
-        )
-        axes.fill_between(part["x"], part["ours_low"], part["ours_high"], color=colour, alpha=0.18, lw=0)
+        mark = None if flat else "o"
+        _banded(axes, part, colour, alpha=0.18, lw=1.8, marker=mark, ms=3.5, label=f"{series}: {OURS}")
         theirs = published[published["series"] == series]
         axes.plot(
             theirs["x"], theirs["published"], color=colour, ls=":", lw=1.4, marker=None if flat else "x", ms=5,
@@ -84,16 +76,11 @@ def _sweep(axes: Any, ours: pd.DataFrame, truth: pd.DataFrame) -> None:
     shades = colormaps["viridis"](np.linspace(0.05, 0.85, len(names)))
     for series, colour in zip(names, shades, strict=True):
         part = ours[ours["series"] == series]
-        axes.plot(part["x"], part["ours"], color=colour, lw=1.6, marker="o", ms=3)
-        axes.fill_between(part["x"], part["ours_low"], part["ours_high"], color=colour, alpha=0.12, lw=0)
+        _banded(axes, part, colour, lw=1.6, marker="o", ms=3)
         axes.annotate(
-            series,
-            (part["x"].iloc[-1], part["ours"].iloc[-1]),
-            xytext=(16, -3),
-            textcoords="offset points",
-            fontsize=8,
-            color=colour,
-        )
+            series, (part["x"].iloc[-1], part["ours"].iloc[-1]), xytext=(16, -3), textcoords="offset points",
+            fontsize=8, color=colour,
+        )  # fmt: skip
         known = truth[truth["series"] == series]
         if len(known):
             axes.plot([0.955, 1.045], [float(known["truth"].iloc[0])] * 2, color=colour, ls="--", lw=1.8)
@@ -110,9 +97,7 @@ def _boxes(axes: Any, ours: pd.DataFrame, published: pd.DataFrame) -> None:
     for rows, column, offset, colour in ((published, "published", -0.19, "#999999"), (ours, "ours", 0.19, COLOURS[0])):
         for x, part in rows.groupby("x"):
             place = float(cast("float", x))
-            numbers = {
-                series.rsplit(" ", 1)[1]: value for series, value in zip(part["series"], part[column], strict=True)
-            }
+            numbers = dict(zip((series.rsplit(" ", 1)[1] for series in part["series"]), part[column], strict=True))
             fliers = [numbers.pop("flier")] if "flier" in numbers else []
             drawn = axes.bxp(
                 [numbers | {"fliers": fliers}], positions=[place + offset], widths=0.32, patch_artist=True,
@@ -134,12 +119,12 @@ def draw_extra(item: Any) -> Any:
     """A further picture: one line a series, with its band."""
     picture, axes = new_figure((6.4, 4.3))
     for k, (series, part) in enumerate(item.series.groupby("series", sort=False)):
-        style = ("-", "--", ":", "-.")[k % 4]
-        axes.plot(part["x"], part["ours"], ls=style, color=COLOURS[k], lw=1.8, marker="o", ms=3, label=series)
-        axes.fill_between(part["x"], part["ours_low"], part["ours_high"], color=COLOURS[k], alpha=0.12, lw=0)
+        _banded(axes, part, COLOURS[k], ls=STYLES[k % len(STYLES)], lw=1.8, marker="o", ms=3, label=series)
     axes.axhline(1 if item.ylabel == "ACR" else 0, color="0.4", lw=0.8)
-    axes.set_title(item.title, fontsize=10)
-    axes.set(xlabel="quantile on distance", ylabel=item.ylabel)
-    axes.grid(alpha=0.25, lw=0.6)
-    _legend(picture, axes)
-    return picture
+    return _labelled(picture, axes, item.title, QUANTILE, item.ylabel)
+
+
+def _banded(axes: Any, part: pd.DataFrame, colour: Any, alpha: float = 0.12, **look: Any) -> None:
+    """Our curve over its band."""
+    axes.plot(part["x"], part["ours"], color=colour, **look)
+    axes.fill_between(part["x"], part["ours_low"], part["ours_high"], color=colour, alpha=alpha, lw=0)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass
 from math import inf
-from typing import Any
 
 import pandas as pd
 from sklearn.compose import make_column_transformer
@@ -118,10 +117,8 @@ def extras() -> list[Extra]:
 
 def _curve(found: Audit, name: str, distance: Distance | None = None) -> pd.DataFrame:
     curve = found.curve(distance=distance)
-    rows = curve[curve["group"] == "female"]
-    columns: dict[str, Any] = {"x": rows["quantile"], "ours": rows[name]}
-    columns |= {"ours_low": rows[f"{name}_low"], "ours_high": rows[f"{name}_high"]}
-    return pd.DataFrame(columns)
+    drawn = {"quantile": "x", name: "ours", f"{name}_low": "ours_low", f"{name}_high": "ours_high"}
+    return curve.loc[curve["group"] == "female", list(drawn)].rename(columns=drawn)
 
 
 def _stack(parts: dict[str, pd.DataFrame]) -> pd.DataFrame:

@@ -17,7 +17,7 @@ from equieffort.paper.catalogue import BY_NAME, FIGURES, Figure
 from equieffort.paper.compare import COLUMNS, JUDGEMENTS, REASONS, compare, published_points
 from equieffort.paper.compute import Progress, Size, compute, large_sample
 from equieffort.paper.draw import draw, draw_extra, save
-from equieffort.paper.extras import Extra, extras
+from equieffort.paper.extras import extras
 from equieffort.paper.presets import PRESETS
 
 
@@ -134,19 +134,11 @@ def _write_extras(folder: Path, progress: Progress) -> list[dict[str, str]]:
     for item in extras():
         save(draw_extra(item), here, item.name)
         item.series.to_csv(here / f"{item.name}.csv", index=False)
-        items.append(_extra(item, here))
+        alt = f"{item.title}; the numbers are in {item.name}.csv"
+        told = {"name": item.name, "title": item.title, "caption": item.caption, "alt": alt}
+        items.append(told | {"data": _encoded(here / f"{item.name}.svg")})
     progress("beyond the paper", 1, 1)
     return items
-
-
-def _extra(item: Extra, folder: Path) -> dict[str, str]:
-    return {
-        "name": item.name,
-        "title": item.title,
-        "caption": item.caption,
-        "data": _encoded(folder / f"{item.name}.svg"),
-        "alt": f"{item.title}; the numbers are in {item.name}.csv",
-    }
 
 
 def _page(
@@ -174,6 +166,9 @@ def _page(
 
 def _plain(text: str) -> str:
     """Mathematics in a caption as plain characters."""
-    for tex, plain in (("$\\alpha=2$", "α = 2"), ("$\\alpha$", "α"), ("$I^+$", "I⁺"), ("$I^-$", "I⁻"), ("$X_2$", "X₂")):
+    for tex, plain in (
+        ("$\\alpha=2$", "α = 2"), ("$\\alpha$", "α"), ("$I^+$", "I⁺"), ("$I^-$", "I⁻"), ("$X_2$", "X₂"),
+        ("$S=s_0$", "S = s₀"), ("$S=s_1$", "S = s₁"),
+    ):  # fmt: skip
         text = text.replace(tex, plain)
-    return text.replace("$S=s_0$", "S = s₀").replace("$S=s_1$", "S = s₁")
+    return text
