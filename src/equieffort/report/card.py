@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from equieffort.report import answer, appendix, assumptions, evidence, front, measures, people, register
-from equieffort.report.blocks import Chart, Section, Text
+from equieffort.report.blocks import Block, Chart, Section, Text
 from equieffort.report.material import Material
 from equieffort.report.tables import Table
 from equieffort.report.units import cost_table, unit_of_effort
@@ -28,64 +29,56 @@ def model_card(audit: Audit, *, suppress_below: int | None = None) -> str:
     `suppress_below` keeps small counts back as in `render`; left out, it is what the spec asked for.
     """
     material = Material.of(audit, suppress_below)
-    title = audit.provenance.title
-    lines = [f"# {_escape(title)}: equality of effort" if title else "# Equality of effort", ""]
-    if material.guard.is_on:
-        lines += [f"Counts from 1 to {material.guard.k - 1} are kept back, and so is what would give them away.", ""]
-    for first in answer.check_first(material):
-        lines += [_md(first.words), ""]
-    for words in answer.surrogate_notice(material):
-        lines += [_md(words), ""]
-    lines += [f"**{audit.verdict.outcome.capitalize()}.** {_md(front.headline(material))}", ""]
-    lines += [f"{audit.verdict.basis}.", ""]
-    for finding in audit.verdict.findings:
-        lines += [_md(answer.finding_words(material, finding)), ""]
+    title, guard = audit.provenance.title, material.guard
+    parts = [f"# {_escape(title)}: equality of effort" if title else "# Equality of effort"]
+    if guard.is_on:
+        parts.append(f"Counts from 1 to {guard.k - 1} are kept back, and so is what would give them away.")
+    parts += [_md(first.words) for first in answer.check_first(material)]
+    parts += [_md(words) for words in answer.surrogate_notice(material)]
+    parts.append(f"**{audit.verdict.outcome.capitalize()}.** {_md(front.headline(material))}")
+    parts.append(f"{audit.verdict.basis}.")
+    parts += [_md(answer.finding_words(material, finding)) for finding in audit.verdict.findings]
     told = answer.unsettled(material) + answer.assumed(material)
-    for block in told:
-        lines += [_md(block.words), ""]
-    lines += ["## Read with care", ""]
-    lines += [*(f"- {_md(words)}" for words in front.careful(material, links=False)), ""]
-    lines += ["## What was measured", ""]
-    lines += [
+    parts += [_md(block.words) for block in told]
+    parts += ["## Read with care", "\n".join(f"- {_md(words)}" for words in front.careful(material, links=False))]
+    parts += [
+        "## What was measured",
         "For every refused person the cheapest allowed action that would turn the decision, and from these efforts the "
         f"measures below, each with its {level_text(audit.criteria)} interval. {_md(answer.terms(material))}",
-        "",
         _md(unit_of_effort(material)),
-        "",
+        *_table(next(block.table for block in people.people(material).walk() if isinstance(block, Chart))),
+        *_section(measures.measures(material)),
     ]
-    lines += _table(_behind(people.people(material)))
-    for part in measures.measures(material).walk():
-        if isinstance(part, Table):
-            lines += _table(part)
-        elif isinstance(part, Text):
-            lines += [_md(part.words), ""]
     for table in answer.fidelity(material):
-        lines += _table(table)
-    lines += ["## What it rests on", ""]
-    for part in assumptions.assumptions(material).walk():
-        if isinstance(part, Table):
-            lines += _table(part)
-        elif isinstance(part, Text) and not part.look and part not in told:
-            lines += [_md(part.words), ""]
+        parts += _table(table)
+    parts += ["## What it rests on", *_section(assumptions.assumptions(material), told)]
     for table in (register.equations(material), cost_table(material), appendix.leaving(material)):
-        lines += _table(table)
+        parts += _table(table)
     warned = dict.fromkeys(warning.code for warning in audit.warnings)
-    lines += [f"Warnings: {', '.join(warned) if warned else 'none'}.", ""]
-    lines += ["## What it does not say", ""]
-    lines += [
-        "- Equal means equal within the thresholds, for these people and these assumptions.",
-        "- Recourse actions are not reasons for a decision.",
-        f"- {CHANCE if audit.criteria.level is not None else NO_CHANCE}",
-        "",
+    limits = (
+        "Equal means equal within the thresholds, for these people and these assumptions.",
+        "Recourse actions are not reasons for a decision.",
+        CHANCE if audit.criteria.level is not None else NO_CHANCE,
+    )
+    parts += [
+        f"Warnings: {', '.join(warned) if warned else 'none'}.",
+        "## What it does not say",
+        "\n".join(f"- {text}" for text in limits),
         "## Reproduce",
-        "",
+        "\n".join(f"- {name}: {_md(value)}" for name, value in evidence.reproduction(material)),
     ]
-    lines += [f"- {name}: {_md(value)}" for name, value in evidence.reproduction(material)]
-    return clean("\n".join(lines) + "\n")
+    return clean("\n\n".join(part for part in parts if part) + "\n")
 
 
-def _behind(section: Section) -> Table:
-    return next(block.table for block in section.walk() if isinstance(block, Chart))
+def _section(section: Section, told: Sequence[Block] = ()) -> list[str]:
+    """Its tables and paragraphs, without what stands out and what was told before."""
+    parts = []
+    for block in section.walk():
+        if isinstance(block, Table):
+            parts += _table(block)
+        elif isinstance(block, Text) and not block.look and block not in told:
+            parts.append(_md(block.words))
+    return parts
 
 
 _MARKS = re.compile(r"([\\`*_{}\[\]()#+!|~$^-])")
@@ -106,8 +99,7 @@ def _md(cell: Cell) -> str:
 
 def _table(whole: Table) -> list[str]:
     table = whole.shown()
-    head = [_md(cell) for cell in table.head]
-    lines = [f"**{_md(table.caption)}**", "", "| " + " | ".join(head) + " |"]
-    lines.append("|" + "|".join(" --- " if k == 0 or k in table.words else " ---: " for k in range(len(head))) + "|")
+    sides = (" --- " if k == 0 or k in table.words else " ---: " for k in range(len(table.head)))
+    lines = ["| " + " | ".join(map(_md, table.head)) + " |", "|" + "|".join(sides) + "|"]
     lines += ["| " + " | ".join(_md(cell) if plain(cell) else " " for cell in row) + " |" for row in table.rows]
-    return [*lines, "", *([_md(table.same), ""] if table.same else [])]
+    return [f"**{_md(table.caption)}**", "\n".join(lines), *([_md(table.same)] if table.same else [])]

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cached_property
 from math import isclose, isfinite, isnan, nan
-
-import numpy as np
+from typing import Any
 
 from equieffort.data.frames import row_dicts
 from equieffort.effort.measures import Measure
 from equieffort.effort.metrics import Comparison
 from equieffort.report.material import Material
-from equieffort.report.words import HIDDEN, MISSING, Seen, kept
+from equieffort.report.words import HIDDEN, MISSING, kept
 from equieffort.words.shown import (
     interval_text,
     known_measures,
@@ -30,93 +28,29 @@ BY_EFFORT = ("acr", "difference")
 
 @dataclass(frozen=True)
 class Row:
-    """One measure of one comparison, and what of it may be shown."""
+    """One measure of one comparison as a reader may see it: numbers that are kept back are NaN, and hidden as texts."""
 
-    material: Material
-    found: dict[str, object]
+    name: str
     comparison: Comparison
-
-    @property
-    def name(self) -> str:
-        """The measure's name."""
-        return str(self.found["measure"])
-
-    @cached_property
-    def measure(self) -> Measure | None:
-        """The measure; None of one that is known by its saved rows alone."""
-        return known_measures(self.material.audit.own).get(self.name)
-
-    @property
-    def title(self) -> str:
-        """What it is called."""
-        return title_of(self.measure, self.name)
-
-    @property
-    def is_judged(self) -> bool:
-        """Whether the verdict rests on it."""
-        verdict = self.material.audit.verdict
-        is_asked = self.name in verdict.criteria.judged and self.found["chance"] == verdict.chance
-        return is_asked and self.comparison.group in self.material.judged
-
-    @property
-    def chance(self) -> str:
-        """What could have come out otherwise."""
-        return str(self.found["chance"])
-
-    def value(self, key: str) -> float:
-        """A number of it, NaN where it is kept back."""
-        return float(self.found[key]) if self.is_told else nan  # type: ignore[arg-type]
-
-    @cached_property
-    def sides(self) -> tuple[Seen, Seen]:
-        """What may be shown of both groups."""
-        guard, c = self.material.guard, self.comparison
-        return guard.seen(c.mine), guard.seen(c.theirs)
-
-    @cached_property
-    def is_told(self) -> bool:
-        """Whether no small count could be worked out from it."""
-        if self.name in BY_EFFORT:
-            return all(side.effort for side in self.sides)
-        if self.name == "impact_ratio":
-            return all(side.rate for side in self.sides)
-        if self.name == "impact_ratio_recorded":
-            return all(self.material.tells_record(label) for label in (self.comparison.group, self.comparison.against))
-        return all(side.parts and side.effort for side in self.sides)
-
-    @property
-    def estimate(self) -> str:
-        """The estimate as text."""
-        return kept(_shown(value_text(self.measure, float(self.found["estimate"]))), self.is_told)  # type: ignore[arg-type]
-
-    @property
-    def interval(self) -> str:
-        """Its confidence interval."""
-        return kept(_shown(interval_text(self.measure, self.value("low"), self.value("high"))), self.is_told)
-
-    @property
-    def certain(self) -> str:
-        """Where it certainly lies, if that is not one number."""
-        least, most = self.value("least"), self.value("most")
-        if isnan(least) or isnan(most):
-            return kept(MISSING, self.is_told)
-        return kept("exact" if isclose(least, most) else interval_text(self.measure, least, most), self.is_told)
-
-    @property
-    def people(self) -> tuple[str, str]:
-        """How many people of either group it rests on."""
-        basis = getattr(self.measure, "basis", "acting")
-        seen = [{"people": True, "refused": side.rate}.get(basis, side.parts) for side in self.sides]
-        if self.name == "impact_ratio_recorded":
-            seen = [self.is_told] * 2
-        counts = (int(self.found[key]) for key in ("n", "n_against"))  # type: ignore[call-overload]
-        mine, theirs = (self.material.guard.count(n, seen=ok) for n, ok in zip(counts, seen, strict=True))
-        return mine, theirs
-
-    @property
-    def note(self) -> str:
-        """What to know about it, in words."""
-        return notes_text(str(self.found["note"])) if self.is_told else ""
+    measure: Measure | None
+    """None of one that is known by its saved rows alone."""
+    title: str
+    chance: str
+    """What could have come out otherwise."""
+    is_judged: bool
+    """Whether the verdict rests on it."""
+    is_told: bool
+    """Whether no small count could be worked out from it."""
+    values: tuple[float, float, float]
+    """The estimate and both ends of its interval."""
+    p_adjusted: float
+    estimate: str
+    interval: str
+    certain: str
+    """Where it certainly lies, if that is not one number."""
+    people: tuple[str, str]
+    """How many people of either group it rests on."""
+    note: str
 
     @property
     def drawn(self) -> str:
@@ -130,8 +64,34 @@ class Row:
         return f"{_without_unit(self.estimate)} ({_without_unit(ends)}){unit}".replace("unlimited", "\N{INFINITY}")
 
 
-def _shown(text: str) -> str:
-    return MISSING if text == "-" else text
+def _row(material: Material, found: dict[str, Any], c: Comparison) -> Row:
+    name, verdict, guard = found["measure"], material.audit.verdict, material.guard
+    measure = known_measures(material.audit.own).get(name)
+    sides = guard.seen(c.mine), guard.seen(c.theirs)
+    basis = {"people": [True, True], "refused": [side.rate for side in sides]}
+    seen = basis.get(getattr(measure, "basis", "acting"), [side.parts for side in sides])
+    if name in BY_EFFORT:
+        is_told = all(side.effort for side in sides)
+    elif name == "impact_ratio":
+        is_told = all(side.rate for side in sides)
+    elif name == "impact_ratio_recorded":
+        is_told = all(material.tells_record(label) for label in (c.group, c.against))
+        seen = [is_told] * 2
+    else:
+        is_told = all(side.parts and side.effort for side in sides)
+    estimate, low, high, least, most = (
+        float(found[key]) if is_told else nan for key in ("estimate", "low", "high", "least", "most")
+    )
+    certain = "exact" if isclose(least, most) else interval_text(measure, least, most)
+    texts = (value_text(measure, estimate), interval_text(measure, low, high), certain)
+    mine, theirs = (guard.count(int(found[key]), seen=ok) for key, ok in zip(("n", "n_against"), seen, strict=True))
+    return Row(
+        name, c, measure, title_of(measure, name), found["chance"],
+        name in verdict.criteria.judged and found["chance"] == verdict.chance and c.group in material.judged,
+        is_told, (estimate, low, high), found["p_adjusted"],
+        *(kept(MISSING if text == "-" else text, is_told) for text in texts), (mine, theirs),
+        notes_text(found["note"]) if is_told else "",
+    )  # fmt: skip
 
 
 def _without_unit(text: str) -> str:
@@ -142,13 +102,11 @@ def rows_of(material: Material, *, judged: bool, first: bool = False) -> list[Ro
     """The measures at system level of the judged comparisons or of the others; `first` under one source of chance."""
     compared = {(c.group, c.against): c for c in material.audit.system.comparisons}
     frame = system_measures(material.audit.system, material.audit.own_rows)
-    records = row_dicts(under_chance(frame) if first else frame)
-    found = [
-        Row(material, row, compared[row["group"], row["against"]])
-        for row in records
-        if (row["group"], row["against"]) in compared
-    ]
-    return [row for row in found if (row.comparison.group in material.judged) == judged]
+    pairs = (
+        (row, compared.get((row["group"], row["against"])))
+        for row in row_dicts(under_chance(frame) if first else frame)
+    )
+    return [_row(material, row, c) for row, c in pairs if c is not None and (c.group in material.judged) == judged]
 
 
 def sorted_rows(material: Material, rows: list[Row]) -> list[Row]:
@@ -179,7 +137,7 @@ def _effect(material: Material, c: Comparison) -> float:
 def with_interval(material: Material, c: Comparison, name: str, told: bool) -> str:
     """Estimate and interval of a measure in a cell."""
     found = next((reading for reading in reversed(c.readings) if reading.measure == name), None)
-    if found is None or np.isnan(found.estimate):
+    if found is None or isnan(found.estimate):
         return kept(MISSING, told)
     measure = known_measures(material.audit.own)[name]
     ends = interval_text(measure, found.low, found.high)

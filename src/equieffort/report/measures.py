@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from equieffort.report.answer import finding_words
 from equieffort.report.blocks import Block, Folded, Items, Section, Text
 from equieffort.report.material import Material
 from equieffort.report.measured import Row, rows_of, sorted_rows
 from equieffort.report.tables import Table
-from equieffort.report.words import HIDDEN, MISSING, Cell, Name, Phrase, Words, name_list, say
+from equieffort.report.words import HIDDEN, MISSING, Cell, Name, Phrase, Words, say
 from equieffort.words.shown import CHANCE, level_text
 
 MOST_TOLD = 2
@@ -38,12 +38,12 @@ def in_words(material: Material) -> list[Folded]:
         found.append(Folded("Each comparison in words", [told]))
     if others:
         n = len({row.comparison.group for row in others})
-        title = (
-            "Every measure of one more group, which is not judged"
-            if n == 1
-            else f"Every measure of {n} more groups, which are not judged"
+        more = "one more group, which is not judged" if n == 1 else f"{n} more groups, which are not judged"
+        found.append(
+            Folded(
+                f"Every measure of {more}", [_table(material, others, "Every measure of groups that are not judged")]
+            )
         )
-        found.append(Folded(title, [_table(material, others, "Every measure of groups that are not judged")]))
     return found
 
 
@@ -58,32 +58,25 @@ def _beside(material: Material) -> Words:
 
 
 def _table(material: Material, rows: list[Row], caption: str) -> Table:
-    ranged = any(row.certain not in ("exact", MISSING, HIDDEN) for row in rows)
-    noted = any(row.note for row in rows)
-    named = len({row.chance for row in rows}) > 1
     one = len({row.comparison.group for row in rows}) == 1
     against = rows[0].comparison.against
-    head: list[Cell] = [
-        "measure",
-        *([] if one else [Name(material.column)]),
-        "estimate",
-        f"{level_text(material.audit.criteria)} interval",
-    ]
-    head += ["certain range"] if ranged else []
-    head += ["people", say("people, {}", Name(against))]
-    words = {0} if one else {1}
-    if named:
-        words.add(len(head))
-        head.append("chance of")
-    if noted:
-        words.add(len(head))
-        head.append("note")
-    cells: list[list[Cell]] = []
-    for row in rows:
-        mark = " (judged)" if row.is_judged else ""
-        line: list[Cell] = [(Phrase(row.title), mark), *([] if one else [Name(row.comparison.group)])]
-        line += [row.estimate, row.interval, *([row.certain] if ranged else []), *row.people]
-        cells.append([*line, *([row.chance] if named else []), *([row.note] if noted else [])])
-    groups = [] if not one else [rows[0].comparison.group]
-    name: Cell = say("{}, {} against {}", caption, name_list(groups), Name(against)) if one else caption
-    return Table(name, tuple(head), cells, frozenset(words))
+    columns: list[tuple[Cell, bool, bool, Callable[[Row], Cell]]] = [
+        ("measure", True, True, lambda row: (Phrase(row.title), " (judged)" if row.is_judged else "")),
+        (Name(material.column), True, not one, lambda row: Name(row.comparison.group)),
+        ("estimate", False, True, lambda row: row.estimate),
+        (f"{level_text(material.audit.criteria)} interval", False, True, lambda row: row.interval),
+        (
+            "certain range", False, any(row.certain not in ("exact", MISSING, HIDDEN) for row in rows),
+            lambda row: row.certain,
+        ),
+        ("people", False, True, lambda row: row.people[0]),
+        (say("people, {}", Name(against)), False, True, lambda row: row.people[1]),
+        ("chance of", True, len({row.chance for row in rows}) > 1, lambda row: row.chance),
+        ("note", True, any(row.note for row in rows), lambda row: row.note),
+    ]  # fmt: skip
+    shown = [(head, is_text, cell) for head, is_text, is_shown, cell in columns if is_shown]
+    name: Cell = caption
+    if one:
+        name = say("{}, {} against {}", caption, Name(rows[0].comparison.group), Name(against))
+    words = frozenset(k for k, (_, is_text, _) in enumerate(shown) if is_text)
+    return Table(name, tuple(head for head, *_ in shown), [[cell(row) for *_, cell in shown] for row in rows], words)

@@ -25,21 +25,20 @@ def forest(material: Material) -> Chart | None:
     if not shown:
         return None
     pairs = list(dict.fromkeys(row.comparison.group for row in shown))
-    panels = [_panel([row for row in shown if row.name == name], len(pairs)) for name in names]
+    panels = [_panel(material, [row for row in shown if row.name == name], len(pairs)) for name in names]
     level = level_text(material.audit.criteria)
     name = material.name
     described = "; ".join(f"{name(row.comparison.group)}, {row.title}: {row.drawn}" for row in shown)
     return Chart(
-        "forest", "measures", _title(shown), f"{described}.", _front_table(material, shown),
+        "forest", "measures", _title(material, shown), f"{described}.", _front_table(material, shown),
         {"panels": panels, "interval": level, "note": _direction(material, pairs, [row.measure for row in shown])},
         remark="Judged measures are bold.",
     )  # fmt: skip
 
 
-def _title(rows: list[Row]) -> str:
-    c = rows[0].comparison
+def _title(material: Material, rows: list[Row]) -> str:
+    c, name = rows[0].comparison, material.name
     one = len({row.comparison.group for row in rows}) == 1
-    name = rows[0].material.name
     return f"{name(c.group)} against {name(c.against)}" if one else f"Each group against {name(c.against)}"
 
 
@@ -51,18 +50,15 @@ def _direction(material: Material, groups: list[str], measures: Iterable[Measure
     return f"Right of the dotted line {worse} is worse off{also}.{more}"
 
 
-def _panel(rows: list[Row], groups: int) -> Panel:
+def _panel(material: Material, rows: list[Row], groups: int) -> Panel:
     row = rows[0]
-    measure, criteria = row.measure, row.material.audit.criteria
+    measure = row.measure
     assert measure is not None
-    zone = zone_ends(criteria, measure) if row.is_judged else None
+    zone = zone_ends(material.audit.criteria, measure) if row.is_judged else None
     points = [
-        Point(
-            one.material.name(one.comparison.group) if groups > 1 else "",
-            one.value("estimate"), one.value("low"), one.value("high"), one.drawn,
-        )
+        Point(material.name(one.comparison.group) if groups > 1 else "", *one.values, one.drawn)
         for one in rows[:MOST_DRAWN]
-    ]  # fmt: skip
+    ]
     is_ratio = measure.scale.name == "log"
     lower = "; lower is worse" if measure.orientation < 0 else ""
     return Panel(
@@ -86,7 +82,7 @@ def _front_table(material: Material, rows: list[Row]) -> Table:
         equal = interval_text(row.measure, *zone) if zone is not None and row.is_judged else "not judged"
         # An adjusted p-value is made of all that is judged.
         told = all(one.is_told for one in rows if one.comparison is row.comparison and one.is_judged)
-        p = p_text(float(row.found["p_adjusted"])) if row.is_judged else ""  # type: ignore[arg-type]
+        p = p_text(row.p_adjusted) if row.is_judged else ""
         cells.append(
             [
                 row.title, Name(row.comparison.group), row.estimate, row.interval, equal, *row.people,
