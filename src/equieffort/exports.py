@@ -114,7 +114,7 @@ def _provenance(audit: Audit) -> dict[str, Any]:
 def recourse_csv(audit: Audit) -> str:
     """One line a person: label, group, status, cost, bound, do_*, delta_*, outside_limits, reason.
 
-    Beside a stand-in `recorded` says what was decided according to the data.
+    Beside a surrogate `recorded` says what was decided according to the data.
     """
     frame = recourse_frame(audit)
     frame.index.name = _free("id" if frame.index.name is None else str(frame.index.name), frame)
@@ -142,7 +142,7 @@ def _csv(frame: pd.DataFrame) -> str:
 
 
 def recourse_frame(audit: Audit) -> pd.DataFrame:
-    """Everybody's recourse, for an audit of a stand-in with the recorded decisions beside the status."""
+    """Everybody's recourse, for an audit of a surrogate with the recorded decisions beside the status."""
     frame = audit.recourse.frame()
     if (decided := audit.recorded) is not None:
         words = [decided.word(row) for row in range(len(frame))]

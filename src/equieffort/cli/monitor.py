@@ -53,7 +53,8 @@ def monitor(
     from equieffort.monitor import Monitor
 
     _check_paths(state, spec, batch, plot)
-    fixed = {"tau": tau, "level": level, "budget": budget, "measures": measures and [one.value for one in measures]}
+    asked = None if measures is None else [one.value for one in measures]
+    fixed = {"tau": tau, "level": level, "budget": budget, "measures": asked}
     if spec is None or batch is None:
         about = {"--tau": tau, "--level": level, "--budget": budget, "--measure": measures, "--date": date}
         if given := [name for name, value in about.items() if value is not None]:

@@ -49,8 +49,8 @@ def _surrogate_kept_back(material: Material, found: Surrogate) -> Words:
         told[label] = not material.guard.hides(n, round(n * value), n - round(n * value))
     groups: Words = ()
     if all(told.values()):
-        shares = ((Name(material.name(label)), f" {share(value)}") for label, value in found.by_group.items())
-        groups = say(" ({})", joined(shares))
+        by_group = ((Name(material.name(label)), f" {share(value)}") for label, value in found.by_group.items())
+        groups = say(" ({})", joined(by_group))
     words = say(
         "This audits a {} model trained on the decisions, not the system that made them; it repeats {} of decisions it "
         "has not seen{}.",

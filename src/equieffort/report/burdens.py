@@ -137,17 +137,17 @@ def actions(material: Material) -> Section:
         text += say(" Nobody's cheapest action sets {}.", name_list(unused))
     blocks: list[Block] = [Text(text)]
     if mix:
-        often = Chart(
+        left = Chart(
             "bars", "mix", _largest(mix, "What cheapest actions change most often"),
             f"Share of people whose cheapest action changes a feature. {bars_text(mix)}.", behind,
             {"blocks": mix, "most": 1.0}, remark="Share of those with a route whose action changes it", is_shared=True,
         )  # fmt: skip
-        costly = Chart(
+        right = Chart(
             "bars", "effort", _largest(parts, "Where the largest part of the effort goes"),
             f"Mean effort by feature. {bars_text(parts)}.", behind,
             {"blocks": parts}, remark="Mean effort of those with a route", is_shared=True,
         )  # fmt: skip
-        blocks += [Split([often], [costly]), behind]
+        blocks += [Split([left], [right]), behind]
     return Section("actions", "What is asked of each group", [*blocks, Text(REASONS, "note")])
 
 

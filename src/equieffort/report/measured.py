@@ -84,12 +84,12 @@ def _row(material: Material, found: dict[str, Any], c: Comparison) -> Row:
     )
     certain = "exact" if isclose(least, most) else interval_text(measure, least, most)
     texts = (value_text(measure, estimate), interval_text(measure, low, high), certain)
+    value, ends, certain = (kept(MISSING if text == "-" else text, is_told) for text in texts)
     mine, theirs = (guard.count(int(found[key]), seen=ok) for key, ok in zip(("n", "n_against"), seen, strict=True))
     return Row(
         name, c, measure, title_of(measure, name), found["chance"],
         name in verdict.criteria.judged and found["chance"] == verdict.chance and c.group in material.judged,
-        is_told, (estimate, low, high), found["p_adjusted"],
-        *(kept(MISSING if text == "-" else text, is_told) for text in texts), (mine, theirs),
+        is_told, (estimate, low, high), found["p_adjusted"], value, ends, certain, (mine, theirs),
         notes_text(found["note"]) if is_told else "",
     )  # fmt: skip
 

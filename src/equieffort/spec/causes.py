@@ -63,7 +63,7 @@ def read_causes(given: Parsed) -> Causes:
             graph = CausalGraph.of(source, said["nodes"])
         except (OSError, UnicodeDecodeError) as error:
             raise given.refuse(
-                "graph", "file", what=f"cannot be read: {sentence(error)}", fix="Check the file; save it as UTF-8."
+                "graph.file", f"cannot be read: {sentence(error)}", "Check the file; save it as UTF-8."
             ) from None
     edges = list(graph.edges) if said["file"] is not None else [(cause, effect) for cause, effect in said["edges"]]
     linked = {name for edge in edges for name in edge}

@@ -42,7 +42,7 @@ MODEL = Section(
     {
         "file": Key(FILE, "A saved model."),
         "features": Key(
-            ListOf(COLUMN, "a list of column names", least=1),
+            COLUMNS,
             "The columns a saved model sees, in its order, when it does not know their names.",
         ),
         "trusted": Key(
@@ -137,13 +137,9 @@ FEATURE = Section(
         ),
         "kind": Key(Text(KINDS), "Which values it can take; otherwise told from the column: 0 and 1 alone are binary."),
         "direction": Key(Text(("both", "up", "down")), "Where an action may move it; only for numbers.", "both"),
-        "lower": Key(
-            Number(infinite=True),
-            "The least value an action may set; left out, the least in the data.",
-        ),
+        "lower": Key(Number(infinite=True), "The least value an action may set; left out, the least in the data."),
         "upper": Key(
-            Number(infinite=True),
-            "The greatest value an action may set; left out, the greatest in the data.",
+            Number(infinite=True), "The greatest value an action may set; left out, the greatest in the data."
         ),
         "max_increase": Key(
             Number(low=0, infinite=True), "The largest step up from a person's own value; upper may then be left out."

@@ -1,16 +1,23 @@
-"""What the table of keys has checked, with its places: the parts of a spec are built from it, each in its module."""
+"""What a spec is once the table of keys has checked it, with its places; and once its parts are built from that."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from equieffort.data.inputs import DataSource
+from equieffort.effort.criteria import Criteria
+from equieffort.effort.neighbours import Neighbourhood
 from equieffort.errors import EquieffortError
+from equieffort.recourse.solvers import Auto, Solver
 from equieffort.spec.nodes import Node, SpecError
 from equieffort.words.problems import reworded, spec_text
+from equieffort.world.cost import Cost
+from equieffort.world.schema import Schema
+from equieffort.world.scm import Learner, LeastSquares
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,9 +35,9 @@ class Parsed:
         """The value under these keys, or the last one on the way that exists."""
         return self.tree.find(*path)
 
-    def refuse(self, *path: str, what: str, fix: str, code: str = "SPEC_VALUE") -> SpecError:
-        """An error at the value under these keys."""
-        return self.find(*path).at.error(code, f"{'.'.join(path)} {what}", fix)
+    def refuse(self, path: str, what: str, fix: str, code: str = "SPEC_VALUE") -> SpecError:
+        """An error at the value under these keys, with dots between them."""
+        return self.find(*path.split(".")).at.error(code, f"{path} {what}", fix)
 
 
 def again(error: EquieffortError, before: str, fix: str | None = None) -> EquieffortError:
@@ -52,3 +59,52 @@ def placed(node: Node, where: str, code: str = "", more: str = "") -> Iterator[N
     except EquieffortError as error:
         fix = spec_text(error.fix_parts) + (more if error.code == code else "")
         raise again(error, f"{node.at}: {where}: ", fix) from error
+
+
+@dataclass(frozen=True)
+class ModelSource:
+    """A saved model, or the kind of surrogate to train: exactly one of them."""
+
+    file: Path | None = None
+    train: str | None = None
+    features: tuple[str, ...] = ()
+    """The columns a saved model sees, when it does not know their names."""
+    trusted: tuple[str, ...] = ()
+    """Types in a skops file that the auditor vouches for."""
+    training_data: Path | None = None
+    """What a saved model was trained on, so that it can be trained again."""
+    training_label: str | None = None
+    """The column of the labels it was trained on."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Spec:
+    """Everything an audit needs, except for the people themselves."""
+
+    data: DataSource
+    model: ModelSource
+    label: str | None
+    """The column of recorded decisions."""
+    schema: Schema
+    features: list[str]
+    """The columns that a model trained here may see."""
+    edges: list[tuple[str, str]]
+    nodes: list[str]
+    """Nodes of the graph that no edge mentions."""
+    cost: Cost
+    neighbourhood: Neighbourhood
+    criteria: Criteria
+    subgroups: dict[str, str]
+    mechanisms: dict[str, Any] = field(default_factory=dict)
+    """The equations that are declared, as `StructuralCausalModel` takes them."""
+    default: Learner = field(default_factory=LeastSquares)
+    """What learns the other equations."""
+    solver: Solver | Auto = field(default_factory=Auto)
+    random_state: int = 0
+    min_agreement: float = 0.9
+    min_refusal_recall: float = 0.5
+    title: str = ""
+    suppress_below: int = 0
+    path: Path | None = None
+    text: str = ""
+    """The spec as it was written."""

@@ -27,9 +27,9 @@ def read_schema(given: Parsed) -> Schema:
     if all(feature.role != "actionable" for feature in features.values()):
         raise given.refuse(
             "features",
-            code="PROBLEM_NOTHING_ACTIONABLE",
-            what="holds nothing with the role 'actionable'.",
-            fix="Give that role to what a person can change.",
+            "holds nothing with the role 'actionable'.",
+            "Give that role to what a person can change.",
+            "PROBLEM_NOTHING_ACTIONABLE",
         )
     return Schema(
         sensitive=columns[0] if len(columns) == 1 else tuple(columns),
@@ -91,10 +91,9 @@ def _group(given: Parsed, key: str, declared: Any, width: int) -> Any:
     parts = declared if isinstance(declared, list) else [declared]
     if len(parts) != width or any(isinstance(part, list) for part in parts):
         raise given.refuse(
-            "sensitive",
-            key,
-            what=f"names a group by {many(len(parts), 'value', 'values')} for "
+            f"sensitive.{key}",
+            f"names a group by {many(len(parts), 'value', 'values')} for "
             f"{many(width, 'sensitive column', 'sensitive columns')}.",
-            fix="Give one value for each sensitive column, in their order; several groups as a list of such lists.",
+            "Give one value for each sensitive column, in their order; several groups as a list of such lists.",
         )
     return parts[0] if width == 1 else tuple(parts)

@@ -28,8 +28,7 @@ from equieffort.foundations.arguments import check_path
 from equieffort.spec.causes import read_causes
 from equieffort.spec.keys import SPEC
 from equieffort.spec.nodes import MOST_CHARACTERS, SpecError, Table, read_nodes
-from equieffort.spec.parsed import Parsed, again, placed
-from equieffort.spec.parts import ModelSource, Spec
+from equieffort.spec.parsed import ModelSource, Parsed, Spec, again, placed
 from equieffort.spec.people import BACK_QUOTES, read_schema
 from equieffort.spec.solving import read_solver
 from equieffort.world.cost import Cost, Percentile, WeightedL1
@@ -135,19 +134,17 @@ def _data(given: Parsed) -> DataSource:
         known = None
     if known is None or not getattr(known, "_is_text_encoding", True):
         raise given.refuse(
-            "data",
-            "encoding",
-            what=f"is {data['encoding']!r}, which is not a known encoding.",
-            fix="Common ones are utf-8, cp1252 (Western Europe on Windows), latin-1 and utf-16.",
+            "data.encoding",
+            f"is {data['encoding']!r}, which is not a known encoding.",
+            "Common ones are utf-8, cp1252 (Western Europe on Windows), latin-1 and utf-16.",
         )
     mark = data["delimiter"]
     if len(mark) != 1 or mark in '\r\n"' or mark == data["decimal"]:
         same = " and stands before decimals too" if mark == data["decimal"] else ""
         raise given.refuse(
-            "data",
-            "delimiter",
-            what=f"is {mark!r}{same}, but must be one character that separates cells.",
-            fix='Give one character in quotes, such as ";" or "\\t" for a tab.',
+            "data.delimiter",
+            f"is {mark!r}{same}, but must be one character that separates cells.",
+            'Give one character in quotes, such as ";" or "\\t" for a tab.',
         )
     return DataSource(**data | {"path": given.folder / data["path"]})
 
@@ -158,28 +155,27 @@ def _model(given: Parsed) -> ModelSource:
     if train is not None and given["outcome"]["column"] is None:
         raise given.refuse(
             "outcome",
-            code="SPEC_KEY",
-            what="lacks the key 'column'.",
-            fix=f"A model of the kind {train!r} is trained on the recorded decisions; name their column.",
+            "lacks the key 'column'.",
+            f"A model of the kind {train!r} is trained on the recorded decisions; name their column.",
+            "SPEC_KEY",
         )
     if train is not None and given["data"]["missing"] == "model":
         raise given.refuse(
-            "data",
-            "missing",
-            what=f"is 'model', but a {train} model that is trained here cannot decide on an empty cell.",
-            fix="Write `missing: drop` to leave people with empty cells out, or fill the cells in.",
+            "data.missing",
+            f"is 'model', but a {train} model that is trained here cannot decide on an empty cell.",
+            "Write `missing: drop` to leave people with empty cells out, or fill the cells in.",
         )
     for name in ("features", "trusted", "training_data", "training_label"):
         if said[name] and file is None:
             raise given.refuse(
-                "model", name, what="is about a saved model, and none is named.", fix="Remove it, or give `file`."
+                f"model.{name}", "is about a saved model, and none is named.", "Remove it, or give `file`."
             )
     if (said["training_data"] is None) != (said["training_label"] is None):
         raise given.refuse(
             "model",
-            code="SPEC_KEY",
-            what="names only one of `training_data` and `training_label`.",
-            fix="A model is trained again on a table and its labels: give both, or neither.",
+            "names only one of `training_data` and `training_label`.",
+            "A model is trained again on a table and its labels: give both, or neither.",
+            "SPEC_KEY",
         )
     path = None if file is None else given.folder / file
     data = None if said["training_data"] is None else given.folder / said["training_data"]
@@ -220,7 +216,7 @@ def _cost(given: Parsed) -> Cost:
         ("knots", "kind percentile", l1),
     ):
         if is_stray and said[key] is not None:
-            raise given.refuse("cost", key, what=f"has no effect here; it belongs to {used}.", fix="Remove it.")
+            raise given.refuse(f"cost.{key}", f"has no effect here; it belongs to {used}.", "Remove it.")
     if not l1:
         return Percentile(said["knots"])
     if said["scale"] not in (None, "range"):

@@ -151,7 +151,7 @@ def prepare(spec: Spec, *, progress: Progress = silent, unsafe_load_pickle: bool
             progress("training the surrogate", 0, 1)
             surrogate = _train(spec, table, people)
             if isinstance(spec.schema.favourable, list):
-                # The stand-in has learned whether one of the wanted decisions was given.
+                # The surrogate has learned whether one of the wanted decisions was given.
                 spec = replace(spec, schema=replace(spec.schema, favourable=True))
             classifier = surrogate.classifier
             progress("training the surrogate", 1, 1, f"{percent(surrogate.agreement)} agreement")

@@ -15,7 +15,7 @@ from equieffort.effort.neighbours import Nearest, NearestK
 from equieffort.errors import CausalModelError, EquieffortError, closest, label, listed, many, warn
 from equieffort.foundations.arguments import as_plain
 from equieffort.spec.nodes import Items, Node, Place, Scalar, SpecError, Table, read_nodes
-from equieffort.spec.parts import Spec
+from equieffort.spec.parsed import Spec
 from equieffort.words.problems import spec_text
 from equieffort.world.giveaways import warn_giveaways
 from equieffort.world.groups import Groups
