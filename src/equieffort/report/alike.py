@@ -6,16 +6,17 @@ from math import isnan
 
 import numpy as np
 
+from equieffort.effort.metrics import individual_ratios
 from equieffort.effort.verdict import Assessment
 from equieffort.errors import EquieffortError
 from equieffort.report.answer import outcome
 from equieffort.report.blocks import Block, Chart, Folded, Section, Split, Text
 from equieffort.report.curves import ecdf
-from equieffort.report.material import Material
+from equieffort.report.material import Material, Near
 from equieffort.report.measured import by_effect, with_interval
 from equieffort.report.svg import Line
 from equieffort.report.tables import Table
-from equieffort.report.words import HIDDEN, MISSING, Cell, Name, Phrase, count, part, ratio, say, times
+from equieffort.report.words import HIDDEN, MISSING, Cell, Name, Phrase, count, kept, part, ratio, say, times
 from equieffort.words.shown import level_text
 
 # -- levels -----------------------------------------------------------------------------------------------------------
@@ -87,9 +88,8 @@ def curve(material: Material) -> Section:
             f" Computed for {count(len(near.sweep.centres))} of the refused people, drawn at random by group, because "
             "there are so many."
         )
-    if len(material.drawn_pairs) < len(material.pairs):
-        text += " The pictures show the judged groups against the reference; the tables behind them have every pair."
-    left, right = _curve(material), _individuals(material)
+    text += " The pictures show the judged groups against the reference; the tables behind them have every pair."
+    left, right = _curve(material, near), _individuals(material, near)
     if isinstance(left, Chart) and isinstance(right, Chart):
         return Section("curve", title, [Text(text), Split([left], [right])])
     return Section("curve", title, [Text(text), left, right])
@@ -98,49 +98,43 @@ def curve(material: Material) -> Section:
 CURVE = ("acr", "acr_low", "acr_high")
 
 
-def _curve(material: Material) -> Chart | Table:
-    near = material.near
-    assert not isinstance(near, EquieffortError)
+def _curve(material: Material, near: Near) -> Chart | Table:
     guard, criteria = material.guard, material.audit.criteria
     rows: list[list[Cell]] = []
     lines = []
-    codes = {label: code for code, label in enumerate(material.labels)}
+    by_label = {group.label: group for group in material.groups}
     for (a, b), rows_of in near.curve.groupby(["group", "against"], sort=False):
-        group, against = str(a), str(b)
-        told = [
-            not guard.hides(n - gone, material.stats[group].n_acting, material.stats[against].n_acting)
-            for n, gone in zip(rows_of["n_centres"], rows_of["n_undefined"], strict=True)
-        ]
-        shown = {name: [v if t else np.nan for v, t in zip(rows_of[name], told, strict=True)] for name in CURVE}
-        mean, low, high = (shown[name] for name in CURVE)
-        if (codes[group], codes[against]) in material.drawn_pairs:
-            look = material.look(codes[group])
-            lines.append(Line(material.name(group), rows_of["quantile"].tolist(), mean, low, high, look))
-        for j, record in enumerate(rows_of.to_dict("records")):
-            values = [times(shown[name][j]) if told[j] else HIDDEN for name in CURVE]
-            whole = guard.seen(material.stats[group]).rate
-            whole = whole and not guard.hides(record["n_undefined"], record["n_centres"] - record["n_undefined"])
+        group, against = by_label[str(a)], by_label[str(b)]
+        drawn: list[list[float]] = []
+        for record in rows_of.to_dict("records"):
+            undefined, defined = record["n_undefined"], record["n_centres"] - record["n_undefined"]
+            told = not guard.hides(defined, group.stats.n_acting, against.stats.n_acting)
+            numbers = [record[name] if told else np.nan for name in CURVE]
+            mean, low, high = (times(v) for v in numbers)
+            whole = group.seen.rate and not guard.hides(undefined, defined)
             rows.append(
                 [
-                    Name(group), Name(against), part(record["quantile"]), values[0],
-                    MISSING if values[1] == MISSING else HIDDEN if not told[j] else f"{values[1]} to {values[2]}",
-                    guard.count(record["n_centres"] - record["n_undefined"], seen=whole),
-                    guard.count(record["n_undefined"], seen=whole),
+                    Name(group.label), Name(against.label), part(record["quantile"]), kept(mean, told),
+                    kept(low if low == MISSING else f"{low} to {high}", told),
+                    guard.count(defined, seen=whole), guard.count(undefined, seen=whole),
                 ]
             )  # fmt: skip
+            drawn.append([record["quantile"], *numbers])
+        if against is material.reference and group.is_judged:
+            lines.append(Line(group.name, *map(list, zip(*drawn, strict=True)), look=group.look))
     table = Table(
         "Ratio of mean efforts around the refused people of a group, with its 95 % confidence interval",
         (Name(material.column), "against", "neighbours", "ratio", "95 % interval", "people", "not defined"),
         rows,
         frozenset({1}),
     )
-    drawn = [line for line in lines if not np.isnan(line.y).all()]
-    if not drawn:
+    lines = [line for line in lines if not np.isnan(line.y).all()]
+    if not lines:
         return table
     return Chart(
-        "line", "acr", _curve_title(material, drawn), _ends(drawn), table,
+        "line", "acr", _curve_title(material, lines), _ends(lines), table,
         {
-            "lines": drawn, "x_label": "share of all people counted as neighbours", "y_label": "ratio of mean efforts",
+            "lines": lines, "x_label": "share of all people counted as neighbours", "y_label": "ratio of mean efforts",
             "equal": criteria.rule.ends(criteria.tau),
             "key": "Grey: counts as equal. Shaded: 95 % interval at each point.",
         },
@@ -149,7 +143,7 @@ def _curve(material: Material) -> Chart | Table:
 
 def _curve_title(material: Material, lines: list[Line]) -> str:
     """What to see: where the line lies."""
-    against = material.name(material.labels[material.table.groups.reference])
+    against = material.reference.name
     if len(lines) > 1:
         return f"Ratio of efforts against {against}, by size of neighbourhood"
     values = [v for v in lines[0].y if not isnan(v)]
@@ -165,43 +159,41 @@ def _ends(lines: list[Line]) -> str:
     for line in lines:
         known = [k for k, value in enumerate(line.y) if not isnan(value)]
         first, last = known[0], known[-1]
-        told.append(
-            f"{line.label}: {times(line.y[first])} at {part(line.x[first])}, {times(line.y[last])} at "
-            f"{part(line.x[last])}"
-        )
+        at = (f"{times(line.y[k])} at {part(line.x[k])}" for k in (first, last))
+        told.append(f"{line.label}: {', '.join(at)}")
     return "; ".join(told) + "."
 
 
-def _individuals(material: Material) -> Chart | Table:
-    criteria, guard, labels = material.audit.criteria, material.guard, material.labels
+def _individuals(material: Material, near: Near) -> Chart | Table:
+    criteria, guard, sweep = material.audit.criteria, material.guard, near.sweep
     low, high = criteria.rule.ends(criteria.tau)
     rows: list[list[Cell]] = []
     lines = []
     medians: list[str] = []
     middle = np.nan
     for a, b in material.pairs:
-        _, found = material.ratios(a, b)
+        found = individual_ratios(sweep, a.code, b.code)[a.members[sweep.centres], 0]
         defined = np.sort(found[~np.isnan(found)])
         beyond = int(np.sum((defined > high) | (defined < low)))
         undefined = len(found) - len(defined)
         # The centres are the refused people of the group, whose count may have to be kept back.
-        whole = guard.seen(material.stats[labels[a]]).rate and not guard.hides(len(defined), undefined)
+        whole = a.seen.rate and not guard.hides(len(defined), undefined)
         # A ratio is made of the other group's efforts too, and its people may be few.
-        told = len(defined) > 0 and not guard.hides(len(defined), *(material.stats[labels[x]].n_acting for x in (a, b)))
+        told = len(defined) > 0 and not guard.hides(len(defined), a.stats.n_acting, b.stats.n_acting)
         quantiles = np.quantile(defined, (0.1, 0.5, 0.9)).tolist() if told else [np.nan] * 3
         outside = whole and not guard.hides(beyond, len(defined) - beyond)
         rows.append(
             [
-                Name(labels[a]), Name(labels[b]),
+                Name(a.label), Name(b.label),
                 guard.count(len(defined), seen=whole), guard.count(undefined, seen=whole),
                 *(times(q) if told or not len(defined) else HIDDEN for q in quantiles),
                 guard.count(beyond, seen=outside and told),
             ]
         )  # fmt: skip
-        if told and (a, b) in material.drawn_pairs:
-            lines.append(ecdf(material.name(labels[a]), defined, material.look(a), guard.is_on))
+        if told and b is material.reference and a.is_judged:
+            lines.append(ecdf(a.name, defined, a.look, guard.is_on))
             middle = quantiles[1]
-            medians.append(f"{material.name(labels[a])}: median {times(quantiles[1])}")
+            medians.append(f"{a.name}: median {times(middle)}")
     table = Table(
         "Ratio around each refused person: own group against the other among the people like them",
         (Name(material.column), "against", "people", "not defined", "10 %", "median", "90 %", "beyond the thresholds"),
@@ -210,7 +202,7 @@ def _individuals(material: Material) -> Chart | Table:
     )
     if not lines:
         return table
-    against = material.name(labels[material.table.groups.reference])
+    against = material.reference.name
     title = f"Around half of the refused people the ratio against {against} is above {ratio(middle)}"
     many = f"Ratio against {against} around each refused person"
     return Chart(

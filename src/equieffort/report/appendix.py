@@ -68,15 +68,14 @@ def _hardest(material: Material, sweep: Sweep) -> list[tuple[int, int, int, int]
     least, table = material.audit.criteria.min_people, material.table
     found: list[tuple[float, int, int, int, int]] = []
     for a, b in material.pairs:
-        if not material.is_judged(a, b):
+        if not (a.is_judged or b.is_judged):
             continue
-        ratios = individual_ratios(sweep, a, b)[:, 0]
-        own = table.groups.codes[sweep.centres] == a
-        enough = (sweep.size[:, 0, a] >= least) & (sweep.size[:, 0, b] >= least)
+        ratios = individual_ratios(sweep, a.code, b.code)[:, 0]
+        enough = (sweep.size[:, 0, [a.code, b.code]] >= least).all(axis=1)
         stuck = table.status[sweep.centres] == Status.INFEASIBLE
-        harder = stuck | (table.cost[sweep.centres] > sweep.phi[:, 0, b])
-        for k in np.flatnonzero(own & enough & harder & (ratios > 1)).tolist():
-            found.append((-float(ratios[k]), int(sweep.centres[k]), k, a, b))
+        harder = stuck | (table.cost[sweep.centres] > sweep.phi[:, 0, b.code])
+        for k in np.flatnonzero(a.members[sweep.centres] & enough & harder & (ratios > 1)).tolist():
+            found.append((-float(ratios[k]), int(sweep.centres[k]), k, a.code, b.code))
     return [(k, row, a, b) for _, row, k, a, b in sorted(found)]
 
 

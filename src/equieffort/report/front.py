@@ -45,7 +45,7 @@ def verdict(material: Material) -> Section:
 def question(material: Material) -> Words:
     """What the audit asks, with the groups it asks of."""
     names, judged = material.table.groups.people, sorted(material.judged)
-    against = names(material.labels[material.table.groups.reference])
+    against = names(material.reference.label)
     if not judged:
         return ("Must some groups of people do more than others to turn a refusal into an approval?",)
     many = f"any of {len(judged)} groups" if len(judged) > 1 else ""
@@ -90,7 +90,7 @@ def tiles(material: Material) -> list[Tile]:
         median = float(np.median(mine)) if len(mine) else np.nan
         lines["Median effort"].append((name, kept(ratio(median), seen.effort)))
         also.append(in_units(material, median) if seen.effort else ())
-    more = len(material.order) - len(shown)
+    more = len(material.groups) - len(shown)
     others = f"and {count(more)} more groups" if more > 0 else ""
     many = len(shown) > MOST_UNITS
     unit: Cell = "of those who have a route"

@@ -4,24 +4,24 @@ from __future__ import annotations
 
 import re
 import warnings
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-import numpy as np
 import pandas as pd
 
 from equieffort.data.frames import Bools, Floats
-from equieffort.effort.metrics import PAPER_QUANTILES, group_stats, individual_ratios
+from equieffort.effort.metrics import PAPER_QUANTILES, group_stats
 from equieffort.effort.neighbours import Nearest, NearestK, Sweep, Unsaved
 from equieffort.effort.stats import EffortStats
 from equieffort.effort.verdict import Assessment
 from equieffort.errors import EquieffortError, EquieffortWarning, collecting
 from equieffort.recourse.status import Reason
 from equieffort.recourse.table import RecourseTable
-from equieffort.report.svg import Look
+from equieffort.report.svg import Look, Role
 from equieffort.report.words import Guard, Name, Phrase, Seen, Words, is_turned
 from equieffort.world.distances import Distance, Manhattan
 
@@ -47,6 +47,11 @@ class Group:
     seen: Seen
     look: Look
     is_drawn: bool
+
+    @property
+    def is_judged(self) -> bool:
+        """Whether the verdict compares it with the reference."""
+        return self.look.role == "group"
 
 
 @dataclass(frozen=True)
@@ -80,33 +85,33 @@ class Material:
         return self.audit.recourse
 
     @cached_property
-    def order(self) -> tuple[int, ...]:
-        """Group codes as they are listed and coloured: those compared first, then the reference."""
-        return (*self.table.groups.compared, self.table.groups.reference)
-
-    @cached_property
     def judged(self) -> frozenset[str]:
         """The groups that the verdict compares with the reference."""
         return frozenset(finding.comparison.group for finding in self.audit.verdict.findings)
 
     @cached_property
-    def drawn(self) -> tuple[int, ...]:
-        """Group codes that pictures show: all if they are few, otherwise those judged and the reference."""
-        if len(self.order) <= MOST_DRAWN:
-            return self.order
-        return tuple(
-            code for code in self.order if self.labels[code] in self.judged or code == self.table.groups.reference
-        )
-
-    @cached_property
     def groups(self) -> list[Group]:
-        """All groups, in their order."""
+        """All groups as they are listed: those compared first, the reference last.
+
+        Pictures show all of them if they are few, otherwise those judged and the reference.
+        """
+        table = self.table.groups
+        order, drawn = (*table.compared, table.reference), Counter[str]()
         found = []
-        for code in self.order:
+        for code in order:
             label, stats = self.labels[code], self.stats[self.labels[code]]
-            members, seen, look = self.table.groups.codes == code, self.guard.seen(stats), self.look(code)
-            found.append(Group(code, label, self.name(label), members, stats, seen, look, code in self.drawn))
+            role: Role = "reference" if code == table.reference else "group" if label in self.judged else "other"
+            is_drawn = len(order) <= MOST_DRAWN or role != "other"
+            look = Look(role, drawn[role])
+            members, seen = table.codes == code, self.guard.seen(stats)
+            found.append(Group(code, label, self.name(label), members, stats, seen, look, is_drawn))
+            drawn[role] += 1
         return found
+
+    @property
+    def reference(self) -> Group:
+        """The group that the others are compared with."""
+        return self.groups[-1]
 
     def name(self, label: str) -> str:
         """A group as a reader sees it in a picture; without its column where that would take too much room."""
@@ -118,15 +123,6 @@ class Material:
     def column(self) -> str:
         """What the groups are values of: the head of a column of groups."""
         return " & ".join(self.table.groups.columns) or "group"
-
-    def look(self, code: int) -> Look:
-        """How a group is drawn: judged groups, the reference and all others have a colour each."""
-        if code == self.table.groups.reference:
-            return Look("reference")
-        judged = [c for c in self.order if self.labels[c] in self.judged]
-        if code in judged:
-            return Look("group", judged.index(code))
-        return Look("other", [c for c in self.order if c not in judged].index(code))
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -223,29 +219,11 @@ class Material:
         shown, here = slice(len(PAPER_QUANTILES)), [asked.index(self.quantile)]
         return Near(found.frame(shown), found.sweep.at(here), drawn)
 
-    def ratios(self, a: int, b: int) -> tuple[Floats, Floats]:
-        """Centres of group a (positions), and their individual ACR against group b."""
-        if isinstance(self.near, EquieffortError):
-            return np.empty(0, dtype=np.intp), np.empty(0)
-        sweep = self.near.sweep
-        own = self.table.groups.codes[sweep.centres] == a
-        return sweep.centres[own], individual_ratios(sweep, a, b)[own, 0]
-
     @cached_property
-    def pairs(self) -> list[tuple[int, int]]:
-        """Who is compared with whom around individuals."""
-        groups = self.table.groups
-        there = [(code, groups.reference) for code in groups.compared]
+    def pairs(self) -> list[tuple[Group, Group]]:
+        """Who is compared with whom around individuals; pictures show the judged against the reference alone."""
+        there = [(group, self.reference) for group in self.groups[:-1]]
         return there + [(b, a) for a, b in there]
-
-    def is_judged(self, a: int, b: int) -> bool:
-        """Whether the verdict judges these two groups against each other."""
-        return bool({self.labels[a], self.labels[b]} & self.judged)
-
-    @cached_property
-    def drawn_pairs(self) -> list[tuple[int, int]]:
-        """The pairs that pictures show: the judged groups against the reference, in this one direction."""
-        return [(a, b) for a, b in self.pairs if b == self.table.groups.reference and self.is_judged(a, b)]
 
     def refused_by(self, label: str) -> tuple[int, int, int, int] | None:
         """How many of a group the record and the surrogate refuse: both, one of them only, and neither."""
@@ -271,7 +249,7 @@ class Material:
 
 def not_drawn(material: Material) -> str:
     """That a picture leaves groups out."""
-    if len(material.drawn) == len(material.order):
+    if all(group.is_drawn for group in material.groups):
         return ""
     return " The picture shows the groups that are judged; the numbers behind it are about every group."
 

@@ -39,7 +39,7 @@ def _first(bars: list[Bar]) -> str:
 
 
 def _table(material: Material) -> tuple[Table, list[Bar]]:
-    guard, reference = material.guard, material.groups[-1]
+    guard, reference = material.guard, material.reference
     base = _approved(reference)
     rows: list[list[Cell]] = []
     bars = []

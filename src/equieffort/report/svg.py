@@ -23,11 +23,14 @@ BOLD = 14.5
 LEFT, RIGHT, TOP, PLOT = 58.0, 18.0, 12.0, 196.0
 
 
+Role = Literal["group", "reference", "other"]
+
+
 @dataclass(frozen=True)
 class Look:
     """How a group is drawn: by its role, and which of those with this role it is."""
 
-    role: Literal["group", "reference", "other"] = "group"
+    role: Role = "group"
     nth: int = 0
 
     @property
