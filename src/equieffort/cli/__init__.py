@@ -14,8 +14,7 @@ from equieffort.cli.common import SETTINGS, Debug, guarded
 from equieffort.cli.demo import demo, paper
 from equieffort.cli.init import init, schema
 from equieffort.cli.monitor import monitor
-from equieffort.cli.power import power
-from equieffort.cli.reading import check, diff, explain, report
+from equieffort.cli.reading import check, diff, explain, power, report
 from equieffort.cli.streams import run
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode=None)

@@ -53,6 +53,10 @@ class Place:
         error.line, error.column = self.line, self.column
         return error
 
+    def unreadable(self, what: str, fix: str) -> SpecError:
+        """An error about the YAML itself."""
+        return self.error("SPEC_YAML", what, fix)
+
 
 @dataclass(frozen=True, eq=False)
 class Node:
@@ -164,8 +168,7 @@ def read_nodes(text: str) -> Node:
         before = text[: error.position]
         at = Place(before.count("\n") + 1, error.position - (before.rfind("\n") + 1) + 1)
         code_point = error.character if isinstance(error.character, int) else ord(error.character)
-        raise at.error(
-            "SPEC_YAML",
+        raise at.unreadable(
             f"the character U+{code_point:04X} is not allowed in YAML.",
             "Remove it; it is not visible in most editors.",
         ) from None
@@ -203,7 +206,7 @@ def _not_yaml(error: yaml.MarkedYAMLError) -> SpecError:
     if "end of stream" in said:
         mark = error.context_mark or mark
     at = Place(mark.line + 1, mark.column + 1) if mark else Place(1, 1)
-    return at.error("SPEC_YAML", f"the spec is not valid YAML: {what}", fix)
+    return at.unreadable(f"the spec is not valid YAML: {what}", fix)
 
 
 class _Composer:
@@ -220,8 +223,8 @@ class _Composer:
         for event in self.events:
             if isinstance(event, yaml.DocumentStartEvent):
                 if root is not None:
-                    raise _place(event).error(
-                        "SPEC_YAML", "a second document starts here.", "Keep one document a file: remove the '---'."
+                    raise _place(event).unreadable(
+                        "a second document starts here.", "Keep one document a file: remove the '---'."
                     )
                 root = self.node(next(self.events), 0)
         if root is None:
@@ -231,30 +234,26 @@ class _Composer:
     def node(self, event: Any, level: int) -> Node:
         at = _place(event)
         if level > MOST_LEVELS:
-            raise at.error(
-                "SPEC_YAML",
+            raise at.unreadable(
                 f"values are nested more than {MOST_LEVELS} deep.",
                 "A spec needs no more than four levels.",
             )
         if isinstance(event, yaml.AliasEvent):
             if event.anchor not in self.anchors:
-                raise at.error(
-                    "SPEC_YAML",
+                raise at.unreadable(
                     f"*{event.anchor} repeats something that has not been named before it.",
                     f"Name it above with &{event.anchor}, and never inside itself.",
                 )
             return self.grown(self.anchors[event.anchor], at)
         if event.tag is not None:
             tag = event.tag.replace("tag:yaml.org,2002:", "!!")
-            raise at.error(
-                "SPEC_YAML",
+            raise at.unreadable(
                 f"the tag {tag} asks for an object to be built, which a spec never does.",
                 "Remove the tag; put text into quotes.",
             )
         if isinstance(event, yaml.ScalarEvent):
             if any("\ud800" <= character <= "\udfff" for character in event.value):
-                raise at.error(
-                    "SPEC_YAML",
+                raise at.unreadable(
                     "half a character (a lone surrogate, written \\uD8xx to \\uDFxx) stands in a text.",
                     "Write the character itself, or both of its halves as \\UXXXXXXXX.",
                 )
@@ -273,8 +272,7 @@ class _Composer:
         """Count the node, with everything in it if it is repeated, and refuse a spec that grows without end."""
         self.made += node.size if own is None else own
         if self.made > MOST_NODES:
-            raise at.error(
-                "SPEC_YAML",
+            raise at.unreadable(
                 f"the spec holds more than {MOST_NODES:,} values once everything repeated with * is filled in.",
                 "Repeat less, or write a shorter spec.",
             )
@@ -292,8 +290,7 @@ class _Composer:
         while not isinstance(event := next(self.events), yaml.MappingEndEvent):
             name, place = self.key(event, level)
             if name in keys:
-                raise place.error(
-                    "SPEC_YAML",
+                raise place.unreadable(
                     f"the key {name!r} is already in line {keys[name].line}; only one of them could be meant.",
                     "Remove or rename one of them.",
                 )
@@ -303,17 +300,15 @@ class _Composer:
     def key(self, event: Any, level: int) -> tuple[str, Place]:
         node = self.node(event, level + 1)
         if not isinstance(node, Scalar):
-            raise node.at.error("SPEC_YAML", f"a key is {node}, not a name.", "Write `name: value`.")
+            raise node.at.unreadable(f"a key is {node}, not a name.", "Write `name: value`.")
         if node.written == "<<" and not event.style:
-            raise node.at.error(
-                "SPEC_YAML",
+            raise node.at.unreadable(
                 "the merge key << is not read.",
                 "Repeat a whole value instead: `age: &grown {role: mutable}`, then `years: *grown`.",
             )
         # A column may be called 2026 or 1e3: as a key it can only be a name. Not so for NO, true or nothing.
         if node.value is None or isinstance(node.value, bool) or (node.written.lower() in _SWITCHES and node.doubt):
-            raise node.at.error(
-                "SPEC_YAML",
+            raise node.at.unreadable(
                 f"the bare key {node.written!r} is not read as a name by every program.",
                 f'Write it in quotes: "{node.written}".' if node.written else "Write `name: value`.",
             )
