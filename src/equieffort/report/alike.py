@@ -121,7 +121,8 @@ def _curve(material: Material, near: Near) -> Chart | Table:
             )  # fmt: skip
             drawn.append([record["quantile"], *numbers])
         if against is material.reference and group.is_judged:
-            lines.append(Line(group.name, *map(list, zip(*drawn, strict=True)), look=group.look))
+            at, means, lows, highs = (list(values) for values in zip(*drawn, strict=True))
+            lines.append(Line(group.name, at, means, lows, highs, group.look))
     table = Table(
         "Ratio of mean efforts around the refused people of a group, with its 95 % confidence interval",
         (Name(material.column), "against", "neighbours", "ratio", "95 % interval", "people", "not defined"),
