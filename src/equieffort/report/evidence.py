@@ -57,30 +57,32 @@ def reproduction(material: Material) -> list[tuple[str, Cell]]:
     """Names and values of what is needed to get the same numbers again."""
     made = material.audit.provenance
     facts = np.ascontiguousarray(material.facts)
-    pairs: list[tuple[str, Cell]] = [("Command", (Phrase(material.command or made.command or "not recorded"),))]
-    pairs.append(("Audited with", versions(made.versions)))
-    pairs.append(("Report written with", f"equieffort {__version__}, Python {platform.python_version()}"))
-    pairs.append(("Audited people, SHA-256", hashlib.sha256(facts.tobytes()).hexdigest()))
+    data: list[tuple[str, Cell]] = []
     if made.data is not None:
         # The number of rows would give away a group that is kept back.
         few = any(material.guard.hides(stats.n) for stats in material.stats.values())
         rows = HIDDEN if few else count(made.data.rows)
-        pairs += [("Data, file", (Name(made.data.path),)), ("Data, SHA-256", (Name(made.data.sha256),))]
-        pairs.append(("Data, rows", (Name(rows),)))
+        values = {"file": made.data.path, "SHA-256": made.data.sha256, "rows": rows}
+        data = [(f"Data, {key}", (Name(value),)) for key, value in values.items()]
     seed, drawn = made.random_state, made.solver.random_state
     none = "none recorded; the solver draws nothing at random" if drawn is None else f"{drawn}, that of the solver"
-    pairs.append(("Seed", none if seed is None else str(seed)))
-    pairs.append(("Classifier", (Name(made.classifier or "not recorded"),)))
-    pairs.append(("Solver", (Phrase(f"{made.solver.name or 'not recorded'}. {made.solver.reason}".strip()),)))
-    pairs.append(("Criteria", criteria_text(material)))
-    pairs.append(("Neighbourhood", neighbourhood(material)))
-    if "date" not in made.notes:
-        pairs.append(("Date", "not recorded, so that the same audit is the same file"))
-    pairs += [(key.capitalize(), (Name(note),)) for key, note in made.notes.items()]
-    pairs.append(("Margin", number(made.margin)))
-    if material.guard.is_on:
-        pairs.append(("Kept back", SUPPRESSED.format(material.guard.k - 1)))
-    return pairs
+    dated = "date" in made.notes
+    return [
+        ("Command", (Phrase(material.command or made.command or "not recorded"),)),
+        ("Audited with", versions(made.versions)),
+        ("Report written with", f"equieffort {__version__}, Python {platform.python_version()}"),
+        ("Audited people, SHA-256", hashlib.sha256(facts.tobytes()).hexdigest()),
+        *data,
+        ("Seed", none if seed is None else str(seed)),
+        ("Classifier", (Name(made.classifier or "not recorded"),)),
+        ("Solver", (Phrase(f"{made.solver.name or 'not recorded'}. {made.solver.reason}".strip()),)),
+        ("Criteria", criteria_text(material)),
+        ("Neighbourhood", neighbourhood(material)),
+        *([] if dated else [("Date", "not recorded, so that the same audit is the same file")]),
+        *((key.capitalize(), (Name(note),)) for key, note in made.notes.items()),
+        ("Margin", number(made.margin)),
+        *([("Kept back", SUPPRESSED.format(material.guard.k - 1))] if material.guard.is_on else []),
+    ]
 
 
 def criteria_text(material: Material) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from equieffort.data.frames import number
@@ -10,7 +11,7 @@ from equieffort.recourse.status import LimitKind
 from equieffort.report.material import Material
 from equieffort.report.tables import Table
 from equieffort.report.units import price_words
-from equieffort.report.words import MISSING, Cell, Name, Phrase, Words, name_list, share
+from equieffort.report.words import MISSING, Cell, Name, Phrase, name_list, share
 from equieffort.results.explanation import assumed_spans
 from equieffort.words.limits import limit_text
 from equieffort.world.scm.records import EquationRecord
@@ -37,32 +38,22 @@ def _roles(material: Material) -> list[list[Cell]]:
     return [[Name(name), "role", role, DECLARED if name in declared else DEFAULT, ""] for role, name in rows]
 
 
-def _follows(material: Material) -> list[list[Cell]]:
+def _follows(material: Material) -> Iterator[list[Cell]]:
     """What follows what: the edges are those of the declared graph."""
     made = material.audit.provenance
     fit, texts = {one.node: one for one in made.fit}, {one.node: one for one in made.equations}
     causes: dict[str, list[str]] = {}
     for cause, effect in made.graph.edges:
         causes.setdefault(effect, []).append(cause)
-    rows: list[list[Cell]] = []
     for node in dict.fromkeys([*texts, *causes]):
         equation = texts.get(node)
         if equation is None or equation.kind is None:
-            words: Words = ("follows ", *name_list(causes.get(node, [])), "; no equation")
-            rows.append([Name(node), "edges", words, f"edges {DECLARED}", ""])
+            words = ("follows ", *name_list(causes.get(node, [])), "; no equation")
+            yield [Name(node), "edges", words, f"edges {DECLARED}", ""]
             continue
-        source = LEARNED if node in made.learned_by else DECLARED
+        words, source = material.told(one_line(equation)), LEARNED if node in made.learned_by else DECLARED
         told = f"R2 {share(fit[node].r2)}{', weak' if fit[node].is_poor else ''}" if node in fit else ""
-        rows.append(
-            [
-                Name(node),
-                "edges, equation",
-                material.told(one_line(equation)),
-                f"edges {DECLARED}, equation {source}",
-                told,
-            ]
-        )
-    return rows
+        yield [Name(node), "edges, equation", words, f"edges {DECLARED}, equation {source}", told]
 
 
 def one_line(equation: EquationRecord) -> str:
@@ -93,37 +84,32 @@ def _short(value: float) -> str:
     return number(float(f"{value:.4g}"))
 
 
-def _costs(material: Material) -> list[list[Cell]]:
+def _costs(material: Material) -> Iterator[list[Cell]]:
     schema = material.table.source.schema
-    rows: list[list[Cell]] = []
     for name in schema.actionable:
         up, down = schema.feature(name).weights
         weight = number(up) if up == down else f"{number(up)} up, {number(down)} down"
         words, scale = price_words(material, name)
         of_weight = DEFAULT if up == down == 1 else DECLARED
-        rows.append([Name(name), "cost", words, f"{scale}weight {weight} {of_weight}", ""])
-    return rows
+        yield [Name(name), "cost", words, f"{scale}weight {weight} {of_weight}", ""]
 
 
-def _limits(material: Material) -> list[list[Cell]]:
+def _limits(material: Material) -> Iterator[list[Cell]]:
     schema = material.table.source.schema
     spans = assumed_spans(schema.assumed)
-    rows: list[list[Cell]] = []
     for name in material.table.source.encoding.names:
         feature = schema.feature(name)
         declared = [limit_text(one, name) for one in limits(feature) if one.kind not in ASSUMED]
         if declared:
-            rows.append([Name(name), "limits", ", ".join(declared), DECLARED, ""])
+            yield [Name(name), "limits", ", ".join(declared), DECLARED, ""]
         if name in spans:
-            rows.append([Name(name), "limits", f"{spans[name]}, the observed values", DEFAULT, ""])
+            yield [Name(name), "limits", f"{spans[name]}, the observed values", DEFAULT, ""]
         elif name in schema.zero_one:
-            rows.append([Name(name), "limits", "0 or 1", DEFAULT, ""])
+            yield [Name(name), "limits", "0 or 1", DEFAULT, ""]
         elif not declared and feature.role == "actionable":
-            free = material.table.source.encoding[name].is_category
-            rows.append(
-                [Name(name), "limits", "any observed level" if free else "none", DEFAULT if free else DECLARED, ""]
-            )
-    return rows
+            is_free = material.table.source.encoding[name].is_category
+            text, source = ("any observed level", DEFAULT) if is_free else ("none", DECLARED)
+            yield [Name(name), "limits", text, source, ""]
 
 
 def _rules(material: Material) -> list[list[Cell]]:
