@@ -8,6 +8,7 @@ import numpy as np
 
 from equieffort.data.frames import Column, Encoding, Floats
 from equieffort.errors import CausalModelError, Setting, closest, listed, many
+from equieffort.world.scm.equations import bad_equation
 
 Owner = tuple[str, Any]
 """Which cause, and for a categorical one which level, a design column stands for."""
@@ -47,8 +48,7 @@ def indicator_box(causes: Encoding, low: Floats, high: Floats) -> tuple[Floats, 
 def level_code(node: str, column: Column, level: Any) -> int:
     """The code of a level; refuses one that does not occur."""
     if level not in column.levels:
-        raise CausalModelError(
-            "SCM_MECHANISM",
+        raise bad_equation(
             f"The equation of {node!r} names the level {level!r} of {column.name!r}, which does not occur. "
             f"{closest(level, column.levels)}".rstrip(),
             fix=f"The levels are {listed(column.levels)}.",
@@ -60,8 +60,7 @@ def check_causes(node: str, used: Any, causes: Encoding) -> None:
     """Refuse an equation that uses what the graph does not name as a cause."""
     stray = [name for name in used if name not in causes.names]
     if stray:
-        raise CausalModelError(
-            "SCM_MECHANISM",
+        raise bad_equation(
             f"The equation of {node!r} uses {listed(stray)}, which the graph does not name among its causes "
             f"({listed(causes.names) or 'none'}).",
             fix="Add the edge to the graph or remove the term.",

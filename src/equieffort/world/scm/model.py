@@ -15,13 +15,20 @@ from equieffort.errors import CausalModelError, EquieffortWarning, ParameterErro
 from equieffort.foundations.arguments import check_mapping, is_number, names_in, refused, shown
 from equieffort.foundations.tolerances import tolerance
 from equieffort.world.graph import CausalGraph
-from equieffort.world.scm.asked import readable
-from equieffort.world.scm.base import DiscreteLearner, DiscreteMechanism, Learner, Mechanism
-from equieffort.world.scm.binding import Parsed, additive, bound_equations, naming, subset
+from equieffort.world.scm.binding import Parsed, additive, bound_equations, naming, readable, subset
 from equieffort.world.scm.design import check_rows, indicators
 from equieffort.world.scm.diagnostics import Fit, examine
 from equieffort.world.scm.discrete import ordered_column
-from equieffort.world.scm.equations import Additive, Discrete, Equation
+from equieffort.world.scm.equations import (
+    Additive,
+    Discrete,
+    DiscreteLearner,
+    DiscreteMechanism,
+    Equation,
+    Learner,
+    Mechanism,
+    bad_equation,
+)
 from equieffort.world.scm.mechanisms import LeastSquares, Linear, Regressor
 from equieffort.world.scm.records import EquationRecord, record_of
 
@@ -70,8 +77,7 @@ class StructuralCausalModel:
         self.mechanisms = dict(mechanisms) if mechanisms is not None else {}
         self.default = default if default is not None else LeastSquares()
         if not isinstance(self.default, Learner):
-            raise CausalModelError(
-                "SCM_MECHANISM",
+            raise bad_equation(
                 f"default is {type(default).__name__}, which does not learn equations of numbers.",
                 fix="Give LeastSquares(), Polynomial(), Spline() or Regressor(...); name other nodes in mechanisms=.",
             )
@@ -89,8 +95,7 @@ class StructuralCausalModel:
 
     def _check_mechanism(self, node: str, mechanism: Any) -> None:
         if node not in self.graph.nodes or not self.graph.parents(node):
-            raise CausalModelError(
-                "SCM_MECHANISM",
+            raise bad_equation(
                 f"An equation is given for {node!r}, which has no causes in the graph. "
                 f"{closest(node, self.graph.nodes)}".rstrip(),
                 fix="Add its edges or remove the equation.",

@@ -10,9 +10,9 @@ import numpy as np
 
 from equieffort.data.frames import Encoding, Floats
 from equieffort.foundations.arguments import check_choice, check_flag, check_number
-from equieffort.world.scm.base import Learner
 from equieffort.world.scm.curves import Curve
 from equieffort.world.scm.design import check_rows, scaled_fit
+from equieffort.world.scm.equations import Learner
 from equieffort.world.scm.terms import HIGHEST, Curves, Terms
 
 Beyond = Literal["linear", "constant"]

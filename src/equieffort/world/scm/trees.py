@@ -11,12 +11,12 @@ import numpy as np
 import numpy.typing as npt
 
 from equieffort.data.frames import Encoding, Floats
-from equieffort.errors import CausalModelError, listed
+from equieffort.errors import listed
 from equieffort.foundations.arguments import as_numbers, calling
 from equieffort.foundations.genuine import why_not, why_not_all
 from equieffort.trees.fitted import FittedTree, read_hist_tree, read_tree
 from equieffort.world.scm.design import indicator_box, indicators
-from equieffort.world.scm.equations import EPS, Additive
+from equieffort.world.scm.equations import EPS, MECHANISM, Additive, bad_equation
 
 Indices = npt.NDArray[np.intp]
 CELLS = 4_000_000
@@ -99,13 +99,11 @@ class EstimatorEquation(Additive):
         with calling(
             f"{name}.predict, an equation of {listed(self.causes.names)},",
             "Use a regressor that answers with one finite number a row.",
-            error=CausalModelError,
-            code="SCM_MECHANISM",
+            **MECHANISM,
         ):
             found = as_numbers(self.estimator.predict(self._askable(indicators(self.causes, parents)[0])))
         if found.shape != (len(parents),) or not np.isfinite(found).all():
-            raise CausalModelError(
-                "SCM_MECHANISM",
+            raise bad_equation(
                 f"{name}.predict, an equation of {listed(self.causes.names)}, returned the shape {found.shape} for "
                 f"{len(parents)} rows, or numbers that are not finite.",
                 fix="Use a regressor that answers with one finite number a row.",
