@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 
 from equieffort.errors import ModelError, listed
-from equieffort.models.files.adapters import Labels
-from equieffort.models.files.optional import broken, need, other_version
-from equieffort.models.files.pickles import is_pickle, refuse
+from equieffort.models.files.pickles import disguised
 from equieffort.models.files.probe import probe
+from equieffort.models.files.shared import Labels, broken, need, other_version, unusable
 
 OBJECTIVE = re.compile(r"binary sigmoid:\S+|multiclass num_class:\d+|multiclassova num_class:\d+ sigmoid:\S+")
 CODED = re.compile(r"-?[0-9]+(:-?[0-9]+)*")
@@ -41,45 +40,31 @@ class LightgbmLabels(Labels):
     Where its scores of a person add up to one, they are its probabilities.
     """
 
-    def __init__(
-        self,
-        booster: Any,
-        names: list[str] | None,
-        width: int,
-        n_classes: int,
-        levels: dict[int, list[str]],
-        *,
-        probable: bool,
-    ) -> None:
-        super().__init__(names, width, range(n_classes), levels)
-        self.booster = booster
-        if probable:
-            self.predict_proba = self._chances
-
     def predict(self, X: Any) -> np.ndarray[Any, Any]:
         """One label a row."""
-        scores = np.asarray(self.booster.predict(self.matrix(X)))
+        scores = self._scores(X)
         return np.argmax(scores, axis=1) if scores.ndim == 2 else (scores > 0.5).astype(np.int64)
 
     def _chances(self, X: Any) -> np.ndarray[Any, Any]:
-        scores = np.asarray(self.booster.predict(self.matrix(X)))
+        scores = self._scores(X)
         return scores if scores.ndim == 2 else np.column_stack([1.0 - scores, scores])
+
+    def _scores(self, X: Any) -> np.ndarray[Any, Any]:
+        return np.asarray(self.own.predict(self.matrix(X)))
 
 
 def read_lightgbm(data: bytes, path: Path) -> LightgbmLabels:
     """The classifier in a text file that LightGBM saved."""
     if not data.startswith(b"tree\n"):
-        if is_pickle(data):
-            raise refuse(path)
-        raise broken(path, "LightGBM", "it does not begin with the line 'tree'")
+        raise disguised(data, path) or broken(path, "LightGBM", "it does not begin with the line 'tree'")
     try:
         header, trees, end = _split(data)
         names, version = header["feature_names"].split(" "), header["version"]
         objective = header.get("objective", "none")
         if not OBJECTIVE.fullmatch(objective):
-            raise ModelError(
-                "MODEL_FILE",
-                f"{path.name!r} has the objective {objective!r}, which gives no labels.",
+            raise unusable(
+                path,
+                f"has the objective {objective!r}, which gives no labels.",
                 fix="Train a classifier: binary, multiclass or multiclassova.",
             )
         n_classes = _check(header, trees, names, objective)
@@ -89,9 +74,9 @@ def read_lightgbm(data: bytes, path: Path) -> LightgbmLabels:
             raise
         raise broken(path, "LightGBM", f"{type(error).__name__}: {error}") from error
     if levels is None:
-        raise ModelError(
-            "MODEL_FILE",
-            f"{path.name!r} has categories, and does not say for sure which columns they are and how they are coded.",
+        raise unusable(
+            path,
+            "has categories, and does not say for sure which columns they are and how they are coded.",
             fix="Only columns of text can be read, trained from a table with their type 'category' and without naming "
             "categorical features. Else encode them in a scikit-learn pipeline, and save it as .skops or .onnx.",
         )
@@ -108,7 +93,7 @@ def read_lightgbm(data: bytes, path: Path) -> LightgbmLabels:
     unnamed = all(re.fullmatch(r"Column_\d+", name) for name in names)
     # One against all others: each class has a chance of its own, and they do not add up to one.
     probable = not objective.startswith("multiclassova")
-    return LightgbmLabels(booster, None if unnamed else names, len(names), n_classes, levels, probable=probable)
+    return LightgbmLabels(booster, None if unnamed else names, len(names), range(n_classes), levels, probable=probable)
 
 
 def _split(data: bytes) -> tuple[dict[str, str], list[dict[str, str]], int]:

@@ -11,10 +11,9 @@ import numpy as np
 import pandas as pd
 
 from equieffort.errors import ModelError, label, listed, sentence
-from equieffort.models.files.adapters import Labels
-from equieffort.models.files.optional import broken, need
-from equieffort.models.files.pickles import is_pickle, refuse
+from equieffort.models.files.pickles import disguised
 from equieffort.models.files.probe import probe
+from equieffort.models.files.shared import Labels, broken, need, unusable
 
 DOMAINS = {"", "ai.onnx", "ai.onnx.ml"}
 LABEL_TYPES = ("tensor(int64)", "tensor(int32)", "tensor(string)", "tensor(bool)")
@@ -49,10 +48,8 @@ class OnnxLabels(Labels):
         model: Any,
         chances: str | None,
     ) -> None:
-        super().__init__(names, width, classes)
-        self.session, self.output, self.model, self.chances = session, output, model, chances
-        if chances is not None:
-            self.predict_proba = self._chances
+        super().__init__(session, names, width, classes, probable=chances is not None)
+        self.output, self.model, self.chances = output, model, chances
 
     def predict(self, X: Any) -> np.ndarray[Any, Any]:
         """One label a row."""
@@ -70,7 +67,7 @@ class OnnxLabels(Labels):
         return np.asarray(found)
 
     def _run(self, X: Any, output: str | None) -> Any:
-        columns, inputs = self.columns(X), self.session.get_inputs()
+        columns, inputs = self.columns(X), self.own.get_inputs()
         if len(inputs) == 1 and _matrix_width(inputs[0]) is not None:
             kind = inputs[0].type
             feed = {inputs[0].name: np.column_stack([_typed(column, kind, inputs[0].name) for column in columns])}
@@ -79,15 +76,15 @@ class OnnxLabels(Labels):
             for one, column in zip(inputs, columns, strict=True):
                 typed = _typed(column, one.type, one.name)
                 feed[one.name] = typed.reshape(-1, 1) if len(one.shape) == 2 else typed
-        (found,) = self.session.run([output], feed)
+        (found,) = self.own.run([output], feed)
         return found
 
 
 def read_onnx(data: bytes, path: Path) -> OnnxLabels:
     """The classifier in an ONNX file, if the file is complete in itself and uses only standard operators."""
-    if is_pickle(data):
-        # No ONNX file begins like one: its first field is a small number, not an instruction of a pickle.
-        raise refuse(path)
+    # No ONNX file begins like one: its first field is a small number, not an instruction of a pickle.
+    if (error := disguised(data, path)) is not None:
+        raise error
     onnx, runtime = need("onnx", "onnx", path), need("onnxruntime", "onnx", path)
     try:
         model = onnx.load_model_from_string(data)
@@ -182,18 +179,18 @@ def _inputs(session: Any, model: Any, path: Path) -> tuple[list[str] | None, int
     if not wide:
         return [one.name for one in inputs], len(inputs)
     if len(inputs) > 1:
-        raise ModelError(
-            "MODEL_FILE",
-            f"{path.name!r} has {len(inputs)} inputs, and {wide[0].name!r} takes several columns.",
+        raise unusable(
+            path,
+            f"has {len(inputs)} inputs, and {wide[0].name!r} takes several columns.",
             fix="Convert the model with one input a column, or one matrix.",
         )
     width = _matrix_width(wide[0]) or 0
     told = {entry.key: entry.value for entry in model.metadata_props}.get("feature_names")
     names = _told_names(told, path) if told is not None else None
     if names is None and not width:
-        raise ModelError(
-            "MODEL_FILE",
-            f"{path.name!r} says neither how many columns it takes nor their names.",
+        raise unusable(
+            path,
+            "says neither how many columns it takes nor their names.",
             fix="Give its input a fixed width, or add the metadata feature_names: a JSON list of names.",
         )
     if names is not None and width not in (0, len(names)):
@@ -220,9 +217,9 @@ def _label_output(session: Any, path: Path) -> Any:
     named = [one for one in found if "label" in one.name.lower()]
     chosen = found if len(found) == 1 else named
     if len(chosen) != 1:
-        raise ModelError(
-            "MODEL_FILE",
-            f"{path.name!r} has no output that is clearly its label; its outputs are "
+        raise unusable(
+            path,
+            f"has no output that is clearly its label; its outputs are "
             f"{listed(one.name for one in session.get_outputs())}.",
             fix="Convert the classifier with its label as an output of whole numbers or text.",
         )

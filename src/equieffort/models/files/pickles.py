@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from equieffort.errors import ModelError, Setting, sentence
-from equieffort.models.files.optional import need
+from equieffort.models.files.shared import need
 
 SUFFIXES = (".pkl", ".pickle", ".joblib", ".p", ".pk", ".sav", ".dill", ".cloudpickle", ".pt", ".pth")
 HEAD = 1 << 16
@@ -55,6 +55,11 @@ def _unpacked(data: bytes) -> bytes:
     except (zlib.error, OSError, ValueError, EOFError, lzma.LZMAError):
         pass
     return b""
+
+
+def disguised(data: bytes, path: Path) -> ModelError | None:
+    """The error for a pickle under another name; None if it is none."""
+    return refuse(path) if is_pickle(data) else None
 
 
 def refuse(path: Path) -> ModelError:
