@@ -12,8 +12,7 @@ import errno
 import io
 import re
 import unicodedata
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,7 +21,7 @@ import numpy as np
 import pandas as pd
 
 from equieffort.data.cells import EXACT, parse_cells
-from equieffort.data.frames import Missing, require_columns
+from equieffort.data.frames import Missing, refuse_duplicates, require_columns
 from equieffort.data.regular import read_regular
 from equieffort.errors import DataError, ParameterError, Setting, listed, many, sentence, warn
 
@@ -206,17 +205,7 @@ def _check_header(header: list[str], name: str, delimiter: str) -> None:
             fix="Name it, or delete the column: a mark at the end of every line makes one, and so do row numbers that "
             "a program wrote.",
         )
-    _check_twice(header, name)
-
-
-def _check_twice(names: Sequence[str], name: str) -> None:
-    twice = [column for column, count in Counter(names).items() if count > 1]
-    if twice:
-        raise DataError(
-            "DATA_DUPLICATE_COLUMNS",
-            f"{name!r} has more than one column named {listed(twice)}.",
-            fix="Rename or drop the duplicates.",
-        )
+    refuse_duplicates(header, repr(name))
 
 
 def _check_lengths(header: list[str], rows: list[list[str]], lines: list[int], name: str, delimiter: str) -> None:
@@ -262,7 +251,7 @@ def _parquet(raw: bytes, name: str) -> pd.DataFrame:
             f"{name!r} is not a complete Parquet file: {sentence(error)}",
             fix="Write it again; a copy that was cut off cannot be repaired.",
         ) from None
-    _check_twice(table.column_names, name)
+    refuse_duplicates(table.column_names, repr(name))
     if table.num_rows == 0:
         raise DataError("DATA_EMPTY", f"{name!r} has no rows.", fix="Check the filter it came from.")
     # An index without a name is not a column of the people.

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from equieffort.data.frames import ABSURD, Floats, number, read_frame, require_columns
+from equieffort.data.frames import Floats, read_frame, refuse_absurd, require_columns
 from equieffort.errors import DataError, ModelError, ParameterError, Part, Setting, closest, label, listed, many, warn
 from equieffort.models import fidelity
 from equieffort.models.fidelity import RecordedDecisions, Refusals
@@ -201,15 +201,7 @@ def _features(X: Any, features: Sequence[str]) -> pd.DataFrame:
                 fix=Setting("training without"),
             )
         if _is_number(column):
-            values = column.to_numpy(dtype=np.float64)
-            wild = np.abs(values) > ABSURD
-            if wild.any():
-                row = int(wild.argmax())
-                raise DataError(
-                    "DATA_NOT_FINITE",
-                    f"Column {name!r} holds {number(values[row])} in row {label(frame.index[row])}.",
-                    fix="Correct the value.",
-                )
+            refuse_absurd(column, "Correct the value.")
         elif len(kinds := {type(value).__name__ for value in column.unique()}) > 1:
             raise DataError(
                 "DATA_TYPE",

@@ -10,7 +10,6 @@ import numpy.typing as npt
 import pandas as pd
 
 from equieffort.data.frames import Bools, Encoding, Floats, aligned, read_frame, screen
-from equieffort.data.units import unit_of_column
 from equieffort.errors import CausalModelError, EquieffortWarning, ParameterError, Setting, closest, collecting, listed
 from equieffort.foundations.arguments import check_mapping, is_number, names_in, refused, shown
 from equieffort.foundations.tolerances import tolerance
@@ -346,7 +345,7 @@ class StructuralCausalModel:
     def units(self) -> Floats:
         """For each node a power of two near the spread of its values; 1 where only some values are possible."""
         if self._units is None:
-            self._units = np.array([unit_of_column(column, self.reference_) for column in self.encoding_.columns])
+            self._units = np.array([column.unit_in(self.reference_) for column in self.encoding_.columns])
         return self._units
 
     def in_units(self, units: Floats) -> StructuralCausalModel:
