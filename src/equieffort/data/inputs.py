@@ -14,6 +14,7 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,10 @@ from equieffort.data.cells import EXACT, parse_cells
 from equieffort.data.frames import Missing, refuse_duplicates, require_columns
 from equieffort.data.regular import read_regular
 from equieffort.errors import DataError, ParameterError, Setting, listed, many, sentence, warn
+
+_bad_file = partial(DataError, "DATA_FILE")
+_empty = partial(DataError, "DATA_EMPTY")
+_bad_encoding = partial(DataError, "DATA_ENCODING")
 
 TEXT_FILES, PARQUET_FILES = (".csv", ".tsv", ".txt"), (".parquet", ".pq")
 MOST_BYTES = 2_000_000_000
@@ -54,16 +59,14 @@ def read_table(source: DataSource) -> pd.DataFrame:
     """Read the table; the id column becomes the index, as text."""
     path, suffix = Path(source.path), Path(source.path).suffix.lower()
     if suffix not in TEXT_FILES + PARQUET_FILES:
-        raise DataError(
-            "DATA_FILE",
+        raise _bad_file(
             f"{path.name!r} is neither CSV nor Parquet by its name.",
             fix=f"Save the table as one of {listed(TEXT_FILES + PARQUET_FILES)}.",
         )
     try:
         raw = read_regular(path, MOST_BYTES)
     except OSError as error:
-        raise DataError(
-            "DATA_FILE",
+        raise _bad_file(
             f"The data file {str(path)!r} cannot be read: {sentence(error.strerror or error)}",
             fix={
                 errno.EFBIG: "Audit a sample of the people, or leave out columns that nobody uses.",
@@ -71,7 +74,7 @@ def read_table(source: DataSource) -> pd.DataFrame:
             }.get(error.errno or 0, Setting("the data path")),
         ) from None
     if not raw.strip():
-        raise DataError("DATA_EMPTY", f"{path.name!r} is empty.", fix="Check that the export has finished.")
+        raise _empty(f"{path.name!r} is empty.", fix="Check that the export has finished.")
     if suffix in PARQUET_FILES:
         frame, places = _parquet(raw, path.name), None
     else:
@@ -88,7 +91,7 @@ def _csv(raw: bytes, name: str, source: DataSource) -> tuple[pd.DataFrame, list[
     _check_header(header, name, source.delimiter)
     _check_lengths(header, rows, lines, name, source.delimiter)
     if not rows:
-        raise DataError("DATA_EMPTY", f"{name!r} has a header but no rows.", fix="Check the filter it came from.")
+        raise _empty(f"{name!r} has a header but no rows.", fix="Check the filter it came from.")
     columns = zip(*rows, strict=True)
     frame = pd.DataFrame(
         {
@@ -102,28 +105,23 @@ def _csv(raw: bytes, name: str, source: DataSource) -> tuple[pd.DataFrame, list[
 def _decode(raw: bytes, name: str, encoding: str) -> str:
     for start, kind in _OTHER_FILES.items():
         if raw.startswith(start):
-            raise DataError(
-                "DATA_FILE", f"{name!r} is {kind}, not CSV.", fix="Save the table as CSV, or rename the file."
-            )
+            raise _bad_file(f"{name!r} is {kind}, not CSV.", fix="Save the table as CSV, or rename the file.")
     try:
         text = raw.decode(encoding)
     except UnicodeDecodeError as error:
         likely = "utf-16" if raw.startswith(_BYTE_ORDERS) else "cp1252"
-        raise DataError(
-            "DATA_ENCODING",
+        raise _bad_encoding(
             f"{name!r} is not {encoding}: line {raw.count(_LINE_END, 0, error.start) + 1} has the byte "
             f"{raw[error.start]:#04x} at offset {error.start:,}.",
             fix=("Set ", Setting("encoding"), f", perhaps to {likely}, or save the file as UTF-8."),
         ) from None
     except (LookupError, UnicodeError) as error:
-        raise DataError(
-            "DATA_ENCODING",
+        raise _bad_encoding(
             f"{name!r} cannot be read as {encoding}: {sentence(error)}",
             fix=("Set ", Setting("encoding"), " to the name of an encoding, such as utf-8 or cp1252."),
         ) from None
     if "\0" in text:
-        raise DataError(
-            "DATA_ENCODING",
+        raise _bad_encoding(
             f"{name!r} holds a zero byte in line {text.count(chr(10), 0, text.index(chr(0))) + 1}, which no text does.",
             fix=("Set ", Setting("encoding"), ", perhaps to utf-16, or save the file as UTF-8."),
         )
@@ -153,9 +151,7 @@ def _rows(text: str, name: str, delimiter: str) -> tuple[list[str], list[list[st
             else 'Close every quote, and double those inside a cell: "the ""old"" flat".',
         ) from None
     if not rows:
-        raise DataError(
-            "DATA_EMPTY", f"{name!r} holds nothing but blank lines.", fix="Check that the export has finished."
-        )
+        raise _empty(f"{name!r} holds nothing but blank lines.", fix="Check that the export has finished.")
     return rows[0], rows[1:], lines[1:]
 
 
@@ -163,8 +159,7 @@ def _lines(text: str, name: str) -> Iterator[str]:
     """The lines as they are; one that no table has is refused before it becomes millions of cells."""
     for number, line in enumerate(io.StringIO(text, newline=""), start=1):
         if len(line) > MOST_IN_A_LINE:
-            raise DataError(
-                "DATA_FILE",
+            raise _bad_file(
                 f"Line {number} of {name!r} has {len(line):,} characters, and at most {MOST_IN_A_LINE:,} are read.",
                 fix="Check that this is a table with one person a line.",
             )
@@ -172,8 +167,7 @@ def _lines(text: str, name: str) -> Iterator[str]:
 
 
 def _too_wide(name: str, columns: int) -> DataError:
-    return DataError(
-        "DATA_FILE",
+    return _bad_file(
         f"{name!r} has {columns:,} columns, and at most {MOST_COLUMNS:,} are read.",
         fix="Keep the columns that the model, the graph or the spec names, and check that people are rows.",
     )
@@ -192,8 +186,7 @@ def _said(error: csv.Error) -> str:
 
 def _check_header(header: list[str], name: str, delimiter: str) -> None:
     if len(header) == 1 and (marks := [mark for mark in ";\t|," if mark in header[0] and mark != delimiter]):
-        raise DataError(
-            "DATA_FILE",
+        raise _bad_file(
             f"The header of {name!r} is a single cell, {header[0][:60]!r}.",
             fix=("Set ", Setting("delimiter"), f", perhaps to {marks[0]!r}."),
         )
@@ -246,14 +239,13 @@ def _parquet(raw: bytes, name: str) -> pd.DataFrame:
     except DataError:
         raise
     except (pyarrow.ArrowException, OSError, ValueError, OverflowError, MemoryError) as error:
-        raise DataError(
-            "DATA_FILE",
+        raise _bad_file(
             f"{name!r} is not a complete Parquet file: {sentence(error)}",
             fix="Write it again; a copy that was cut off cannot be repaired.",
         ) from None
     refuse_duplicates(table.column_names, repr(name))
     if table.num_rows == 0:
-        raise DataError("DATA_EMPTY", f"{name!r} has no rows.", fix="Check the filter it came from.")
+        raise _empty(f"{name!r} has no rows.", fix="Check the filter it came from.")
     # An index without a name is not a column of the people.
     kept = [column for column in table.column_names if not re.fullmatch(r"__index_level_[0-9]+__", column)]
     columns = {}
@@ -276,8 +268,7 @@ def _check_size(about: Any, name: str) -> None:
         raise _too_wide(name, about.num_columns)
     unpacked = sum(about.row_group(k).total_byte_size for k in range(about.num_row_groups))
     if about.num_rows * about.num_columns > MOST_CELLS or unpacked > 4 * MOST_BYTES:
-        raise DataError(
-            "DATA_FILE",
+        raise _bad_file(
             f"{name!r} has {about.num_rows:,} rows of {about.num_columns:,} columns, {unpacked:,} bytes unpacked; at "
             f"most {MOST_CELLS:,} cells and {4 * MOST_BYTES:,} bytes are read.",
             fix="Audit a sample of the people, or leave out columns that nobody uses.",
@@ -294,8 +285,7 @@ def _check_text(column: Any, title: str, name: str) -> None:
     lengths = [pc.take(pc.binary_length(part.dictionary), part.indices) for part in column.chunks]
     total = sum(pc.sum(part.cast(pa.int64())).as_py() or 0 for part in lengths)
     if total > MOST_BYTES:
-        raise DataError(
-            "DATA_FILE",
+        raise _bad_file(
             f"The texts of column {title!r} of {name!r} have {total:,} bytes, and at most {MOST_BYTES:,} are read.",
             fix="Leave out the column, or shorten its texts.",
         )

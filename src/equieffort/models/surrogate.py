@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,8 @@ from equieffort.data.frames import Floats, read_frame, refuse_absurd, require_co
 from equieffort.errors import DataError, ModelError, ParameterError, Part, Setting, closest, label, listed, many, warn
 from equieffort.models import fidelity
 from equieffort.models.fidelity import RecordedDecisions, Refusals
+
+_bad_decisions = partial(ModelError, "MODEL_SURROGATE")
 
 SURROGATES = ("logistic", "ridge", "linear_svc", "forest", "boosted")
 """All of them can be solved exactly."""
@@ -240,27 +243,20 @@ def _labels(y: Any, frame: pd.DataFrame) -> np.ndarray[Any, Any]:
     values = _values(y, frame, "y", Setting("no decision")).tolist()
     found = sorted(set(values), key=lambda value: (type(value).__name__, str(value)))
     if len({type(value) for value in found}) > 1 and not all(isinstance(value, int | float) for value in found):
-        raise ModelError(
-            "MODEL_SURROGATE",
+        raise _bad_decisions(
             f"The decisions are of different types: {', '.join(map(repr, found[:8]))}.",
             fix="Write all decisions as text, or all as numbers.",
         )
     if len(found) == 1:
-        raise ModelError(
-            "MODEL_SURROGATE",
+        raise _bad_decisions(
             f"All {many(len(values), 'decision is', 'decisions are')} {found[0]!r}.",
             fix="Give people of both outcomes; from one alone no rule can be learned.",
         )
     if len(found) > 2:
-        raise ModelError(
-            "MODEL_SURROGATE",
-            f"The decisions have {len(found)} values, {listed(found)}.",
-            fix=Setting("two outcomes"),
-        )
+        raise _bad_decisions(f"The decisions have {len(found)} values, {listed(found)}.", fix=Setting("two outcomes"))
     rare = min(found, key=values.count)
     if values.count(rare) < 2:
-        raise ModelError(
-            "MODEL_SURROGATE",
+        raise _bad_decisions(
             f"Only one decision is {rare!r}, so that nobody like that can be held out.",
             fix="Give at least two people of each outcome; five or more make the check meaningful.",
         )

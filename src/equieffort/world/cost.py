@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from equieffort.data.frames import Floats, number
-from equieffort.errors import CostError, ParameterError, Setting, Text, closest, listed
+from equieffort.errors import CostError, ParameterError, Setting, closest, listed
 from equieffort.foundations.arguments import (
     as_numbers,
     calling,
@@ -31,13 +31,9 @@ from equieffort.foundations.arguments import (
 from equieffort.foundations.genuine import is_exactly
 from equieffort.world.scales import ALTERNATIVES, Own, Range, Scale, warn_outlier
 
+_bad_cost = partial(CostError, "COST_INVALID")
 MOST_KNOTS = 100_000
 """So many knots a curve of costs may have."""
-
-
-def bad_cost(what: Text, *, fix: Text) -> CostError:
-    """The error about a cost that cannot be used."""
-    return CostError("COST_INVALID", what, fix=fix)
 
 
 class BoundCost(ABC):
@@ -257,7 +253,7 @@ class WeightedL1(Cost):
 def _check_names(given: Mapping[str, Any], names: Sequence[str], what: str) -> None:
     stray = [other for other in given if other not in names]
     if stray:
-        raise bad_cost(
+        raise _bad_cost(
             f"The cost has {what} for {stray[0]!r}, which is no numeric actionable feature. "
             f"{closest(stray[0], names)}".rstrip(),
             fix=f"The numeric actionable features are {listed(names)}. A category costs the weight of its feature.",
@@ -267,9 +263,8 @@ def _check_names(given: Mapping[str, Any], names: Sequence[str], what: str) -> N
 def _check_complete(given: Mapping[str, Any], names: Sequence[str], what: str) -> None:
     absent = [name for name in names if name not in given]
     if absent:
-        raise bad_cost(
-            f"No {what} is given for {listed(absent)}.",
-            fix="Give one for each numeric actionable feature.",
+        raise _bad_cost(
+            f"No {what} is given for {listed(absent)}.", fix="Give one for each numeric actionable feature."
         )
 
 
@@ -388,20 +383,20 @@ class Separable(Cost):
         ):
             costs = as_numbers(self.functions[name](float(fact), values.copy()))
         if costs.shape != values.shape:
-            raise bad_cost(
+            raise _bad_cost(
                 f"The cost function of {name!r} returned shape {costs.shape} for {len(values)} values.",
                 fix="Return one finite cost a value.",
             )
         if not np.isfinite(costs).all():
             at = int((~np.isfinite(costs)).argmax())
-            raise bad_cost(
+            raise _bad_cost(
                 f"The cost function of {name!r} says {costs[at]} for a change from {number(fact)} to "
                 f"{number(values[at])}.",
                 fix="Return one finite cost a value, also for large changes.",
             )
         if costs.min(initial=0.0) < -1e-9 * np.abs(costs).max(initial=1.0):
             worst = float(values[costs.argmin()])
-            raise bad_cost(
+            raise _bad_cost(
                 f"The cost function of {name!r} says {number(costs.min())} for a change from {number(fact)} to "
                 f"{number(worst)}.",
                 fix="Return 0 for staying and at least 0 for every change, for instance abs(values - fact).",
@@ -418,7 +413,7 @@ def _separable_curve(
     at = int(np.searchsorted(values, fact))
     rises = np.all(np.diff(costs[at:]) >= 0) and np.all(np.diff(costs[: at + 1]) <= 0)
     if costs[at] != 0 or not rises:
-        raise bad_cost(
+        raise _bad_cost(
             f"The cost function of {names[k]!r} is {number(costs[at])} at the fact {number(fact)}, or falls as the "
             "change grows.",
             fix="Return 0 for no change, and never less for a larger change in the same direction.",

@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Literal, get_args
 
 import pandas as pd
@@ -22,6 +23,8 @@ from equieffort.foundations.arguments import check_mapping, is_number, items_in,
 from equieffort.foundations.saved import as_fields, from_hints
 from equieffort.world.graph import CausalGraph
 from equieffort.world.rules import Constraint, read_constraint
+
+_bad_limits = partial(SchemaError, "SCHEMA_LIMITS")
 
 Role = Literal["actionable", "mutable", "immutable"]
 Direction = Literal["both", "up", "down"]
@@ -92,38 +95,30 @@ class Feature:
             value = getattr(self, name)
             _check_number(name, value)
             if value is not None and name.startswith("max_") and value < 0:
-                raise SchemaError(
-                    "SCHEMA_LIMITS",
-                    f"{name} is {value}, below zero.",
-                    fix="Give the largest change as a size.",
-                )
+                raise _bad_limits(f"{name} is {value}, below zero.", fix="Give the largest change as a size.")
         if self.lower == math.inf or self.upper == -math.inf:
             key, free = ("lower", "minus infinity") if self.lower == math.inf else ("upper", "infinity")
-            raise SchemaError(
-                "SCHEMA_LIMITS",
+            raise _bad_limits(
                 f"{key} is {number(getattr(self, key))}, which no value reaches.",
                 fix=("Give a number, or ", Setting("no limit", free), " for no limit on that side."),
             )
         _check_range("The lower limit", self.lower, "the upper limit", self.upper)
         if self.plausible is not None:
             if not isinstance(self.plausible, tuple | list) or len(self.plausible) != 2:
-                raise SchemaError(
-                    "SCHEMA_LIMITS", f"plausible is {self.plausible!r}, not a pair.", fix="Give (low, high)."
-                )
+                raise _bad_limits(f"plausible is {self.plausible!r}, not a pair.", fix="Give (low, high).")
             for end in self.plausible:
                 _check_number("an end of plausible", end)
             _check_range("The plausible minimum", self.plausible[0], "the plausible maximum", self.plausible[1])
         if self.observed is not None:
             if not isinstance(self.observed, tuple | list) or len(self.observed) != 2:
-                raise SchemaError("SCHEMA_LIMITS", f"observed is {self.observed!r}, not a pair.", fix="Leave it out.")
+                raise _bad_limits(f"observed is {self.observed!r}, not a pair.", fix="Leave it out.")
             for end in self.observed:
                 _check_number("an end of observed", end)
                 if end is not None and math.isinf(end):
-                    raise SchemaError("SCHEMA_LIMITS", f"observed is {self.observed!r}.", fix="Leave it out.")
+                    raise _bad_limits(f"observed is {self.observed!r}.", fix="Leave it out.")
             _check_range("The least observed value", self.observed[0], "the largest", self.observed[1])
         if self.role != "actionable" and self.has_limits:
-            raise SchemaError(
-                "SCHEMA_LIMITS",
+            raise _bad_limits(
                 f"A feature that is {self.role} has limits for interventions, which it never gets.",
                 fix=("Use ", Setting("plausible"), " to limit where its value may go, or make it actionable."),
             )
@@ -167,18 +162,12 @@ class Feature:
 
 def _check_number(name: str, value: Any) -> None:
     if value is not None and not is_number(value):
-        raise SchemaError(
-            "SCHEMA_LIMITS", f"{name} is {shown(value)}, not a number.", fix="Give a number, or leave it out."
-        )
+        raise _bad_limits(f"{name} is {shown(value)}, not a number.", fix="Give a number, or leave it out.")
 
 
 def _check_range(low_name: str, low: float | None, high_name: str, high: float | None) -> None:
     if low is not None and high is not None and not low <= high:
-        raise SchemaError(
-            "SCHEMA_LIMITS",
-            f"{low_name} {low} is above {high_name} {high}.",
-            fix="Swap or correct them.",
-        )
+        raise _bad_limits(f"{low_name} {low} is above {high_name} {high}.", fix="Swap or correct them.")
 
 
 @dataclass(frozen=True)

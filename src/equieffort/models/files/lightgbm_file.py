@@ -12,7 +12,7 @@ import numpy as np
 from equieffort.errors import ModelError, listed
 from equieffort.models.files.pickles import disguised
 from equieffort.models.files.probe import probe
-from equieffort.models.files.shared import Labels, broken, need, other_version, unusable
+from equieffort.models.files.shared import Labels, bad_file, broken, need, other_version
 
 OBJECTIVE = re.compile(r"binary sigmoid:\S+|multiclass num_class:\d+|multiclassova num_class:\d+ sigmoid:\S+")
 CODED = re.compile(r"-?[0-9]+(:-?[0-9]+)*")
@@ -62,9 +62,8 @@ def read_lightgbm(data: bytes, path: Path) -> LightgbmLabels:
         names, version = header["feature_names"].split(" "), header["version"]
         objective = header.get("objective", "none")
         if not OBJECTIVE.fullmatch(objective):
-            raise unusable(
-                path,
-                f"has the objective {objective!r}, which gives no labels.",
+            raise bad_file(
+                f"{path.name!r} has the objective {objective!r}, which gives no labels.",
                 fix="Train a classifier: binary, multiclass or multiclassova.",
             )
         n_classes = _check(header, trees, names, objective)
@@ -74,9 +73,8 @@ def read_lightgbm(data: bytes, path: Path) -> LightgbmLabels:
             raise
         raise broken(path, "LightGBM", f"{type(error).__name__}: {error}") from error
     if levels is None:
-        raise unusable(
-            path,
-            "has categories, and does not say for sure which columns they are and how they are coded.",
+        raise bad_file(
+            f"{path.name!r} has categories, and does not say for sure which columns they are and how they are coded.",
             fix="Only columns of text can be read, trained from a table with their type 'category' and without naming "
             "categorical features. Else encode them in a scikit-learn pipeline, and save it as .skops or .onnx.",
         )

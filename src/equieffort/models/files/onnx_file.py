@@ -13,7 +13,7 @@ import pandas as pd
 from equieffort.errors import ModelError, label, listed, sentence
 from equieffort.models.files.pickles import disguised
 from equieffort.models.files.probe import probe
-from equieffort.models.files.shared import Labels, broken, need, unusable
+from equieffort.models.files.shared import Labels, bad_file, broken, need
 
 DOMAINS = {"", "ai.onnx", "ai.onnx.ml"}
 LABEL_TYPES = ("tensor(int64)", "tensor(int32)", "tensor(string)", "tensor(bool)")
@@ -101,8 +101,7 @@ def read_onnx(data: bytes, path: Path) -> OnnxLabels:
     try:
         session = runtime.InferenceSession(data, options, providers=["CPUExecutionProvider"])
     except Exception as error:
-        raise ModelError(
-            "MODEL_FILE",
+        raise bad_file(
             f"onnxruntime {runtime.__version__} cannot run {path.name!r}: {sentence(error)}",
             fix="Convert the model again for this version; from scikit-learn, give skl2onnx the numbers as float32.",
         ) from error
@@ -170,8 +169,7 @@ def _inputs(session: Any, model: Any, path: Path) -> tuple[list[str] | None, int
     """Names and number of the columns."""
     inputs = session.get_inputs()
     if strange := [one.name for one in inputs if one.type not in DTYPES or len(one.shape) not in (1, 2)]:
-        raise ModelError(
-            "MODEL_FILE",
+        raise bad_file(
             f"The inputs {listed(strange)} of {path.name!r} are not columns of numbers or text.",
             fix="Convert the model with one input a column, or one matrix.",
         )
@@ -179,18 +177,16 @@ def _inputs(session: Any, model: Any, path: Path) -> tuple[list[str] | None, int
     if not wide:
         return [one.name for one in inputs], len(inputs)
     if len(inputs) > 1:
-        raise unusable(
-            path,
-            f"has {len(inputs)} inputs, and {wide[0].name!r} takes several columns.",
+        raise bad_file(
+            f"{path.name!r} has {len(inputs)} inputs, and {wide[0].name!r} takes several columns.",
             fix="Convert the model with one input a column, or one matrix.",
         )
     width = _matrix_width(wide[0]) or 0
     told = {entry.key: entry.value for entry in model.metadata_props}.get("feature_names")
     names = _told_names(told, path) if told is not None else None
     if names is None and not width:
-        raise unusable(
-            path,
-            "says neither how many columns it takes nor their names.",
+        raise bad_file(
+            f"{path.name!r} says neither how many columns it takes nor their names.",
             fix="Give its input a fixed width, or add the metadata feature_names: a JSON list of names.",
         )
     if names is not None and width not in (0, len(names)):
@@ -217,9 +213,8 @@ def _label_output(session: Any, path: Path) -> Any:
     named = [one for one in found if "label" in one.name.lower()]
     chosen = found if len(found) == 1 else named
     if len(chosen) != 1:
-        raise unusable(
-            path,
-            f"has no output that is clearly its label; its outputs are "
+        raise bad_file(
+            f"{path.name!r} has no output that is clearly its label; its outputs are "
             f"{listed(one.name for one in session.get_outputs())}.",
             fix="Convert the classifier with its label as an output of whole numbers or text.",
         )

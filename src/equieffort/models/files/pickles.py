@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from equieffort.errors import ModelError, Setting, sentence
-from equieffort.models.files.shared import need
+from equieffort.models.files.shared import bad_file, need
 
 SUFFIXES = (".pkl", ".pickle", ".joblib", ".p", ".pk", ".sav", ".dill", ".cloudpickle", ".pt", ".pth")
 HEAD = 1 << 16
@@ -88,8 +88,7 @@ def unpickle(data: bytes, path: Path) -> Any:
     try:
         return joblib.load(io.BytesIO(data))
     except Exception as error:
-        raise ModelError(
-            "MODEL_FILE",
+        raise bad_file(
             f"{path.name!r} could not be unpickled: {type(error).__name__}: {sentence(error)}",
             fix="Read it where its libraries are installed, in the versions that saved it.",
         ) from error

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,10 @@ import numpy as np
 import pandas as pd
 
 from equieffort.data.frames import Floats
-from equieffort.errors import ModelError, ParameterError, Text, listed, sentence, warn
+from equieffort.errors import ModelError, ParameterError, listed, sentence, warn
+
+bad_file = partial(ModelError, "MODEL_FILE")
+"""The error for a file that gives no model."""
 
 
 def need(module: str, extra: str, path: Path) -> Any:
@@ -33,13 +37,10 @@ def need(module: str, extra: str, path: Path) -> Any:
 
 def broken(path: Path, kind: str, why: object) -> ModelError:
     """The error for a file that is not what its name says, or not all of it."""
-    what = f"is not a complete {kind} file: {sentence(why)}"
-    return unusable(path, what, fix="Save the model again and copy the file whole.")
-
-
-def unusable(path: Path, what: str, *, fix: Text) -> ModelError:
-    """The error for a file that gives no model."""
-    return ModelError("MODEL_FILE", f"{path.name!r} {what}", fix=fix)
+    return bad_file(
+        f"{path.name!r} is not a complete {kind} file: {sentence(why)}",
+        fix="Save the model again and copy the file whole.",
+    )
 
 
 def other_version(path: Path, library: str, saved: str, here: str) -> None:

@@ -14,7 +14,7 @@ from equieffort.data.archive import most_unpacked
 from equieffort.errors import ModelError, Setting, listed
 from equieffort.models.files.pickles import disguised, refuse
 from equieffort.models.files.probe import probe
-from equieffort.models.files.shared import broken, need, unusable
+from equieffort.models.files.shared import bad_file, broken, need
 
 UNPACKED = 2 << 30
 """Bytes; an archive that unpacks to more is refused before it is unpacked."""
@@ -66,9 +66,8 @@ def _check_archive(data: bytes, path: Path) -> bytes:
         raise broken(path, "skops", "the archive has no schema.json")
     size, most = sum(member.file_size for member in members), min(UNPACKED, most_unpacked(len(data)))
     if size > most:
-        raise unusable(
-            path,
-            f"unpacks to {size:,} bytes; more than {most:,} are not read.",
+        raise bad_file(
+            f"{path.name!r} unpacks to {size:,} bytes; more than {most:,} are not read.",
             fix="Check where the file comes from.",
         )
     try:

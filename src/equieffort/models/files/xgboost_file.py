@@ -13,7 +13,7 @@ from equieffort.errors import listed
 from equieffort.models.files import ubjson
 from equieffort.models.files.pickles import disguised
 from equieffort.models.files.probe import probe
-from equieffort.models.files.shared import Labels, broken, need, other_version, unusable
+from equieffort.models.files.shared import Labels, bad_file, broken, need, other_version
 from equieffort.models.files.xgboost_checks import check_learner, check_version, find_levels
 
 PROBABLE = ("binary:logistic", "multi:softprob", "multi:softmax")
@@ -51,9 +51,8 @@ def read_xgboost(data: bytes, path: Path) -> XgboostLabels:
     except (KeyError, TypeError, IndexError) as error:
         raise broken(path, "XGBoost", "it names no learner and objective") from error
     if objective not in OBJECTIVES:
-        raise unusable(
-            path,
-            f"has the objective {objective!r}, which gives no labels.",
+        raise bad_file(
+            f"{path.name!r} has the objective {objective!r}, which gives no labels.",
             fix=f"Train a classifier; these objectives have labels: {listed(OBJECTIVES)}.",
         )
     try:
@@ -63,9 +62,8 @@ def read_xgboost(data: bytes, path: Path) -> XgboostLabels:
     except (KeyError, TypeError, ValueError, IndexError, OverflowError, AttributeError) as error:
         raise broken(path, "XGBoost", f"{type(error).__name__}: {error}") from error
     if levels is None:
-        raise unusable(
-            path,
-            "splits on categories and does not hold their text, so that their codes are not known.",
+        raise bad_file(
+            f"{path.name!r} splits on categories and does not hold their text, so that their codes are not known.",
             fix="Only text in ASCII can be read (other letters XGBoost cuts off when it saves), from files of XGBoost "
             "3.1 or later. Else encode the categories in a scikit-learn pipeline, and save it as .skops or .onnx.",
         )

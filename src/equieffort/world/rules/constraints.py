@@ -17,6 +17,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from math import isfinite
 from typing import Any
 
@@ -25,6 +26,8 @@ from equieffort.errors import RuleError, Setting
 from equieffort.foundations.arguments import check_instance, check_mapping, check_number, is_number
 from equieffort.world.rules.parser import keyword_at, parse_rule
 from equieffort.world.rules.rule import Rule
+
+_bad_link = partial(RuleError, "RULE_LINK")
 
 Move = tuple[Any, Any]
 
@@ -130,7 +133,7 @@ class Monotone(Constraint):
         )  # fmt: skip
         if self.cause == self.effect or not self.effect:
             whom = "itself" if self.effect else "nothing"
-            raise RuleError("RULE_LINK", f"{self.cause!r} is linked with {whom}.", fix="Name two features.")
+            raise _bad_link(f"{self.cause!r} is linked with {whom}.", fix="Name two features.")
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -159,14 +162,12 @@ class Sum(Constraint):
         check_mapping("weights", self.weights, 'a mapping such as {"rent": 1}', error=RuleError, code="RULE_LINK")
         numbers = [*self.weights.values(), *(end for end in (self.lower, self.upper) if end is not None)]
         if not self.weights or not all(is_number(value) and isfinite(value) for value in numbers):
-            raise RuleError(
-                "RULE_LINK", "A sum needs features, each with a number as its weight.", fix='As in {"rent": 1}.'
-            )
+            raise _bad_link("A sum needs features, each with a number as its weight.", fix='As in {"rent": 1}.')
         if self.lower is None and self.upper is None:
-            raise RuleError("RULE_LINK", "The sum has no limit.", fix="Give lower, upper or both.")
+            raise _bad_link("The sum has no limit.", fix="Give lower, upper or both.")
         if self.lower is not None and self.upper is not None and self.lower > self.upper:
             what = f"The lower limit {self.lower:g} is above the upper limit {self.upper:g}."
-            raise RuleError("RULE_LINK", what, fix="Swap them.")
+            raise _bad_link(what, fix="Swap them.")
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -208,10 +209,8 @@ class Forbidden(Constraint):
         except (TypeError, ValueError):
             moves = ()
         if not moves or isinstance(self.moves, str):
-            raise RuleError(
-                "RULE_LINK",
-                f"The forbidden changes of {self.feature!r} are not pairs (from, to).",
-                fix=Setting("forbidden"),
+            raise _bad_link(
+                f"The forbidden changes of {self.feature!r} are not pairs (from, to).", fix=Setting("forbidden")
             )
         object.__setattr__(self, "moves", moves)
 

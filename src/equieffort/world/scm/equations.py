@@ -10,23 +10,21 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from equieffort.data.frames import Column, Encoding, Floats
-from equieffort.errors import CausalModelError, ParameterError, Text
+from equieffort.errors import CausalModelError, ParameterError
 
 EPS = float(np.finfo(np.float64).eps)
 Predict = Callable[[Floats], Floats]
 """Encoded causes, a row a person -> f(causes)."""
 MECHANISM: dict[str, Any] = {"error": CausalModelError, "code": "SCM_MECHANISM"}
 """How the checks of arguments refuse what an equation cannot be made of."""
-
-
-def bad_equation(what: Text, *, fix: Text) -> CausalModelError:
-    """The error about an equation that cannot be used."""
-    return CausalModelError("SCM_MECHANISM", what, fix=fix)
+bad_equation = partial(CausalModelError, "SCM_MECHANISM")
+"""The error about an equation that cannot be used."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -108,8 +108,7 @@ class FunctionEquation(Additive):
         if not np.isfinite(values).all():
             row = int((~np.isfinite(values)).argmax())
             raise bad_equation(
-                f"The function of {self._node!r} returned {values[row]} for {_written(frame, row)}.",
-                fix=ONE_NUMBER,
+                f"The function of {self._node!r} returned {values[row]} for {_written(frame, row)}.", fix=ONE_NUMBER
             )
         return values
 
@@ -118,8 +117,7 @@ class FunctionEquation(Additive):
             return as_numbers(answers)
         except (TypeError, ValueError, OverflowError) as error:
             raise bad_equation(
-                f"The {what} of {self._node!r} did not return numbers: {sentence(error)}",
-                fix=ONE_NUMBER,
+                f"The {what} of {self._node!r} did not return numbers: {sentence(error)}", fix=ONE_NUMBER
             ) from error
 
     def _range(self, low: Floats, high: Floats) -> tuple[Floats, Floats]:
