@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Literal, cast, get_args
 
 import numpy as np
@@ -20,6 +21,9 @@ from equieffort.errors import DataError, SchemaError, Setting, Text, closest, la
 from equieffort.foundations.arguments import check_choice, refused
 from equieffort.foundations.saved import APART, as_fields, from_fields, is_scalar
 from equieffort.foundations.tolerances import unit_of
+
+_bad_type = partial(DataError, "DATA_TYPE")
+_bad_names = partial(DataError, "DATA_NO_NAMES")
 
 Kind = Literal["continuous", "integer", "binary", "categorical"]
 KINDS: tuple[Kind, ...] = ("continuous", "integer", "binary", "categorical")
@@ -65,8 +69,7 @@ def read_frame(data: Any, *, names: Sequence[str] | None = None, what: str = "X"
     if len(frame) == 0:
         raise DataError("DATA_EMPTY", f"{what} has no rows.", fix="Check the file or the filter it came from.")
     if not all(isinstance(name, str) for name in frame.columns):
-        raise DataError(
-            "DATA_NO_NAMES",
+        raise _bad_names(
             f"The columns of {what} are not named by text: {listed(frame.columns)}.",
             fix='Name them, for instance X.columns = ["sex", "age"].',
         )
@@ -85,14 +88,12 @@ def refuse_duplicates(names: Iterable[Any], what: str) -> None:
 
 def _from_array(data: npt.NDArray[Any], names: Sequence[str] | None, what: str) -> pd.DataFrame:
     if names is None:
-        raise DataError(
-            "DATA_NO_NAMES",
+        raise _bad_names(
             f"{what} is an array without column names, of shape {data.shape}.",
             fix="Pass a table with named columns, or name the columns with model_features=[...].",
         )
     if data.ndim != 2 or data.shape[1] != len(names):
-        raise DataError(
-            "DATA_NO_NAMES",
+        raise _bad_names(
             f"{what} has shape {data.shape}, but {many(len(names), 'name was', 'names were')} given.",
             fix="Give one name a column.",
         )
@@ -129,7 +130,7 @@ def _from_narwhals(data: Any, what: str) -> pd.DataFrame:
         eager = nw.from_native(data, eager_only=True)
     except TypeError as error:
         hint = "Call .collect() first." if hasattr(data, "collect") else "Pass a pandas, polars or pyarrow table."
-        raise DataError("DATA_TYPE", f"{what} is a {type(data).__name__}, not a table in memory.", fix=hint) from error
+        raise _bad_type(f"{what} is a {type(data).__name__}, not a table in memory.", fix=hint) from error
     return pd.DataFrame({name: _from_series(eager[name]) for name in eager.columns}, copy=False)
 
 
@@ -224,8 +225,7 @@ def _beside(given: Any, names: list[str]) -> pd.DataFrame:
     if values.ndim == 1:
         values = values[:, None]
     if values.ndim != 2 or values.shape[1] != len(names):
-        raise DataError(
-            "DATA_TYPE",
+        raise _bad_type(
             f"sensitive_features has shape {np.shape(given)}, but the schema names {listed(names)}.",
             fix="Give a column for each sensitive attribute, or a table with their names.",
         )
@@ -323,8 +323,7 @@ def kind_of_type(column: pd.Series) -> Kind:
         by_content: dict[str, Kind] = {"boolean": "binary", "integer": "integer", "floating": "continuous"}
         by_content |= {"mixed-integer-float": "continuous", "decimal": "continuous"}
         return by_content.get(inferred, "categorical")
-    raise DataError(
-        "DATA_TYPE",
+    raise _bad_type(
         f"Column {column.name!r} has type {column.dtype}, which is neither a number nor a category.",
         fix="Turn it into a number (for a date, days since a day you choose) or into text.",
     )

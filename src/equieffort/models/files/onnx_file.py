@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,8 @@ from equieffort.errors import ModelError, label, listed, sentence
 from equieffort.models.files.pickles import disguised
 from equieffort.models.files.probe import probe
 from equieffort.models.files.shared import Labels, bad_file, broken, need
+
+_untrusted = partial(ModelError, "MODEL_UNTRUSTED")
 
 DOMAINS = {"", "ai.onnx", "ai.onnx.ml"}
 LABEL_TYPES = ("tensor(int64)", "tensor(int32)", "tensor(string)", "tensor(bool)")
@@ -134,8 +137,7 @@ def _check_closed(model: Any, path: Path) -> None:
             where = [entry.value for entry in message.external_data if entry.key == "location"]
             outside.append(f"{message.name} in {where[0] if where else 'another file'}")
         elif kind == "NodeProto" and message.op_type == ENDLESS:
-            raise ModelError(
-                "MODEL_UNTRUSTED",
+            raise _untrusted(
                 f"{path.name!r} uses the operator {ENDLESS}, which may go round for ever.",
                 fix=f"Convert the model without {ENDLESS}.",
             )
@@ -145,14 +147,12 @@ def _check_closed(model: Any, path: Path) -> None:
             # A file cut off between two fields can still be read; this is what comes last in it.
             raise broken(path, "ONNX", f"it does not say which version of {message.op_type} it means")
     if outside:
-        raise ModelError(
-            "MODEL_UNTRUSTED",
+        raise _untrusted(
             f"{path.name!r} keeps {listed(outside, 20)}, outside the file.",
             fix="Save it as one file: onnx.save(onnx.load(path), path, save_as_external_data=False).",
         )
     if foreign:
-        raise ModelError(
-            "MODEL_UNTRUSTED",
+        raise _untrusted(
             f"{path.name!r} uses {listed(sorted(foreign), 20)}, which are not standard operators.",
             fix="Convert the model with standard operators only.",
         )

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import product
 
 import numpy as np
@@ -19,10 +20,12 @@ import numpy as np
 from equieffort.data.frames import Bools, Encoding, Floats
 from equieffort.errors import RuleError, closest, listed
 from equieffort.foundations.tolerances import STRICT, power_of_two, tolerance
-from equieffort.world.rules.columns import Column as Values
-from equieffort.world.rules.columns import mask
 from equieffort.world.rules.constraints import Always, Constraint, Forbidden, Implies, Monotone, Sum
+from equieffort.world.rules.rule import Column as Values
+from equieffort.world.rules.rule import mask
 from equieffort.world.rules.tree import Between, Compare, Condition, Joined, Literal, Name, Node, Not, Within
+
+_bad_kind = partial(RuleError, "RULE_TYPE")
 
 MOST_CLAUSES = 256
 
@@ -143,9 +146,7 @@ class Clauses:
 
     def faults(self, facts: Floats, after: Floats) -> list[tuple[Bools, str]]:
         """For each rule whose breach counts: who breaks it after an action, and its words."""
-        found = []
-        for clause in self.clauses:
-            found.append((~self._holds(facts, after, clause), clause.words))
+        found = [(~self._holds(facts, after, clause), clause.words) for clause in self.clauses]
         for move in self.moves:
             before, now = facts[:, move.column], after[:, move.column]
             bad = (before != now) & ((before == move.start) | (move.start < 0)) & ((now == move.end) | (move.end < 0))
@@ -251,8 +252,7 @@ class _Reader:
         k = self.encoding.position(link.feature)
         column = self.encoding.columns[k]
         if not column.is_category:
-            raise RuleError(
-                "RULE_TYPE",
+            raise _bad_kind(
                 f"Changes of {link.feature!r} are forbidden, but it holds numbers, not categories.",
                 fix="Use direction, lower and upper of the feature, or declare its kind as categorical.",
             )
@@ -271,8 +271,7 @@ class _Reader:
         """The position of a column that holds amounts."""
         k = self.encoding.position(name)
         if self.encoding.columns[k].is_category:
-            raise RuleError(
-                "RULE_TYPE",
+            raise _bad_kind(
                 f"The rule {str(link)!r} reckons with {name!r}, which is a category.",
                 fix="Compare a category with = and in only.",
             )
@@ -345,8 +344,7 @@ class _Reader:
 
 def _value(literal: Literal, node: Condition) -> float:
     if isinstance(literal.value, str):
-        raise RuleError(
-            "RULE_TYPE",
+        raise _bad_kind(
             f"The rule compares the numbers of {node.name.name!r} with the text {literal}.",
             fix="Compare it with a number, or declare its kind as categorical.",
         )

@@ -257,10 +257,6 @@ class QuantileEquation(_Ladder):
             )
         return middle
 
-    def in_units(self, units: Floats, unit: float) -> QuantileEquation:
-        """The function gets its causes decoded, whatever their units."""
-        return QuantileEquation(self.node, self.causes.in_units(units), self._f, self.ladder / unit)
-
     def predict(self, noise: Floats, parents: Floats) -> Floats:
         """The first level whose cumulative probability reaches u."""
         ends = self._cumulative(parents)[:, 1:]

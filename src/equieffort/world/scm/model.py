@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,8 @@ from equieffort.world.scm.equations import (
 )
 from equieffort.world.scm.mechanisms import LeastSquares, Linear, Regressor
 from equieffort.world.scm.records import EquationRecord, record_of
+
+_not_fitted = partial(CausalModelError, "SCM_NOT_FITTED")
 
 
 class StructuralCausalModel:
@@ -198,21 +201,14 @@ class StructuralCausalModel:
         caused = [node for node in self.graph.nodes if self.graph.parents(node)]
         learned = [node for node in caused if not isinstance(self.mechanisms.get(node), Parsed)]
         if learned:
-            raise CausalModelError(
-                "SCM_NOT_FITTED",
-                f"The equations of {listed(learned)} are not known yet.",
-                fix="Call scm.fit(X) first.",
-            )
+            raise _not_fitted(f"The equations of {listed(learned)} are not known yet.", fix="Call scm.fit(X) first.")
         twin = StructuralCausalModel(self.graph, mechanisms=self.mechanisms, categorical=self.categorical)
         return twin.fit(X)
-
-    def _causes(self, node: str) -> Encoding:
-        return subset(self.encoding_, self.graph.parents(node))
 
     def causes(self, node: str) -> Encoding:
         """The encoding of a node's direct causes."""
         self._known(node)
-        return self._causes(node)
+        return subset(self.encoding_, self.graph.parents(node))
 
     def equation(self, node: str) -> Equation | None:
         """The equation of a node over its encoded causes, with its bounds; None if it has none."""
@@ -227,7 +223,7 @@ class StructuralCausalModel:
                 fix=f"The nodes are {listed(self.graph.nodes, 20)}.",
             )
         if not self.is_fitted:
-            raise CausalModelError("SCM_NOT_FITTED", "The equations are not known yet.", fix="Call scm.fit(X) first.")
+            raise _not_fitted("The equations are not known yet.", fix="Call scm.fit(X) first.")
 
     def equations(self) -> list[str]:
         """The structural equations in words."""
@@ -263,10 +259,8 @@ class StructuralCausalModel:
         frame = read_frame(noise, what="noise")
         levels = [node for node, given in self.mechanisms.items() if isinstance(given, DiscreteMechanism)]
         if levels and not self.is_fitted:
-            raise CausalModelError(
-                "SCM_NOT_FITTED",
-                f"Noise does not say what the levels of {listed(levels)} are.",
-                fix="Call scm.fit(X) first.",
+            raise _not_fitted(
+                f"Noise does not say what the levels of {listed(levels)} are.", fix="Call scm.fit(X) first."
             )
         model = self.ready(frame)
         model.graph.require(frame.columns)
