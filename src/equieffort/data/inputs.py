@@ -35,10 +35,14 @@ MOST_BYTES = 2_000_000_000
 """The largest file that is read: its table takes several times as much memory."""
 MOST_COLUMNS = 10_000
 MOST_CELLS = 500_000_000
-MOST_IN_A_CELL = 131_072
-"""Characters; what Python's csv reader takes by itself."""
 MOST_IN_A_LINE = 20_000_000
 _OTHER_FILES = {b"PAR1": "a Parquet file", b"PK\x03\x04": "an Excel or ZIP file", b"\x1f\x8b": "a gzip file"}
+SAID = {
+    "field limit": "a cell has more than {:,} characters, the most that is read",
+    "unexpected end of data": "a quote is opened and never closed",
+    "expected after": "something follows a closing quote",
+}
+"""What Python's csv reader means."""
 _BYTE_ORDERS, _LINE_END = (b"\xff\xfe", b"\xfe\xff"), b"\n"
 
 
@@ -92,13 +96,8 @@ def _csv(raw: bytes, name: str, source: DataSource) -> tuple[pd.DataFrame, list[
     _check_lengths(header, rows, lines, name, source.delimiter)
     if not rows:
         raise _empty(f"{name!r} has a header but no rows.", fix="Check the filter it came from.")
-    columns = zip(*rows, strict=True)
-    frame = pd.DataFrame(
-        {
-            column: parse_cells(cells, source.decimal, column == source.id)
-            for column, cells in zip(header, columns, strict=True)
-        }
-    )
+    columns = zip(header, zip(*rows, strict=True), strict=True)
+    frame = pd.DataFrame({name: parse_cells(cells, source.decimal, name == source.id) for name, cells in columns})
     return frame, lines
 
 
@@ -142,14 +141,14 @@ def _rows(text: str, name: str, delimiter: str) -> tuple[list[str], list[list[st
                 lines.append(line)
             line = reader.line_num + 1
     except csv.Error as error:
-        long = "field limit" in str(error)
-        raise DataError(
-            "DATA_FILE" if long else "DATA_RAGGED",
-            f"The row of {name!r} that starts in line {line} cannot be read: {sentence(_said(error))}",
-            fix="Shorten the cell or drop its column; if it starts with a quote, close that."
-            if long
-            else 'Close every quote, and double those inside a cell: "the ""old"" flat".',
-        ) from None
+        text = str(error)
+        said = next((words.format(csv.field_size_limit()) for part, words in SAID.items() if part in text), text)
+        what = f"The row of {name!r} that starts in line {line} cannot be read: {sentence(said)}"
+        if "field limit" in text:
+            fix = "Shorten the cell or drop its column; if it starts with a quote, close that."
+            raise _bad_file(what, fix=fix) from None
+        fix = 'Close every quote, and double those inside a cell: "the ""old"" flat".'
+        raise DataError("DATA_RAGGED", what, fix=fix) from None
     if not rows:
         raise _empty(f"{name!r} holds nothing but blank lines.", fix="Check that the export has finished.")
     return rows[0], rows[1:], lines[1:]
@@ -171,17 +170,6 @@ def _too_wide(name: str, columns: int) -> DataError:
         f"{name!r} has {columns:,} columns, and at most {MOST_COLUMNS:,} are read.",
         fix="Keep the columns that the model, the graph or the spec names, and check that people are rows.",
     )
-
-
-def _said(error: csv.Error) -> str:
-    text = str(error)
-    if "field limit" in text:
-        return f"a cell has more than {csv.field_size_limit():,} characters, the most that is read"
-    if "unexpected end of data" in text:
-        return "a quote is opened and never closed"
-    if "expected after" in text:
-        return "something follows a closing quote"
-    return text
 
 
 def _check_header(header: list[str], name: str, delimiter: str) -> None:

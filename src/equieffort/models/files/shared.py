@@ -43,6 +43,12 @@ def broken(path: Path, kind: str, why: object) -> ModelError:
     )
 
 
+def require(holds: object, why: str) -> None:
+    """Refuse what a file holds; readers turn the ValueError into words about the file."""
+    if not holds:
+        raise ValueError(why)
+
+
 def other_version(path: Path, library: str, saved: str, here: str) -> None:
     """Warn that the library which saved a model is not the one that reads it."""
     warn(

@@ -14,7 +14,7 @@ from equieffort.data.archive import most_unpacked
 from equieffort.errors import ModelError, Setting, listed
 from equieffort.models.files.pickles import disguised, refuse
 from equieffort.models.files.probe import probe
-from equieffort.models.files.shared import bad_file, broken, need
+from equieffort.models.files.shared import bad_file, broken, need, require
 
 UNPACKED = 2 << 30
 """Bytes; an archive that unpacks to more is refused before it is unpacked."""
@@ -95,20 +95,20 @@ def _check_predictor(predictor: Any, width: int) -> None:
     _check(nodes["left"], nodes["right"], nodes["is_leaf"] != 0, nodes["feature_idx"], width)
     coded = nodes["is_categorical"] != 0
     for sets in (predictor.raw_left_cat_bitsets, predictor.binned_left_cat_bitsets):
-        _require(sets.ndim == 2 and sets.shape[1] == 8, "a set of categories has another size")
-        _require(bool(np.all(nodes["bitset_idx"][coded] < len(sets))), "a set of categories is not there")
+        require(sets.ndim == 2 and sets.shape[1] == 8, "a set of categories has another size")
+        require(np.all(nodes["bitset_idx"][coded] < len(sets)), "a set of categories is not there")
 
 
 def _check(left: Any, right: Any, leaf: Any, feature: Any, width: int) -> None:
     inner = np.flatnonzero(~leaf)
     children = np.concatenate([left[inner], right[inner]]).astype(np.int64)
     n = len(left)
-    _require(n > 0, "a tree has no nodes")
-    _require(bool(np.all((children > 0) & (children < n))), "a tree has children that are not its nodes")
+    require(n > 0, "a tree has no nodes")
+    require(np.all((children > 0) & (children < n)), "a tree has children that are not its nodes")
     # Children come after their parents, so that every path comes to an end.
-    _require(bool(np.all(children > np.tile(inner, 2))), "a tree runs in a circle")
+    require(np.all(children > np.tile(inner, 2)), "a tree runs in a circle")
     used = feature[inner].astype(np.int64)
-    _require(bool(np.all((used >= 0) & (used < width))), "a tree splits on a feature that does not exist")
+    require(np.all((used >= 0) & (used < width)), "a tree splits on a feature that does not exist")
 
 
 def _parts(model: Any) -> Iterator[Any]:
@@ -119,7 +119,7 @@ def _parts(model: Any) -> Iterator[Any]:
         if isinstance(part, str | bytes | int | float | bool | type(None)) or id(part) in seen:
             continue
         seen.add(id(part))
-        _require(len(seen) < MOST_PARTS, f"it holds more than {MOST_PARTS:,} parts")
+        require(len(seen) < MOST_PARTS, f"it holds more than {MOST_PARTS:,} parts")
         yield part
         if isinstance(part, dict):
             stack.extend(part.values())
@@ -129,8 +129,3 @@ def _parts(model: Any) -> Iterator[Any]:
             stack.extend(part.ravel().tolist() if part.dtype == object else ())
         elif isinstance(getattr(part, "__dict__", None), dict) and not isinstance(part, type):
             stack.extend(vars(part).values())
-
-
-def _require(holds: bool, why: str) -> None:
-    if not holds:
-        raise ValueError(why)
