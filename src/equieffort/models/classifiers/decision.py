@@ -6,7 +6,7 @@ declared rule is the decision.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any
@@ -269,20 +269,28 @@ def known_features(classifier: Any, model_features: Sequence[str] | None = None)
     return tuple(map(str, features))
 
 
-def _check_categories(step: Any, frame: pd.DataFrame) -> None:
-    """Refuse a category that an encoder of the model has never met, also where it would silently ignore it.
-
-    Only encoders that get the values as they are in the table: what earlier steps make of them is not known here.
-    """
+def first_steps(step: Any) -> Iterator[Any]:
+    """The steps of a model that get the values as they are in the table; what later ones get is not known."""
     if hasattr(step, "steps"):
         for _, inner in step.steps:
-            _check_categories(inner, frame)
-            if not changes_nothing(inner):
-                break
+            yield from first_steps(inner)
+            if not _changes_nothing(inner):
+                return
     elif hasattr(step, "transformers_"):
         for _, inner, _ in step.transformers_:
-            _check_categories(inner, frame)
-    elif hasattr(step, "categories_") and hasattr(step, "feature_names_in_"):
+            yield from first_steps(inner)
+    else:
+        yield step
+
+
+def is_encoder(step: Any) -> bool:
+    """Whether a step says which levels of which columns it knows."""
+    return hasattr(step, "categories_") and hasattr(step, "feature_names_in_")
+
+
+def _check_categories(classifier: Any, frame: pd.DataFrame) -> None:
+    """Refuse a category that an encoder of the model has never met, also where it would silently ignore it."""
+    for step in filter(is_encoder, first_steps(classifier)):
         for name, known in zip(step.feature_names_in_, step.categories_, strict=True):
             if name in frame.columns and not (met := frame[name].isin(list(known)) | frame[name].isna()).all():
                 row = int((~met).to_numpy().argmax())
@@ -295,7 +303,7 @@ def _check_categories(step: Any, frame: pd.DataFrame) -> None:
                 )
 
 
-def changes_nothing(step: Any) -> bool:
+def _changes_nothing(step: Any) -> bool:
     """Whether a step of a pipeline hands on what it is given."""
     if step is None or isinstance(step, str):
         return step in (None, "passthrough")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -203,8 +204,7 @@ def _uncalibrated(step: Any, wanted: tuple[int, ...], cut: DecisionThreshold | N
     require_plain(member, *member.calibrators, library="sklearn")
     inner = member.estimator
     response: Response = "decision_function" if hasattr(inner, "decision_function") else "predict_proba"
-    chances = _Chances(member, response)
-    second = _second(chances, cut)
+    second = _second(partial(_chances, member, response), cut)
     low, high = (0.0, 1.0) if response == "predict_proba" else (-1e30, 1e30)
     rises, level = turning_point(second, low, high, np.float64)
     _check_monotone(second, member, rises, level, response)
@@ -225,34 +225,27 @@ def _second(chances: Callable[[Floats], Floats], cut: DecisionThreshold | None) 
     return lambda scores: np.asarray(chances(scores)[:, position] >= threshold)
 
 
-class _Chances:
+def _chances(member: Any, response: Response, scores: Floats) -> Floats:
     """What a calibrated classifier makes of the scores of its estimator: asked itself, with scores in its place."""
+    from sklearn.base import BaseEstimator, ClassifierMixin
 
-    def __init__(self, member: Any, response: Response) -> None:
-        self.member, self.response = member, response
+    class Deciding(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+        """A classifier whose decision function is its only column."""
 
-    def __call__(self, scores: Floats) -> Floats:
-        from sklearn.base import BaseEstimator, ClassifierMixin
+        def decision_function(self, X: Floats) -> Floats:
+            return X[:, 0]
 
-        class Deciding(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-            """A classifier whose decision function is its only column."""
+    class Guessing(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+        """A classifier whose only column is the probability of its second class."""
 
-            def decision_function(self, X: Floats) -> Floats:
-                return X[:, 0]
+        def predict_proba(self, X: Floats) -> Floats:
+            return np.column_stack([1.0 - X[:, 0], X[:, 0]])
 
-        class Guessing(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-            """A classifier whose only column is the probability of its second class."""
-
-            def predict_proba(self, X: Floats) -> Floats:
-                return np.column_stack([1.0 - X[:, 0], X[:, 0]])
-
-        member_like = Deciding() if self.response == "decision_function" else Guessing()
-        member_like.classes_ = self.member.estimator.classes_
-        asked = type(self.member)(
-            member_like, self.member.calibrators, classes=self.member.classes, method=self.member.method
-        )
-        with np.errstate(over="ignore"):
-            return np.asarray(asked.predict_proba(np.asarray(scores, dtype=np.float64)[:, None]))
+    inner = Deciding() if response == "decision_function" else Guessing()
+    inner.classes_ = member.estimator.classes_
+    asked = type(member)(inner, member.calibrators, classes=member.classes, method=member.method)
+    with np.errstate(over="ignore"):
+        return np.asarray(asked.predict_proba(np.asarray(scores, dtype=np.float64)[:, None]))
 
 
 def _check_monotone(

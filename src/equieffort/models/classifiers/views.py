@@ -286,6 +286,10 @@ class Layer:
     """(outputs, inputs)."""
     bias: Floats
 
+    def after(self, first: Layer) -> Layer:
+        """Both as one, with nothing between them."""
+        return Layer(self.weights @ first.weights, self.weights @ first.bias + self.bias)
+
 
 @dataclass(frozen=True, eq=False)
 class NetworkView(View):

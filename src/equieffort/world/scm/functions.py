@@ -112,14 +112,6 @@ class FunctionEquation(Additive):
             )
         return values
 
-    def _numbers(self, answers: Any, what: str) -> Floats:
-        try:
-            return as_numbers(answers)
-        except (TypeError, ValueError, OverflowError) as error:
-            raise bad_equation(
-                f"The {what} of {self._node!r} did not return numbers: {sentence(error)}", fix=ONE_NUMBER
-            ) from error
-
     def _range(self, low: Floats, high: Floats) -> tuple[Floats, Floats]:
         least, most = np.full(len(low), -np.inf), np.full(len(low), np.inf)
         # A box without an end is not asked about: few functions can be called there.
@@ -154,7 +146,11 @@ class FunctionEquation(Additive):
 
     def _pair(self, answer: Any, boxes: int) -> tuple[Floats, Floats]:
         if isinstance(answer, tuple | list) and len(answer) == 2:
-            pair = [self._numbers(end, "bounds function") for end in answer]
+            try:
+                pair = [as_numbers(end) for end in answer]
+            except (TypeError, ValueError, OverflowError) as error:
+                what = f"The bounds function of {self._node!r} did not return numbers: {sentence(error)}"
+                raise bad_equation(what, fix=ONE_NUMBER) from error
             if all(end.shape == (boxes,) for end in pair) and (pair[0] <= pair[1]).all():
                 return pair[0], pair[1]
         raise bad_equation(
