@@ -35,18 +35,16 @@ class Surrogate:
     """The share of people for whom the model fitted without them decides as was decided."""
     by_group: dict[str, float]
     n: int
-    kind: str = ""
-    folds: int = FOLDS
-    decisions: pd.Series | None = None
+    kind: str
+    folds: int
+    decisions: pd.Series
     """What was decided, by the people's labels."""
-    held_out: np.ndarray[Any, Any] | None = None
+    held_out: np.ndarray[Any, Any]
     """What the model fitted without them decides, in the same order."""
-    groups: np.ndarray[Any, Any] | None = None
+    groups: np.ndarray[Any, Any]
 
     def refusals(self, favourable: Any) -> dict[str, Refusals]:
         """By group, and over everybody under the empty name: who is refused by the record, the model, and both."""
-        if self.decisions is None or self.held_out is None or self.groups is None:
-            return {}
         recorded, model = self.decisions.to_numpy() != favourable, self.held_out != favourable
         found = {}
         for name in ("", *np.unique(self.groups).tolist()):
@@ -58,11 +56,8 @@ class Surrogate:
     def measured(self, favourable: Any, required: float, min_refusal_recall: float) -> fidelity.Surrogate:
         """How far it repeats the decisions, beside what is asked of it."""
         found = self.refusals(favourable)
-        by_group = {str(label): float(share) for label, share in self.by_group.items()}
-        whole = found.pop("", None)
-        return fidelity.Surrogate(
-            self.kind, float(self.agreement), by_group, required, whole, found, min_refusal_recall
-        )
+        whole = found.pop("")
+        return fidelity.Surrogate(self.kind, self.agreement, self.by_group, required, whole, found, min_refusal_recall)
 
     def recorded(self, people: pd.Index, refused: np.ndarray[Any, Any], favourable: Any) -> RecordedDecisions | None:
         """For whom the record differs from the model, and of whom it has no decision.
@@ -70,8 +65,6 @@ class Surrogate:
         `refused` says whom the model refuses. None where people cannot be told from their labels.
         """
         decided = self.decisions
-        if decided is None:
-            return None
         if not decided.index.is_unique:
             if len(decided) != len(people):
                 return None

@@ -227,8 +227,7 @@ class WeightedL1(Cost):
     def bind(self, names: Sequence[str], reference: Floats, weights: Floats) -> LinearCost:
         """Fix the scales."""
         if isinstance(self.scale, Mapping):
-            _check_names(self.scale, names, "a scale")
-            _check_complete(self.scale, names, "scale")
+            _check_names(self.scale, names, "a scale", needed="scale")
         _check_names(self.weights, names, "a weight")
         scales = [self._scale(name) for name in names]
         own = [isinstance(scale, Own) for scale in scales]
@@ -250,7 +249,7 @@ class WeightedL1(Cost):
         return self.scale[name] if isinstance(self.scale, Mapping) else self.scale
 
 
-def _check_names(given: Mapping[str, Any], names: Sequence[str], what: str) -> None:
+def _check_names(given: Mapping[str, Any], names: Sequence[str], what: str, needed: str = "") -> None:
     stray = [other for other in given if other not in names]
     if stray:
         raise _bad_cost(
@@ -258,13 +257,10 @@ def _check_names(given: Mapping[str, Any], names: Sequence[str], what: str) -> N
             f"{closest(stray[0], names)}".rstrip(),
             fix=f"The numeric actionable features are {listed(names)}. A category costs the weight of its feature.",
         )
-
-
-def _check_complete(given: Mapping[str, Any], names: Sequence[str], what: str) -> None:
     absent = [name for name in names if name not in given]
-    if absent:
+    if needed and absent:
         raise _bad_cost(
-            f"No {what} is given for {listed(absent)}.", fix="Give one for each numeric actionable feature."
+            f"No {needed} is given for {listed(absent)}.", fix="Give one for each numeric actionable feature."
         )
 
 
@@ -358,8 +354,7 @@ class Separable(Cost):
 
     def bind(self, names: Sequence[str], reference: Floats, weights: Floats) -> PiecewiseCost:
         """Fix the knots."""
-        _check_names(self.functions, names, "a function")
-        _check_complete(self.functions, names, "cost function")
+        _check_names(self.functions, names, "a function", needed="cost function")
         grids = [np.unique(np.quantile(reference[:, k], np.linspace(0, 1, self.knots))) for k in range(len(names))]
         tails = np.zeros((len(names), 2))
         for k, name in enumerate(names):

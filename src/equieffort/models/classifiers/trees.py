@@ -15,7 +15,7 @@ import numpy.typing as npt
 from equieffort.data.frames import Encoding, Floats
 from equieffort.models.classifiers.decision import Decision
 from equieffort.models.classifiers.pipeline import walk
-from equieffort.models.classifiers.splits import Columns, Compare, Part, at_most, single_at_most
+from equieffort.models.classifiers.splits import Columns, Part, at_most, single_at_most
 from equieffort.models.classifiers.tree_ensemble import Ensemble
 from equieffort.models.classifiers.unwrap import Unwrapped, opened_file, transformers, unwrap
 from equieffort.models.classifiers.views import NoView, TreeView, require_plain
@@ -104,18 +104,12 @@ def _require_over_trees(final: Any) -> None:
         raise NoView(f"{type(final).__name__} is over {type(final.estimators_[0]).__name__}, which is not a tree")
 
 
-def _part(
-    tree: FittedTrees,
-    columns: Columns,
-    values: npt.NDArray[Any],
-    features: npt.NDArray[Any] | None = None,
-    compare: Compare = single_at_most,
-) -> Part:
-    """One tree of scikit-learn with a value a node and score; `features` are the columns it was given."""
-    feature = tree.feature
+def _part(tree: FittedTrees, columns: Columns, features: npt.NDArray[Any] | None = None) -> Part:
+    """One of scikit-learn's own trees; `features` are the columns it was given."""
     if features is not None:
-        feature = np.where(feature < 0, -1, np.asarray(features, dtype=np.int32)[np.maximum(feature, 0)])
-    return Part(columns, compare, replace(tree, feature=feature, values=values))
+        given = np.asarray(features, dtype=np.int32)[np.maximum(tree.feature, 0)]
+        tree = replace(tree, feature=np.where(tree.feature < 0, -1, given))
+    return Part(columns, single_at_most, tree)
 
 
 def _probabilities(estimator: Any, columns: Columns, count: int, features: Any) -> Part:
@@ -123,7 +117,7 @@ def _probabilities(estimator: Any, columns: Columns, count: int, features: Any) 
     tree, own = read_tree(estimator.tree_), np.asarray(estimator.classes_)
     values = np.zeros((len(tree.feature), count))
     values[:, own.astype(np.intp) if len(own) < count else np.arange(count)] = tree.values[:, : len(own)]
-    return _part(tree, columns, values, features)
+    return _part(tree, columns, features).with_values(values)
 
 
 def _voting(opened: Unwrapped, decision: Decision) -> TreeView:
@@ -167,7 +161,7 @@ def _ada_boost(opened: Unwrapped, columns: Columns) -> TreeView:
         chosen = member.classes_[np.argmax(tree.values, axis=1)]
         votes = np.where(chosen[:, None] == classes[None, :], weight, -1 / (n - 1) * weight)
         # With two classes the votes for the first are those for the second with the other sign.
-        parts.append(_part(tree, columns, votes[:, 1:] if n == 2 else votes))
+        parts.append(_part(tree, columns).with_values(votes[:, 1:] if n == 2 else votes))
     total = float(final.estimator_weights_.sum())
     if n > 2:
         return Ensemble(tuple(parts), np.zeros(n), total).largest_score(opened)
@@ -188,15 +182,9 @@ def _gradient_boosting(opened: Unwrapped, columns: Columns) -> TreeView:
     require_plain(final._loss, library="sklearn")
     start = _prior(final)
     rate = float(final.learning_rate)
-    count = final.estimators_.shape[1]
-    parts = []
-    for stage in final.estimators_:
-        for k, member in enumerate(stage):
-            tree = read_tree(member.tree_)
-            parts.append(_part(tree, columns, _of_score(rate * tree.values, k, count)))
-    ensemble = Ensemble(tuple(parts), start)
+    stages = [[_part(read_tree(one.tree_), columns) for one in stage] for stage in final.estimators_]
     # The second class is given at zero too.
-    return _boosted(ensemble, opened, lambda sums: sums >= 0, final._loss.predict_proba)
+    return _boosted(opened, stages, start, lambda sums: sums >= 0, rate)
 
 
 def _prior(final: Any) -> Floats:
@@ -222,27 +210,24 @@ def _hist_gradient_boosting(opened: Unwrapped, columns: Columns) -> TreeView:
         affine = opened.affine.take(order.tolist())
         columns = Columns(columns.decision, affine, (*opened.steps, final._preprocessor), {})
     start = np.asarray(final._baseline_prediction, dtype=np.float64).reshape(-1)
-    parts = []
-    for stage in final._predictors:
-        for k, member in enumerate(stage):
-            tree = read_hist_tree(member)
-            parts.append(_part(tree, columns, _of_score(tree.values, k, len(start)), compare=at_most))
-    return _boosted(Ensemble(tuple(parts), start), opened, lambda sums: sums > 0, final._loss.predict_proba)
-
-
-def _of_score(values: Floats, k: int, count: int) -> Floats:
-    """Values that a tree adds to one of several scores."""
-    found = np.zeros((len(values), count))
-    found[:, [k]] = values
-    return found
+    stages = [[Part(columns, at_most, read_hist_tree(one)) for one in stage] for stage in final._predictors]
+    return _boosted(opened, stages, start, lambda sums: sums > 0)
 
 
 def _boosted(
-    ensemble: Ensemble, opened: Unwrapped, second: Callable[[Floats], Any], chances: Callable[[Floats], Floats]
+    opened: Unwrapped, stages: list[list[Part]], start: Floats, second: Callable[[Floats], Any], rate: float = 1.0
 ) -> TreeView:
-    if len(ensemble.start) > 1:
+    """Stages of a tree for each score; `second` says which scores mean the second of two classes."""
+    parts = []
+    for stage in stages:
+        for k, part in enumerate(stage):
+            values = np.zeros((len(part.trees.values), len(start)))
+            values[:, [k]] = rate * part.trees.values
+            parts.append(part.with_values(values))
+    ensemble = Ensemble(tuple(parts), start)
+    if len(start) > 1:
         return ensemble.largest_score(opened)
-    return ensemble.one_score(opened.answer(second, chances, lambda sums: sums))
+    return ensemble.one_score(opened.answer(second, opened.final._loss.predict_proba, lambda sums: sums))
 
 
 BOOSTED: dict[str, Callable[[Unwrapped, Columns], TreeView]] = {
