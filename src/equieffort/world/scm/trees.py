@@ -14,7 +14,7 @@ from equieffort.errors import listed
 from equieffort.foundations.arguments import as_numbers, calling
 from equieffort.foundations.genuine import why_not, why_not_all
 from equieffort.trees.fitted import FittedTrees, Ints, joined, read_hist_tree, read_tree
-from equieffort.world.scm.design import indicator_box, indicators
+from equieffort.world.scm.design import design_columns, indicator_box, indicators
 from equieffort.world.scm.equations import EPS, MECHANISM, Additive, bad_equation
 
 CELLS = 4_000_000
@@ -122,18 +122,11 @@ class EstimatorEquation(Additive):
 
     def jumps(self) -> dict[int, Floats]:
         """The thresholds of the trees, as the largest values that go left."""
-        found: dict[int, Floats] = {}
         if not isinstance(self.trees, Trees):
-            return found
-        at = 0
-        for k, column in enumerate(self.causes.columns):
-            if column.is_category:
-                at += len(column.levels) - 1
-                continue
-            raw = self.trees.nodes.threshold[self.trees.nodes.feature == at]
-            found[k] = _last_left(raw) if self.trees.single else raw
-            at += 1
-        return found
+            return {}
+        nodes, turn = self.trees.nodes, _last_left if self.trees.single else np.asarray
+        columns = enumerate(design_columns(self.causes))
+        return {k: turn(nodes.threshold[nodes.feature == at]) for at, (k, code, _) in columns if code is None}
 
     def _range(self, low: Floats, high: Floats) -> tuple[Floats, Floats]:
         assert isinstance(self.trees, Trees)
