@@ -290,6 +290,17 @@ class DiscreteLearner(ABC):
         """Fit the node's encoded values, all of them levels of the column, to its encoded causes."""
 
 
+def over_finite(
+    low: Floats, high: Floats, enclose: Callable[[Floats, Floats], tuple[Floats, Floats]]
+) -> tuple[Floats, Floats]:
+    """Enclose over the boxes that have ends on all sides; the others may reach anything."""
+    least, most = np.full(len(low), -np.inf), np.full(len(low), np.inf)
+    finite = (np.isfinite(low) & np.isfinite(high)).all(axis=1)
+    if finite.any():
+        least[finite], most[finite] = enclose(low[finite], high[finite])
+    return least, most
+
+
 def over_levels(
     causes: Encoding, low: Floats, high: Floats, enclose: Callable[[Floats, Floats], tuple[Floats, Floats]]
 ) -> tuple[Floats, Floats]:

@@ -12,7 +12,7 @@ import pandas as pd
 from equieffort.data.frames import Encoding, Floats
 from equieffort.errors import EquieffortError, label, sentence
 from equieffort.foundations.arguments import as_numbers, calling, check_function
-from equieffort.world.scm.equations import EPS, MECHANISM, Additive, Mechanism, bad_equation
+from equieffort.world.scm.equations import EPS, MECHANISM, Additive, Mechanism, bad_equation, over_finite
 
 
 @dataclass(frozen=True)
@@ -113,12 +113,8 @@ class FunctionEquation(Additive):
         return values
 
     def _range(self, low: Floats, high: Floats) -> tuple[Floats, Floats]:
-        least, most = np.full(len(low), -np.inf), np.full(len(low), np.inf)
         # A box without an end is not asked about: few functions can be called there.
-        finite = (np.isfinite(low) & np.isfinite(high)).all(axis=1)
-        if finite.any():
-            least[finite], most[finite] = self._asked(low[finite], high[finite])
-        return least, most
+        return over_finite(low, high, self._asked)
 
     def _asked(self, low: Floats, high: Floats) -> tuple[Floats, Floats]:
         ends = self.causes.decode(low), self.causes.decode(high)

@@ -295,11 +295,11 @@ class StructuralCausalModel:
         """
         model, frame, matrix = self._enter(X)
         settings = model._settings(do, frame.index)
-        values, chosen = matrix.copy(), np.zeros(matrix.shape, dtype=bool)
+        values, intervention_mask = matrix.copy(), np.zeros(matrix.shape, dtype=bool)
         for node, setting in settings.items():
             k = model.encoding_.position(node)
-            values[:, k], chosen[:, k] = setting, True
-        moved, unknown = model.propagate(matrix, chosen, values)
+            values[:, k], intervention_mask[:, k] = setting, True
+        moved, unknown = model.propagate(matrix, intervention_mask, values)
         if unknown:
             raise _cannot_abduct(next(iter(unknown)))
         changed = frame.copy(deep=False)
@@ -307,8 +307,8 @@ class StructuralCausalModel:
             changed[name] = column
         return changed
 
-    def propagate(self, matrix: Floats, chosen: Bools, values: Floats) -> tuple[Floats, dict[str, Bools]]:
-        """Counterfactuals of encoded people: x'_j = value where chosen, else what follows from causes' and own noise.
+    def propagate(self, matrix: Floats, intervention_mask: Bools, values: Floats) -> tuple[Floats, dict[str, Bools]]:
+        """Counterfactuals of encoded people: x'_j = value where the mask is set, else what follows from its causes and noise.
 
         For an additive equation that is x_j + f_j(causes') - f_j(causes). Nodes without an equation keep their value;
         the second result says, for each of them, for whom a cause moved, so that this is not known.
@@ -318,7 +318,7 @@ class StructuralCausalModel:
         unknown: dict[str, npt.NDArray[np.bool_]] = {}
         for k, node in enumerate(self.graph.nodes):
             follows = any(parent in touched for parent in self.graph.parents(node))
-            picked = chosen[:, k]
+            picked = intervention_mask[:, k]
             if follows and self.mechanisms_[node] is None:
                 positions = [self.encoding_.position(parent) for parent in self.graph.parents(node)]
                 before = matrix[:, positions]
