@@ -308,7 +308,7 @@ class StructuralCausalModel:
         return changed
 
     def propagate(self, matrix: Floats, intervention_mask: Bools, values: Floats) -> tuple[Floats, dict[str, Bools]]:
-        """Counterfactuals of encoded people: x'_j = value where the mask is set, else what follows from its causes and noise.
+        """Counterfactuals of encoded people: x'_j = value where the mask is set, else what causes and noise lead to.
 
         For an additive equation that is x_j + f_j(causes') - f_j(causes). Nodes without an equation keep their value;
         the second result says, for each of them, for whom a cause moved, so that this is not known.
