@@ -162,13 +162,33 @@ def test_closest_never_suggests_what_was_written() -> None:
 # -- what the source can say -------------------------------------------------------------------------------------------
 
 
+MAKERS = {kind.__name__ for kind in KINDS} | {"EquieffortError", "warn"}
+TREES = {path: ast.parse(path.read_text(encoding="utf-8")) for path in sorted(SOURCE.rglob("*.py"))}
+
+
+def shorthands(where: Path | None = None) -> dict[str, ast.Constant]:
+    """Names for an error with its code, `bad_file = partial(ModelError, "MODEL_FILE")`; its own and public ones."""
+    found = {}
+    for path, tree in TREES.items():
+        for node in tree.body:
+            match node:
+                case ast.Assign(
+                    [ast.Name(name)], ast.Call(ast.Name("partial"), [ast.Name(kind), ast.Constant() as code])
+                ):
+                    if kind in MAKERS and (path == where or not name.startswith("_")):
+                        found[name] = code
+    return found
+
+
 def calls() -> Iterator[tuple[str, ast.Call]]:
-    """Every place that raises an error or warns with a code."""
-    makers = {kind.__name__ for kind in KINDS} | {"EquieffortError", "warn"}
-    for path in sorted(SOURCE.rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in makers:
-                yield f"{path.relative_to(SOURCE).as_posix()}:{node.lineno}", node
+    """Every place that raises an error or warns with a code, the code as the first argument."""
+    for path, tree in TREES.items():
+        short = shorthands(path)
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in {*MAKERS, *short}:
+                code = [short[node.func.id]] if node.func.id in short else []
+                place = f"{path.relative_to(SOURCE).as_posix()}:{node.lineno}"
+                yield place, ast.Call(node.func, [*code, *node.args], node.keywords)
 
 
 PLACES = dict(calls())
@@ -181,6 +201,9 @@ def constant(node: ast.Call) -> object:
 def test_the_source_is_read() -> None:
     assert len(PLACES) > 50
     assert {place.split("/")[0] for place in PLACES} >= {"data", "world", "models", "recourse"}
+    assert {"bad_equation": "SCM_MECHANISM", "bad_file": "MODEL_FILE"}.items() <= {
+        name: code.value for name, code in shorthands().items()
+    }.items()
 
 
 def test_every_code_in_the_source_is_known() -> None:

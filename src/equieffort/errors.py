@@ -178,13 +178,6 @@ def parts_of(*texts: Text) -> tuple[Part, ...]:
     return tuple(part for text in texts for part in (text if isinstance(text, tuple) else (text,)) if part != "")
 
 
-def _message(code: str, what: str, fix: str) -> str:
-    text = f"{what}\n  Why it matters: {CODES[code]}"
-    if fix:
-        text += f"\n  How to fix it: {fix}"
-    return f"{text}\n  Code: {code}"
-
-
 class _Problem:
     """What errors and warnings have in common."""
 
@@ -194,7 +187,9 @@ class _Problem:
         self.what_parts, self.fix_parts = parts_of(what), parts_of(fix)
         self.code, self.why = code, CODES[code]
         self.what, self.fix = in_words(self.what_parts, "python"), in_words(self.fix_parts, "python")
-        super().__init__(_message(code, self.what, self.fix))  # type: ignore[call-arg]
+        fixed = f"\n  How to fix it: {self.fix}" if self.fix else ""
+        message = f"{self.what}\n  Why it matters: {self.why}{fixed}\n  Code: {code}"
+        super().__init__(message)  # type: ignore[call-arg]
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _rebuild, (type(self), self.code, self.what_parts, self.fix_parts), vars(self)

@@ -30,8 +30,8 @@ from tests.fuzz.worlds import members, npy, zipped
 from equieffort.errors import ModelError
 from equieffort.models.files import child, load_model
 from equieffort.models.files import probe as second_wall
-from equieffort.models.files.native_trees import check_trees
 from equieffort.models.files.probe import probe
+from equieffort.models.files.skops_file import check_trees
 
 XGBOOST = {"library": xgboost.core._LIB._name, "width": 3}
 LIGHTGBM = {"library": lightgbm.basic._LIB._name, "width": 3}

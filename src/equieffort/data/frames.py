@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Literal, cast, get_args
 
 import numpy as np
@@ -19,6 +20,10 @@ from equieffort.data.stored import as_stored, coarse
 from equieffort.errors import DataError, SchemaError, Setting, Text, closest, label, listed, many, parts_of
 from equieffort.foundations.arguments import check_choice, refused
 from equieffort.foundations.saved import APART, as_fields, from_fields, is_scalar
+from equieffort.foundations.tolerances import unit_of
+
+_bad_type = partial(DataError, "DATA_TYPE")
+_bad_names = partial(DataError, "DATA_NO_NAMES")
 
 Kind = Literal["continuous", "integer", "binary", "categorical"]
 KINDS: tuple[Kind, ...] = ("continuous", "integer", "binary", "categorical")
@@ -60,37 +65,35 @@ def read_frame(data: Any, *, names: Sequence[str] | None = None, what: str = "X"
         frame = _from_mapping(data, what)
     else:
         frame = _from_narwhals(data, what)
-    if not frame.columns.is_unique:
-        raise _duplicate_columns(what, frame.columns[frame.columns.duplicated()].unique())
+    refuse_duplicates(frame.columns, what)
     if len(frame) == 0:
         raise DataError("DATA_EMPTY", f"{what} has no rows.", fix="Check the file or the filter it came from.")
     if not all(isinstance(name, str) for name in frame.columns):
-        raise DataError(
-            "DATA_NO_NAMES",
+        raise _bad_names(
             f"The columns of {what} are not named by text: {listed(frame.columns)}.",
             fix='Name them, for instance X.columns = ["sex", "age"].',
         )
     return frame
 
 
-def _duplicate_columns(what: str, twice: Iterable[Any]) -> DataError:
-    return DataError(
-        "DATA_DUPLICATE_COLUMNS",
-        f"{what} has more than one column named {listed(twice)}.",
-        fix="Rename or drop the duplicates.",
-    )
+def refuse_duplicates(names: Iterable[Any], what: str) -> None:
+    """Refuse a table with two columns of one name."""
+    if twice := [name for name, count in Counter(names).items() if count > 1]:
+        raise DataError(
+            "DATA_DUPLICATE_COLUMNS",
+            f"{what} has more than one column named {listed(twice)}.",
+            fix="Rename or drop the duplicates.",
+        )
 
 
 def _from_array(data: npt.NDArray[Any], names: Sequence[str] | None, what: str) -> pd.DataFrame:
     if names is None:
-        raise DataError(
-            "DATA_NO_NAMES",
+        raise _bad_names(
             f"{what} is an array without column names, of shape {data.shape}.",
             fix="Pass a table with named columns, or name the columns with model_features=[...].",
         )
     if data.ndim != 2 or data.shape[1] != len(names):
-        raise DataError(
-            "DATA_NO_NAMES",
+        raise _bad_names(
             f"{what} has shape {data.shape}, but {many(len(names), 'name was', 'names were')} given.",
             fix="Give one name a column.",
         )
@@ -122,13 +125,12 @@ def _bare(column: Any) -> Any:
 def _from_narwhals(data: Any, what: str) -> pd.DataFrame:
     import narwhals as nw
 
-    if twice := _duplicated(getattr(data, "column_names", ())):
-        raise _duplicate_columns(what, twice)
+    refuse_duplicates(getattr(data, "column_names", ()), what)
     try:
         eager = nw.from_native(data, eager_only=True)
     except TypeError as error:
         hint = "Call .collect() first." if hasattr(data, "collect") else "Pass a pandas, polars or pyarrow table."
-        raise DataError("DATA_TYPE", f"{what} is a {type(data).__name__}, not a table in memory.", fix=hint) from error
+        raise _bad_type(f"{what} is a {type(data).__name__}, not a table in memory.", fix=hint) from error
     return pd.DataFrame({name: _from_series(eager[name]) for name in eager.columns}, copy=False)
 
 
@@ -143,11 +145,6 @@ def _from_series(series: Any) -> Any:
         values = series.to_native().to_pandas()
         return values if is_ordered else values.astype(object)
     return series.to_numpy()
-
-
-def _duplicated(names: Iterable[Any]) -> list[Any]:
-    counts = Counter(names)
-    return [name for name, count in counts.items() if count > 1]
 
 
 def aligned(given: Any, index: pd.Index, what: str, by_label: str, *, derived: bool = False) -> Any:
@@ -208,17 +205,16 @@ def join_sensitive(frame: pd.DataFrame, sensitive_features: Any, names: Sequence
             f"sensitive_features has {len(beside)} rows and X has {len(frame)}.",
             fix="Give one value for each person, in the same order.",
         )
+    joined = frame.copy(deep=False)
     for name in beside.columns:
-        if name in frame.columns and not np.array_equal(beside[name].to_numpy(), frame[name].to_numpy()):
+        if name not in frame.columns:
+            joined[name] = beside[name].to_numpy()
+        elif not np.array_equal(beside[name].to_numpy(), frame[name].to_numpy()):
             raise DataError(
                 "DATA_DUPLICATE_COLUMNS",
                 f"X and sensitive_features both have a column {name!r}, with different values.",
                 fix="Drop one of them.",
             )
-    joined = frame.copy(deep=False)
-    for name in beside.columns:
-        if name not in frame.columns:
-            joined[name] = beside[name].to_numpy()
     return joined
 
 
@@ -229,8 +225,7 @@ def _beside(given: Any, names: list[str]) -> pd.DataFrame:
     if values.ndim == 1:
         values = values[:, None]
     if values.ndim != 2 or values.shape[1] != len(names):
-        raise DataError(
-            "DATA_TYPE",
+        raise _bad_type(
             f"sensitive_features has shape {np.shape(given)}, but the schema names {listed(names)}.",
             fix="Give a column for each sensitive attribute, or a table with their names.",
         )
@@ -254,28 +249,39 @@ def screen(
     complete = np.ones(len(frame), dtype=bool)
     for name in names:
         column = frame[name]
-        gone = column.isna().to_numpy()
-        if missing == "error" and gone.any():
-            raise DataError(
-                "DATA_MISSING_VALUES",
-                f"Column {name!r} has {many(int(gone.sum()), 'missing value', 'missing values')}, the first in row "
-                f"{label(frame.index[int(gone.argmax())])}.",
-                fix=hint,
-            )
-        complete &= ~gone
+        if missing == "error":
+            refuse_missing(column, f"Column {name!r}", hint)
+        complete &= column.notna().to_numpy()
         if pd.api.types.is_float_dtype(column.dtype) or pd.api.types.is_integer_dtype(column.dtype):
-            values = column.to_numpy(dtype=np.float64, na_value=np.nan)
-            wild = np.abs(values) > ABSURD
-            if wild.any():
-                row = int(wild.argmax())
-                raise DataError(
-                    "DATA_NOT_FINITE",
-                    f"Column {name!r} holds {number(values[row])} in row {label(frame.index[row])}.",
-                    fix="Correct the value or drop the row.",
-                )
+            refuse_absurd(column, "Correct the value or drop the row.")
     if not complete.any():
         raise DataError("DATA_EMPTY", "Every row has a missing value.", fix="Fill them in.")
     return pd.Series(complete, index=frame.index)
+
+
+def refuse_missing(column: pd.Series, what: str, fix: Text) -> None:
+    """Refuse a column in which values are missing."""
+    gone = column.isna().to_numpy()
+    if gone.any():
+        raise DataError(
+            "DATA_MISSING_VALUES",
+            f"{what} has {many(int(gone.sum()), 'missing value', 'missing values')}, the first in row "
+            f"{label(column.index[int(gone.argmax())])}.",
+            fix=fix,
+        )
+
+
+def refuse_absurd(column: pd.Series, fix: str) -> None:
+    """Refuse numbers that are infinite or absurdly large."""
+    values = column.to_numpy(dtype=np.float64, na_value=np.nan)
+    wild = np.abs(values) > ABSURD
+    if wild.any():
+        row = int(wild.argmax())
+        raise DataError(
+            "DATA_NOT_FINITE",
+            f"Column {column.name!r} holds {number(values[row])} in row {label(column.index[row])}.",
+            fix=fix,
+        )
 
 
 def infer_kind(column: pd.Series) -> Kind:
@@ -317,8 +323,7 @@ def kind_of_type(column: pd.Series) -> Kind:
         by_content: dict[str, Kind] = {"boolean": "binary", "integer": "integer", "floating": "continuous"}
         by_content |= {"mixed-integer-float": "continuous", "decimal": "continuous"}
         return by_content.get(inferred, "categorical")
-    raise DataError(
-        "DATA_TYPE",
+    raise _bad_type(
         f"Column {column.name!r} has type {column.dtype}, which is neither a number nor a category.",
         fix="Turn it into a number (for a date, days since a day you choose) or into text.",
     )
@@ -392,12 +397,8 @@ class Column:
     def of(cls, series: pd.Series, kind: Kind | None = None) -> Column:
         """Look at a column and say what it holds."""
         kind = kind or infer_kind(series)
-        name = str(series.name)
-        if kind == "categorical":
-            return cls(name, kind, _met_levels(series))
-        if kind == "binary":
-            return cls(name, kind, _binary_levels(series))
-        return cls(name, kind)
+        levels = _met_levels(series) if kind == "categorical" else _binary_levels(series) if kind == "binary" else ()
+        return cls(str(series.name), kind, levels)
 
     def encode(self, series: pd.Series) -> Floats:
         """Values as floats: amounts in the column's unit, categories as codes, missing as NaN."""
@@ -435,6 +436,10 @@ class Column:
                 )
         return codes
 
+    def unit_in(self, frame: pd.DataFrame) -> float:
+        """The unit in which proofs count an amount that may take any value; 1 for whole numbers and levels."""
+        return unit_of(self.encode(frame[self.name])) if self.kind == "continuous" else 1.0
+
     def decode(self, codes: Floats) -> Any:
         """From floats back to values, in the table's own type where that is known."""
         values = self._values(codes)
@@ -446,16 +451,12 @@ class Column:
             values = np.empty(len(self.levels) + 1, dtype=object)
             values[:-1] = self.levels
             taken = values[np.where(np.isnan(codes), -1, codes).astype(np.intp)]
-            return taken if self.kind == "categorical" else _tightest(taken)
+            return taken if self.kind == "categorical" else np.array(taken.tolist())
         codes = codes if self.unit == 1.0 else codes * self.unit
         # The ends of a box without limits are infinite, and no integer is.
         if self.is_whole and np.all((codes == np.rint(codes)) & (np.abs(codes) < 2.0**63)):
             return codes.astype(np.int64)
         return codes
-
-
-def _tightest(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    return np.array(values.tolist())
 
 
 def _binary_levels(series: pd.Series) -> tuple[Any, ...]:
@@ -548,18 +549,17 @@ class Encoding:
             broken &= ~np.isnan(values)
             if broken.any():
                 row = int(broken.argmax())
-                if is_binary:
-                    raise DataError(
-                        "DATA_UNSEEN_CATEGORY",
-                        f"Column {column.name!r} is binary, 0 or 1, but holds {number(values[row])} in row "
-                        f"{label(index[row])}.",
-                        fix="Correct the value, or declare the feature's kind as integer or continuous.",
-                    )
+                kind, code = (
+                    ("binary, 0 or 1,", "DATA_UNSEEN_CATEGORY")
+                    if is_binary
+                    else ("an integer feature", "DATA_NOT_INTEGER")
+                )
                 raise DataError(
-                    "DATA_NOT_INTEGER",
-                    f"Column {column.name!r} is an integer feature but holds {number(values[row])} in row "
-                    f"{label(index[row])}.",
-                    fix="Round the values, or declare the feature continuous.",
+                    code,
+                    f"Column {column.name!r} is {kind} but holds {number(values[row])} in row {label(index[row])}.",
+                    fix="Correct the value, or declare the feature's kind as integer or continuous."
+                    if is_binary
+                    else "Round the values, or declare the feature continuous.",
                 )
 
 

@@ -12,9 +12,9 @@ import errno
 import io
 import re
 import unicodedata
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,19 +22,27 @@ import numpy as np
 import pandas as pd
 
 from equieffort.data.cells import EXACT, parse_cells
-from equieffort.data.frames import Missing, require_columns
+from equieffort.data.frames import Missing, refuse_duplicates, require_columns
 from equieffort.data.regular import read_regular
 from equieffort.errors import DataError, ParameterError, Setting, listed, many, sentence, warn
+
+_bad_file = partial(DataError, "DATA_FILE")
+_empty = partial(DataError, "DATA_EMPTY")
+_bad_encoding = partial(DataError, "DATA_ENCODING")
 
 TEXT_FILES, PARQUET_FILES = (".csv", ".tsv", ".txt"), (".parquet", ".pq")
 MOST_BYTES = 2_000_000_000
 """The largest file that is read: its table takes several times as much memory."""
 MOST_COLUMNS = 10_000
 MOST_CELLS = 500_000_000
-MOST_IN_A_CELL = 131_072
-"""Characters; what Python's csv reader takes by itself."""
 MOST_IN_A_LINE = 20_000_000
 _OTHER_FILES = {b"PAR1": "a Parquet file", b"PK\x03\x04": "an Excel or ZIP file", b"\x1f\x8b": "a gzip file"}
+SAID = {
+    "field limit": "a cell has more than {:,} characters, the most that is read",
+    "unexpected end of data": "a quote is opened and never closed",
+    "expected after": "something follows a closing quote",
+}
+"""What Python's csv reader means."""
 _BYTE_ORDERS, _LINE_END = (b"\xff\xfe", b"\xfe\xff"), b"\n"
 
 
@@ -55,16 +63,14 @@ def read_table(source: DataSource) -> pd.DataFrame:
     """Read the table; the id column becomes the index, as text."""
     path, suffix = Path(source.path), Path(source.path).suffix.lower()
     if suffix not in TEXT_FILES + PARQUET_FILES:
-        raise DataError(
-            "DATA_FILE",
+        raise _bad_file(
             f"{path.name!r} is neither CSV nor Parquet by its name.",
             fix=f"Save the table as one of {listed(TEXT_FILES + PARQUET_FILES)}.",
         )
     try:
         raw = read_regular(path, MOST_BYTES)
     except OSError as error:
-        raise DataError(
-            "DATA_FILE",
+        raise _bad_file(
             f"The data file {str(path)!r} cannot be read: {sentence(error.strerror or error)}",
             fix={
                 errno.EFBIG: "Audit a sample of the people, or leave out columns that nobody uses.",
@@ -72,7 +78,7 @@ def read_table(source: DataSource) -> pd.DataFrame:
             }.get(error.errno or 0, Setting("the data path")),
         ) from None
     if not raw.strip():
-        raise DataError("DATA_EMPTY", f"{path.name!r} is empty.", fix="Check that the export has finished.")
+        raise _empty(f"{path.name!r} is empty.", fix="Check that the export has finished.")
     if suffix in PARQUET_FILES:
         frame, places = _parquet(raw, path.name), None
     else:
@@ -89,42 +95,32 @@ def _csv(raw: bytes, name: str, source: DataSource) -> tuple[pd.DataFrame, list[
     _check_header(header, name, source.delimiter)
     _check_lengths(header, rows, lines, name, source.delimiter)
     if not rows:
-        raise DataError("DATA_EMPTY", f"{name!r} has a header but no rows.", fix="Check the filter it came from.")
-    columns = zip(*rows, strict=True)
-    frame = pd.DataFrame(
-        {
-            column: parse_cells(cells, source.decimal, column == source.id)
-            for column, cells in zip(header, columns, strict=True)
-        }
-    )
+        raise _empty(f"{name!r} has a header but no rows.", fix="Check the filter it came from.")
+    columns = zip(header, zip(*rows, strict=True), strict=True)
+    frame = pd.DataFrame({name: parse_cells(cells, source.decimal, name == source.id) for name, cells in columns})
     return frame, lines
 
 
 def _decode(raw: bytes, name: str, encoding: str) -> str:
     for start, kind in _OTHER_FILES.items():
         if raw.startswith(start):
-            raise DataError(
-                "DATA_FILE", f"{name!r} is {kind}, not CSV.", fix="Save the table as CSV, or rename the file."
-            )
+            raise _bad_file(f"{name!r} is {kind}, not CSV.", fix="Save the table as CSV, or rename the file.")
     try:
         text = raw.decode(encoding)
     except UnicodeDecodeError as error:
         likely = "utf-16" if raw.startswith(_BYTE_ORDERS) else "cp1252"
-        raise DataError(
-            "DATA_ENCODING",
+        raise _bad_encoding(
             f"{name!r} is not {encoding}: line {raw.count(_LINE_END, 0, error.start) + 1} has the byte "
             f"{raw[error.start]:#04x} at offset {error.start:,}.",
             fix=("Set ", Setting("encoding"), f", perhaps to {likely}, or save the file as UTF-8."),
         ) from None
     except (LookupError, UnicodeError) as error:
-        raise DataError(
-            "DATA_ENCODING",
+        raise _bad_encoding(
             f"{name!r} cannot be read as {encoding}: {sentence(error)}",
             fix=("Set ", Setting("encoding"), " to the name of an encoding, such as utf-8 or cp1252."),
         ) from None
     if "\0" in text:
-        raise DataError(
-            "DATA_ENCODING",
+        raise _bad_encoding(
             f"{name!r} holds a zero byte in line {text.count(chr(10), 0, text.index(chr(0))) + 1}, which no text does.",
             fix=("Set ", Setting("encoding"), ", perhaps to utf-16, or save the file as UTF-8."),
         )
@@ -145,18 +141,16 @@ def _rows(text: str, name: str, delimiter: str) -> tuple[list[str], list[list[st
                 lines.append(line)
             line = reader.line_num + 1
     except csv.Error as error:
-        long = "field limit" in str(error)
-        raise DataError(
-            "DATA_FILE" if long else "DATA_RAGGED",
-            f"The row of {name!r} that starts in line {line} cannot be read: {sentence(_said(error))}",
-            fix="Shorten the cell or drop its column; if it starts with a quote, close that."
-            if long
-            else 'Close every quote, and double those inside a cell: "the ""old"" flat".',
-        ) from None
+        text = str(error)
+        said = next((words.format(csv.field_size_limit()) for part, words in SAID.items() if part in text), text)
+        what = f"The row of {name!r} that starts in line {line} cannot be read: {sentence(said)}"
+        if "field limit" in text:
+            fix = "Shorten the cell or drop its column; if it starts with a quote, close that."
+            raise _bad_file(what, fix=fix) from None
+        fix = 'Close every quote, and double those inside a cell: "the ""old"" flat".'
+        raise DataError("DATA_RAGGED", what, fix=fix) from None
     if not rows:
-        raise DataError(
-            "DATA_EMPTY", f"{name!r} holds nothing but blank lines.", fix="Check that the export has finished."
-        )
+        raise _empty(f"{name!r} holds nothing but blank lines.", fix="Check that the export has finished.")
     return rows[0], rows[1:], lines[1:]
 
 
@@ -164,8 +158,7 @@ def _lines(text: str, name: str) -> Iterator[str]:
     """The lines as they are; one that no table has is refused before it becomes millions of cells."""
     for number, line in enumerate(io.StringIO(text, newline=""), start=1):
         if len(line) > MOST_IN_A_LINE:
-            raise DataError(
-                "DATA_FILE",
+            raise _bad_file(
                 f"Line {number} of {name!r} has {len(line):,} characters, and at most {MOST_IN_A_LINE:,} are read.",
                 fix="Check that this is a table with one person a line.",
             )
@@ -173,28 +166,15 @@ def _lines(text: str, name: str) -> Iterator[str]:
 
 
 def _too_wide(name: str, columns: int) -> DataError:
-    return DataError(
-        "DATA_FILE",
+    return _bad_file(
         f"{name!r} has {columns:,} columns, and at most {MOST_COLUMNS:,} are read.",
         fix="Keep the columns that the model, the graph or the spec names, and check that people are rows.",
     )
 
 
-def _said(error: csv.Error) -> str:
-    text = str(error)
-    if "field limit" in text:
-        return f"a cell has more than {csv.field_size_limit():,} characters, the most that is read"
-    if "unexpected end of data" in text:
-        return "a quote is opened and never closed"
-    if "expected after" in text:
-        return "something follows a closing quote"
-    return text
-
-
 def _check_header(header: list[str], name: str, delimiter: str) -> None:
     if len(header) == 1 and (marks := [mark for mark in ";\t|," if mark in header[0] and mark != delimiter]):
-        raise DataError(
-            "DATA_FILE",
+        raise _bad_file(
             f"The header of {name!r} is a single cell, {header[0][:60]!r}.",
             fix=("Set ", Setting("delimiter"), f", perhaps to {marks[0]!r}."),
         )
@@ -206,17 +186,7 @@ def _check_header(header: list[str], name: str, delimiter: str) -> None:
             fix="Name it, or delete the column: a mark at the end of every line makes one, and so do row numbers that "
             "a program wrote.",
         )
-    _check_twice(header, name)
-
-
-def _check_twice(names: Sequence[str], name: str) -> None:
-    twice = [column for column, count in Counter(names).items() if count > 1]
-    if twice:
-        raise DataError(
-            "DATA_DUPLICATE_COLUMNS",
-            f"{name!r} has more than one column named {listed(twice)}.",
-            fix="Rename or drop the duplicates.",
-        )
+    refuse_duplicates(header, repr(name))
 
 
 def _check_lengths(header: list[str], rows: list[list[str]], lines: list[int], name: str, delimiter: str) -> None:
@@ -257,14 +227,13 @@ def _parquet(raw: bytes, name: str) -> pd.DataFrame:
     except DataError:
         raise
     except (pyarrow.ArrowException, OSError, ValueError, OverflowError, MemoryError) as error:
-        raise DataError(
-            "DATA_FILE",
+        raise _bad_file(
             f"{name!r} is not a complete Parquet file: {sentence(error)}",
             fix="Write it again; a copy that was cut off cannot be repaired.",
         ) from None
-    _check_twice(table.column_names, name)
+    refuse_duplicates(table.column_names, repr(name))
     if table.num_rows == 0:
-        raise DataError("DATA_EMPTY", f"{name!r} has no rows.", fix="Check the filter it came from.")
+        raise _empty(f"{name!r} has no rows.", fix="Check the filter it came from.")
     # An index without a name is not a column of the people.
     kept = [column for column in table.column_names if not re.fullmatch(r"__index_level_[0-9]+__", column)]
     columns = {}
@@ -287,8 +256,7 @@ def _check_size(about: Any, name: str) -> None:
         raise _too_wide(name, about.num_columns)
     unpacked = sum(about.row_group(k).total_byte_size for k in range(about.num_row_groups))
     if about.num_rows * about.num_columns > MOST_CELLS or unpacked > 4 * MOST_BYTES:
-        raise DataError(
-            "DATA_FILE",
+        raise _bad_file(
             f"{name!r} has {about.num_rows:,} rows of {about.num_columns:,} columns, {unpacked:,} bytes unpacked; at "
             f"most {MOST_CELLS:,} cells and {4 * MOST_BYTES:,} bytes are read.",
             fix="Audit a sample of the people, or leave out columns that nobody uses.",
@@ -305,8 +273,7 @@ def _check_text(column: Any, title: str, name: str) -> None:
     lengths = [pc.take(pc.binary_length(part.dictionary), part.indices) for part in column.chunks]
     total = sum(pc.sum(part.cast(pa.int64())).as_py() or 0 for part in lengths)
     if total > MOST_BYTES:
-        raise DataError(
-            "DATA_FILE",
+        raise _bad_file(
             f"The texts of column {title!r} of {name!r} have {total:,} bytes, and at most {MOST_BYTES:,} are read.",
             fix="Leave out the column, or shorten its texts.",
         )

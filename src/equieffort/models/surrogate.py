@@ -5,15 +5,18 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from equieffort.data.frames import ABSURD, Floats, number, read_frame, require_columns
+from equieffort.data.frames import Floats, read_frame, refuse_absurd, require_columns
 from equieffort.errors import DataError, ModelError, ParameterError, Part, Setting, closest, label, listed, many, warn
 from equieffort.models import fidelity
 from equieffort.models.fidelity import RecordedDecisions, Refusals
+
+_bad_decisions = partial(ModelError, "MODEL_SURROGATE")
 
 SURROGATES = ("logistic", "ridge", "linear_svc", "forest", "boosted")
 """All of them can be solved exactly."""
@@ -32,18 +35,16 @@ class Surrogate:
     """The share of people for whom the model fitted without them decides as was decided."""
     by_group: dict[str, float]
     n: int
-    kind: str = ""
-    folds: int = FOLDS
-    decisions: pd.Series | None = None
+    kind: str
+    folds: int
+    decisions: pd.Series
     """What was decided, by the people's labels."""
-    held_out: np.ndarray[Any, Any] | None = None
+    held_out: np.ndarray[Any, Any]
     """What the model fitted without them decides, in the same order."""
-    groups: np.ndarray[Any, Any] | None = None
+    groups: np.ndarray[Any, Any]
 
     def refusals(self, favourable: Any) -> dict[str, Refusals]:
         """By group, and over everybody under the empty name: who is refused by the record, the model, and both."""
-        if self.decisions is None or self.held_out is None or self.groups is None:
-            return {}
         recorded, model = self.decisions.to_numpy() != favourable, self.held_out != favourable
         found = {}
         for name in ("", *np.unique(self.groups).tolist()):
@@ -55,11 +56,8 @@ class Surrogate:
     def measured(self, favourable: Any, required: float, min_refusal_recall: float) -> fidelity.Surrogate:
         """How far it repeats the decisions, beside what is asked of it."""
         found = self.refusals(favourable)
-        by_group = {str(label): float(share) for label, share in self.by_group.items()}
-        whole = found.pop("", None)
-        return fidelity.Surrogate(
-            self.kind, float(self.agreement), by_group, required, whole, found, min_refusal_recall
-        )
+        whole = found.pop("")
+        return fidelity.Surrogate(self.kind, self.agreement, self.by_group, required, whole, found, min_refusal_recall)
 
     def recorded(self, people: pd.Index, refused: np.ndarray[Any, Any], favourable: Any) -> RecordedDecisions | None:
         """For whom the record differs from the model, and of whom it has no decision.
@@ -67,8 +65,6 @@ class Surrogate:
         `refused` says whom the model refuses. None where people cannot be told from their labels.
         """
         decided = self.decisions
-        if decided is None:
-            return None
         if not decided.index.is_unique:
             if len(decided) != len(people):
                 return None
@@ -201,15 +197,7 @@ def _features(X: Any, features: Sequence[str]) -> pd.DataFrame:
                 fix=Setting("training without"),
             )
         if _is_number(column):
-            values = column.to_numpy(dtype=np.float64)
-            wild = np.abs(values) > ABSURD
-            if wild.any():
-                row = int(wild.argmax())
-                raise DataError(
-                    "DATA_NOT_FINITE",
-                    f"Column {name!r} holds {number(values[row])} in row {label(frame.index[row])}.",
-                    fix="Correct the value.",
-                )
+            refuse_absurd(column, "Correct the value.")
         elif len(kinds := {type(value).__name__ for value in column.unique()}) > 1:
             raise DataError(
                 "DATA_TYPE",
@@ -248,27 +236,20 @@ def _labels(y: Any, frame: pd.DataFrame) -> np.ndarray[Any, Any]:
     values = _values(y, frame, "y", Setting("no decision")).tolist()
     found = sorted(set(values), key=lambda value: (type(value).__name__, str(value)))
     if len({type(value) for value in found}) > 1 and not all(isinstance(value, int | float) for value in found):
-        raise ModelError(
-            "MODEL_SURROGATE",
+        raise _bad_decisions(
             f"The decisions are of different types: {', '.join(map(repr, found[:8]))}.",
             fix="Write all decisions as text, or all as numbers.",
         )
     if len(found) == 1:
-        raise ModelError(
-            "MODEL_SURROGATE",
+        raise _bad_decisions(
             f"All {many(len(values), 'decision is', 'decisions are')} {found[0]!r}.",
             fix="Give people of both outcomes; from one alone no rule can be learned.",
         )
     if len(found) > 2:
-        raise ModelError(
-            "MODEL_SURROGATE",
-            f"The decisions have {len(found)} values, {listed(found)}.",
-            fix=Setting("two outcomes"),
-        )
+        raise _bad_decisions(f"The decisions have {len(found)} values, {listed(found)}.", fix=Setting("two outcomes"))
     rare = min(found, key=values.count)
     if values.count(rare) < 2:
-        raise ModelError(
-            "MODEL_SURROGATE",
+        raise _bad_decisions(
             f"Only one decision is {rare!r}, so that nobody like that can be held out.",
             fix="Give at least two people of each outcome; five or more make the check meaningful.",
         )

@@ -28,7 +28,6 @@ from equieffort.data.frames import (
     require_columns,
     screen,
 )
-from equieffort.data.units import unit_of_column
 from equieffort.errors import (
     CausalModelError,
     CostError,
@@ -142,7 +141,7 @@ class RecourseProblem:
         spaced = np.unique(np.linspace(0, len(frame) - 1, EXAMPLES).round().astype(np.intp))
         examples = frame[list(encoding.names)].iloc[spaced].reset_index(drop=True)
         others = encoding.columns[len(scm.graph.nodes) :]
-        spreads = np.array([*scm.units, *(unit_of_column(column, frame) for column in others)])
+        spreads = np.array([*scm.units, *(column.unit_in(frame) for column in others)])
         problem = cls(decision, view, scm, schema, encoding, bound, margin, examples, outliers, spreads)
         _check_prices(problem)
         return problem

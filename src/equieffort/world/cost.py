@@ -13,6 +13,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,7 @@ from equieffort.foundations.arguments import (
 from equieffort.foundations.genuine import is_exactly
 from equieffort.world.scales import ALTERNATIVES, Own, Range, Scale, warn_outlier
 
+_bad_cost = partial(CostError, "COST_INVALID")
 MOST_KNOTS = 100_000
 """So many knots a curve of costs may have."""
 
@@ -176,7 +178,7 @@ class PiecewiseCost(BoundCost):
 
     def in_units(self, units: Floats, cost_unit: float) -> PiecewiseCost:
         """Knots in units."""
-        curve = _CurvesInUnits(self.curve, units, cost_unit)
+        curve = partial(_curve_in_units, self.curve, units, cost_unit)
         return replace(self, curve=curve, tails=self.tails * (units / cost_unit)[:, None])
 
     def typical_prices(self, units: Floats) -> Floats:
@@ -188,17 +190,11 @@ class PiecewiseCost(BoundCost):
         return self.about
 
 
-@dataclass(frozen=True, eq=False)
-class _CurvesInUnits:
-    """(feature, fact) -> knots and costs, all in units."""
-
-    curve: Callable[[int, float], Curve]
-    units: Floats
-    cost_unit: float
-
-    def __call__(self, k: int, fact: float) -> Curve:
-        knots, costs = self.curve(k, fact * self.units[k])
-        return knots / self.units[k], costs / self.cost_unit
+def _curve_in_units(
+    curve: Callable[[int, float], Curve], units: Floats, cost_unit: float, k: int, fact: float
+) -> Curve:
+    knots, costs = curve(k, fact * units[k])
+    return knots / units[k], costs / cost_unit
 
 
 class Cost(ABC):
@@ -231,8 +227,7 @@ class WeightedL1(Cost):
     def bind(self, names: Sequence[str], reference: Floats, weights: Floats) -> LinearCost:
         """Fix the scales."""
         if isinstance(self.scale, Mapping):
-            _check_names(self.scale, names, "a scale")
-            _check_complete(self.scale, names, "scale")
+            _check_names(self.scale, names, "a scale", needed="scale")
         _check_names(self.weights, names, "a weight")
         scales = [self._scale(name) for name in names]
         own = [isinstance(scale, Own) for scale in scales]
@@ -242,13 +237,11 @@ class WeightedL1(Cost):
                 "Own() is used for some features and another scale for the rest.",
                 fix="Use Own() for all of them, or none: a relative change and a share of the range do not add up.",
             )
-        for k, (scale, name) in enumerate(zip(scales, names, strict=True)):
+        for scale, name, values in zip(scales, names, reference.T, strict=True):
             if scale == Range():
-                warn_outlier(name, reference[:, k])
+                warn_outlier(name, values)
         factor = np.array([_extra_weight(self.weights, name) for name in names])
-        sizes = np.array(
-            [scale.of(name, reference[:, k]) for k, (scale, name) in enumerate(zip(scales, names, strict=True))]
-        )
+        sizes = np.array([one.of(name, values) for one, name, values in zip(scales, names, reference.T, strict=True)])
         per_unit = weights * (factor / sizes)[:, None]
         return LinearCost(tuple(names), per_unit[:, 0].copy(), per_unit[:, 1].copy(), bool(own) and all(own))
 
@@ -256,24 +249,18 @@ class WeightedL1(Cost):
         return self.scale[name] if isinstance(self.scale, Mapping) else self.scale
 
 
-def _check_names(given: Mapping[str, Any], names: Sequence[str], what: str) -> None:
+def _check_names(given: Mapping[str, Any], names: Sequence[str], what: str, needed: str = "") -> None:
     stray = [other for other in given if other not in names]
     if stray:
-        raise CostError(
-            "COST_INVALID",
+        raise _bad_cost(
             f"The cost has {what} for {stray[0]!r}, which is no numeric actionable feature. "
             f"{closest(stray[0], names)}".rstrip(),
             fix=f"The numeric actionable features are {listed(names)}. A category costs the weight of its feature.",
         )
-
-
-def _check_complete(given: Mapping[str, Any], names: Sequence[str], what: str) -> None:
     absent = [name for name in names if name not in given]
-    if absent:
-        raise CostError(
-            "COST_INVALID",
-            f"No {what} is given for {listed(absent)}.",
-            fix="Give one for each numeric actionable feature.",
+    if needed and absent:
+        raise _bad_cost(
+            f"No {needed} is given for {listed(absent)}.", fix="Give one for each numeric actionable feature."
         )
 
 
@@ -321,7 +308,7 @@ class Percentile(Cost):
         spans = np.array([values[-1] - values[0] for values, _ in curves])
         tails = weights[:, ::-1] / spans[:, None]
         about = {"percentiles": {n: [v.tolist(), s.tolist()] for n, (v, s) in zip(names, curves, strict=True)}}
-        return PiecewiseCost(tuple(names), _PercentileCurves(curves, weights), tails, about)
+        return PiecewiseCost(tuple(names), partial(_percentile_curve, curves, weights), tails, about)
 
     def _percentiles(self, name: str, reference: Floats) -> Curve:
         values, counts = np.unique(reference, return_counts=True)
@@ -334,23 +321,17 @@ class Percentile(Cost):
         return values, shares
 
 
-@dataclass(frozen=True, eq=False)
-class _PercentileCurves:
-    """(feature, fact) -> the weighted shift of percentile at the reference values and at the fact."""
-
-    curves: list[Curve]
-    weights: Floats
-
-    def __call__(self, k: int, fact: float) -> Curve:
-        values, shares = self.curves[k]
-        span = values[-1] - values[0]
-        beyond = (min(fact - values[0], 0.0) + max(fact - values[-1], 0.0)) / span
-        own = float(np.interp(fact, values, shares)) + beyond
-        at = np.searchsorted(values, fact)
-        if at == len(values) or values[at] != fact:
-            values, shares = np.insert(values, at, fact), np.insert(shares, at, own)
-        shift = shares - own
-        return values, np.where(shift > 0, self.weights[k, 0], self.weights[k, 1]) * np.abs(shift)
+def _percentile_curve(curves: list[Curve], weights: Floats, k: int, fact: float) -> Curve:
+    """The weighted shift of percentile at the reference values and at the fact."""
+    values, shares = curves[k]
+    span = values[-1] - values[0]
+    beyond = (min(fact - values[0], 0.0) + max(fact - values[-1], 0.0)) / span
+    own = float(np.interp(fact, values, shares)) + beyond
+    at = np.searchsorted(values, fact)
+    if at == len(values) or values[at] != fact:
+        values, shares = np.insert(values, at, fact), np.insert(shares, at, own)
+    shift = shares - own
+    return values, np.where(shift > 0, weights[k, 0], weights[k, 1]) * np.abs(shift)
 
 
 @dataclass(frozen=True)
@@ -373,8 +354,7 @@ class Separable(Cost):
 
     def bind(self, names: Sequence[str], reference: Floats, weights: Floats) -> PiecewiseCost:
         """Fix the knots."""
-        _check_names(self.functions, names, "a function")
-        _check_complete(self.functions, names, "cost function")
+        _check_names(self.functions, names, "a function", needed="cost function")
         grids = [np.unique(np.quantile(reference[:, k], np.linspace(0, 1, self.knots))) for k in range(len(names))]
         tails = np.zeros((len(names), 2))
         for k, name in enumerate(names):
@@ -386,7 +366,7 @@ class Separable(Cost):
             tails[k] = ends / ((high - low) / 2)
 
         about = {"separable": {name: grid.tolist() for name, grid in zip(names, grids, strict=True)}}
-        return PiecewiseCost(tuple(names), _SeparableCurves(self, tuple(names), grids, weights), tails, about)
+        return PiecewiseCost(tuple(names), partial(_separable_curve, self, tuple(names), grids, weights), tails, about)
 
     def read(self, name: str, fact: float, values: Floats) -> Floats:
         """Your function's answers, checked."""
@@ -398,23 +378,20 @@ class Separable(Cost):
         ):
             costs = as_numbers(self.functions[name](float(fact), values.copy()))
         if costs.shape != values.shape:
-            raise CostError(
-                "COST_INVALID",
+            raise _bad_cost(
                 f"The cost function of {name!r} returned shape {costs.shape} for {len(values)} values.",
                 fix="Return one finite cost a value.",
             )
         if not np.isfinite(costs).all():
             at = int((~np.isfinite(costs)).argmax())
-            raise CostError(
-                "COST_INVALID",
+            raise _bad_cost(
                 f"The cost function of {name!r} says {costs[at]} for a change from {number(fact)} to "
                 f"{number(values[at])}.",
                 fix="Return one finite cost a value, also for large changes.",
             )
         if costs.min(initial=0.0) < -1e-9 * np.abs(costs).max(initial=1.0):
             worst = float(values[costs.argmin()])
-            raise CostError(
-                "COST_INVALID",
+            raise _bad_cost(
                 f"The cost function of {name!r} says {number(costs.min())} for a change from {number(fact)} to "
                 f"{number(worst)}.",
                 fix="Return 0 for staying and at least 0 for every change, for instance abs(values - fact).",
@@ -422,26 +399,18 @@ class Separable(Cost):
         return np.maximum(costs, 0.0)
 
 
-@dataclass(frozen=True, eq=False)
-class _SeparableCurves:
-    """(feature, fact) -> your cost at the knots and at the fact."""
-
-    cost: Separable
-    names: tuple[str, ...]
-    grids: list[Floats]
-    weights: Floats
-
-    def __call__(self, k: int, fact: float) -> Curve:
-        name = self.names[k]
-        values = np.union1d(self.grids[k], [fact])
-        costs = self.cost.read(name, fact, values) * np.where(values > fact, self.weights[k, 0], self.weights[k, 1])
-        at = int(np.searchsorted(values, fact))
-        rises = np.all(np.diff(costs[at:]) >= 0) and np.all(np.diff(costs[: at + 1]) <= 0)
-        if costs[at] != 0 or not rises:
-            raise CostError(
-                "COST_INVALID",
-                f"The cost function of {name!r} is {number(costs[at])} at the fact {number(fact)}, or falls as the "
-                "change grows.",
-                fix="Return 0 for no change, and never less for a larger change in the same direction.",
-            )
-        return values, costs
+def _separable_curve(
+    cost: Separable, names: Sequence[str], grids: list[Floats], weights: Floats, k: int, fact: float
+) -> Curve:
+    """Your cost at the knots and at the fact."""
+    values = np.union1d(grids[k], [fact])
+    costs = cost.read(names[k], fact, values) * np.where(values > fact, weights[k, 0], weights[k, 1])
+    at = int(np.searchsorted(values, fact))
+    rises = np.all(np.diff(costs[at:]) >= 0) and np.all(np.diff(costs[: at + 1]) <= 0)
+    if costs[at] != 0 or not rises:
+        raise _bad_cost(
+            f"The cost function of {names[k]!r} is {number(costs[at])} at the fact {number(fact)}, or falls as the "
+            "change grows.",
+            fix="Return 0 for no change, and never less for a larger change in the same direction.",
+        )
+    return values, costs

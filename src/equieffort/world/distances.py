@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -79,6 +79,9 @@ class Normalised(Distance):
     protected ones.
     """
 
+    power: ClassVar[int]
+    """1 sums differences, 2 takes the Euclidean length."""
+
     features: Sequence[str] | None = None
     scale: Scale = field(default_factory=Range)
     include_protected: bool = False
@@ -89,34 +92,69 @@ class Normalised(Distance):
         check_instance("scale", self.scale, Scale, ALTERNATIVES)
         check_flag("include_protected", self.include_protected)
 
-    @property
-    @abstractmethod
-    def power(self) -> int:
-        """1 sums differences, 2 takes the Euclidean length."""
-
     def bind(self, data: pd.DataFrame, encoding: Encoding, schema: Schema) -> MixedDistance:
         """Fix features and scales."""
-        return _bind(self, data, encoding, schema)
+        names = list(self.features) if self.features is not None else list(encoding.names)
+        unknown = [name for name in names if name not in encoding.names]
+        if unknown:
+            raise ParameterError(
+                "DATA_MISSING_COLUMN",
+                f"The distance uses {unknown[0]!r}, which is not among the columns that matter. "
+                f"{closest(unknown[0], encoding.names)}".rstrip(),
+                fix=f"They are {listed(encoding.names, 20)}.",
+            )
+        if not self.include_protected:
+            named = [name for name in self.features or () if name in schema.protected_columns]
+            if named:
+                raise ParameterError(
+                    "PARAMETER",
+                    f"The distance names {listed(named)}, which is protected and would be left out.",
+                    fix=Setting("protected in distance"),
+                )
+            names = [name for name in names if name not in schema.protected_columns]
+        kept, scales, constant = [], [], []
+        for name in names:
+            column = encoding[name]
+            values = column.encode(data[name])
+            if np.isnan(values).any():
+                raise ParameterError(
+                    "DATA_MISSING_VALUES",
+                    f"The distance uses {name!r}, which has missing values.",
+                    fix=("Fill them in, or name other features: ", Setting("distance"), "."),
+                )
+            if np.ptp(values) == 0:
+                constant.append(name)
+                continue
+            kept.append((name, values, column.is_category))
+            scales.append(1.0 if column.is_category else self.scale.of(name, values))
+        if constant:
+            warn(
+                "COST_ZERO_RANGE",
+                f"{listed(constant)} has a single value and is left out of the distance.",
+                fix="Drop it, or name the features that the distance should use.",
+            )
+        matrix = np.column_stack([values for _, values, _ in kept]) if kept else np.zeros((len(data), 0))
+        return MixedDistance(
+            matrix,
+            np.array(scales, dtype=np.float64),
+            np.array([flag for _, _, flag in kept], dtype=bool),
+            self.power,
+            tuple(name for name, _, _ in kept),
+        )
 
 
 @dataclass(frozen=True)
 class Manhattan(Normalised):
     """The paper's distance: normalised L1, overlap for categories."""
 
-    @property
-    def power(self) -> int:
-        """Differences are summed."""
-        return 1
+    power: ClassVar[int] = 1
 
 
 @dataclass(frozen=True)
 class Euclidean(Normalised):
     """Normalised L2; a category that differs counts as a full range."""
 
-    @property
-    def power(self) -> int:
-        """The Euclidean length."""
-        return 2
+    power: ClassVar[int] = 2
 
 
 DISTANCES: dict[str, type[Distance]] = {"manhattan": Manhattan, "euclidean": Euclidean}
@@ -164,53 +202,3 @@ class _OwnBound(BoundDistance):
 def check_distance(distance: Any, name: str = "distance") -> None:
     """Refuse what is not a distance."""
     check_instance(name, distance, Distance, "Manhattan(...), Euclidean(...) or OwnDistance(f)")
-
-
-def _bind(distance: Normalised, data: pd.DataFrame, encoding: Encoding, schema: Schema) -> MixedDistance:
-    names = list(distance.features) if distance.features is not None else list(encoding.names)
-    unknown = [name for name in names if name not in encoding.names]
-    if unknown:
-        raise ParameterError(
-            "DATA_MISSING_COLUMN",
-            f"The distance uses {unknown[0]!r}, which is not among the columns that matter. "
-            f"{closest(unknown[0], encoding.names)}".rstrip(),
-            fix=f"They are {listed(encoding.names, 20)}.",
-        )
-    if not distance.include_protected:
-        named = [name for name in distance.features or () if name in schema.protected_columns]
-        if named:
-            raise ParameterError(
-                "PARAMETER",
-                f"The distance names {listed(named)}, which is protected and would be left out.",
-                fix=Setting("protected in distance"),
-            )
-        names = [name for name in names if name not in schema.protected_columns]
-    kept, scales, constant = [], [], []
-    for name in names:
-        column = encoding[name]
-        values = column.encode(data[name])
-        if np.isnan(values).any():
-            raise ParameterError(
-                "DATA_MISSING_VALUES",
-                f"The distance uses {name!r}, which has missing values.",
-                fix=("Fill them in, or name other features: ", Setting("distance"), "."),
-            )
-        if np.ptp(values) == 0:
-            constant.append(name)
-            continue
-        kept.append((name, values, column.is_category))
-        scales.append(1.0 if column.is_category else distance.scale.of(name, values))
-    if constant:
-        warn(
-            "COST_ZERO_RANGE",
-            f"{listed(constant)} has a single value and is left out of the distance.",
-            fix="Drop it, or name the features that the distance should use.",
-        )
-    matrix = np.column_stack([values for _, values, _ in kept]) if kept else np.zeros((len(data), 0))
-    return MixedDistance(
-        matrix,
-        np.array(scales, dtype=np.float64),
-        np.array([flag for _, _, flag in kept], dtype=bool),
-        distance.power,
-        tuple(name for name, _, _ in kept),
-    )

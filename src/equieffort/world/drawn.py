@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Mapping
 from contextlib import redirect_stdout
 from dataclasses import dataclass, field
+from functools import partial
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,8 @@ from typing import Any
 from equieffort.data.regular import is_file, read_regular
 from equieffort.errors import GraphError, ParameterError, listed, sentence, warn
 from equieffort.foundations.arguments import check_path
+
+_bad_graph = partial(GraphError, "GRAPH_PARSE")
 
 MOST_BYTES = 10_000_000
 """A larger file is no graph of features."""
@@ -105,16 +108,13 @@ def _read_text(source: str | os.PathLike[str]) -> Drawn:
         check_path("The path of the graph", source, error=GraphError, code="GRAPH_PARSE")
         path = Path(source)
         if not is_file(path):
-            raise GraphError(
-                "GRAPH_PARSE",
-                f"There is no graph file at {str(path)!r}.",
-                fix="Check the path, or pass the GML or DOT text itself.",
+            raise _bad_graph(
+                f"There is no graph file at {str(path)!r}.", fix="Check the path, or pass the GML or DOT text itself."
             )
         try:
             text, where = read_regular(path, MOST_BYTES).decode("utf-8"), str(path)
         except (OSError, UnicodeDecodeError) as error:
-            raise GraphError(
-                "GRAPH_PARSE",
+            raise _bad_graph(
                 f"The graph file {str(path)!r} cannot be read as text: {sentence(error)}",
                 fix="Save it as GML or DOT, in UTF-8.",
             ) from error
@@ -129,8 +129,7 @@ def _read_text(source: str | os.PathLike[str]) -> Drawn:
         raise
     except Exception as error:
         kind = "DOT" if is_dot else "GML"
-        raise GraphError(
-            "GRAPH_PARSE",
+        raise _bad_graph(
             f"The graph in {where} is not valid {kind}: {sentence(error)}",
             fix="Check the syntax; DOT looks like `digraph { age -> amount }`.",
         ) from error

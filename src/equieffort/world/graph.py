@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from heapq import heapify, heappop, heappush
 from typing import Any
 
@@ -21,6 +21,8 @@ from equieffort.errors import GraphError, closest, listed
 from equieffort.foundations.arguments import names_in
 from equieffort.foundations.saved import as_fields, from_fields
 from equieffort.world.drawn import Edge, drawn_graph
+
+_bad_graph = partial(GraphError, "GRAPH_TYPE")
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,8 +46,7 @@ class CausalGraph:
         found, edges = _read(source)
         names = [*found, *(end for edge in edges for end in edge), *extra]
         if not_text := [name for name in names if not isinstance(name, str)]:
-            raise GraphError(
-                "GRAPH_TYPE",
+            raise _bad_graph(
                 f"The nodes of a causal graph are column names; got {listed(not_text)}, which are not text.",
                 fix="Name each node as its column is named in the data.",
             )
@@ -121,8 +122,7 @@ def _read(source: Any) -> tuple[list[Any], list[Edge]]:
         return drawn.arrows()
     if isinstance(source, Iterable) and not isinstance(source, bytes) and getattr(source, "shape", None) != ():
         return [], _pairs(_in_order(source))
-    raise GraphError(
-        "GRAPH_TYPE",
+    raise _bad_graph(
         f"A causal graph cannot be read from {type(source).__name__}.",
         fix="Pass a list of (cause, effect) pairs, a dict of children, a networkx DiGraph, GML or DOT.",
     )
@@ -137,8 +137,7 @@ def _mapping_edges(source: Mapping[Any, Any]) -> list[tuple[Any, Any]]:
     edges = []
     for cause, effects in source.items():
         if isinstance(effects, str) or not isinstance(effects, Iterable):
-            raise GraphError(
-                "GRAPH_TYPE",
+            raise _bad_graph(
                 f"The entry {cause!r}: {effects!r} of the graph does not list effects.",
                 fix=f"Write {{{cause!r}: [effect, ...]}}: each key causes the features in its list.",
             )
@@ -152,11 +151,7 @@ def _pairs(edges: list[Any]) -> list[Edge]:
         # A set of two does not say which of them is the cause.
         no_pair = isinstance(edge, str | set | frozenset) or not isinstance(edge, Iterable)
         if no_pair or len(pair := tuple(edge)) != 2:
-            raise GraphError(
-                "GRAPH_TYPE",
-                f"{edge!r} is not an edge.",
-                fix='Write each edge as a pair: ("cause", "effect").',
-            )
+            raise _bad_graph(f"{edge!r} is not an edge.", fix='Write each edge as a pair: ("cause", "effect").')
         found.append((pair[0], pair[1]))
     return found
 

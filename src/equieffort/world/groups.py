@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from equieffort.data.frames import refuse_missing
 from equieffort.errors import DataError, SchemaError, Setting, closest, label, listed, many
 from equieffort.foundations.arguments import as_plain
 from equieffort.foundations.saved import APART, as_fields, from_fields
 from equieffort.world.schema import Schema
 
+_bad_groups = partial(SchemaError, "SCHEMA_GROUPS")
 MOST_VALUES = 20
 """Numbers of more values than this are taken for amounts, which need bins."""
 MOST_GROUPS = 200
@@ -35,8 +38,7 @@ class Groups:
         named = len(self.labels)
         codes = np.asarray([*self.protected, self.reference])
         if not (((self.codes >= 0) & (self.codes < named)).all() and ((codes >= 0) & (codes < named)).all()):
-            raise SchemaError(
-                "SCHEMA_GROUPS",
+            raise _bad_groups(
                 f"A code stands for none of the {many(named, 'group', 'groups')} {listed(self.labels)}.",
                 fix="Form groups with Groups.of(frame, schema).",
             )
@@ -72,8 +74,7 @@ class Groups:
                 fix="Use fewer columns, or merge values.",
             )
         if twice := [text for k, text in enumerate(labels) if text in labels[:k]]:
-            raise SchemaError(
-                "SCHEMA_GROUPS",
+            raise _bad_groups(
                 f"Different groups in {listed(columns)} would both be called {listed(dict.fromkeys(twice))}.",
                 fix="Rename the values so that each group has a name of its own.",
             )
@@ -90,22 +91,19 @@ class Groups:
             protected.sort()
         others = [k for k in range(len(keys)) if k not in protected]
         if not others:
-            raise SchemaError(
-                "SCHEMA_GROUPS",
+            raise _bad_groups(
                 f"Every value of {listed(columns)} is declared protected: {listed(labels)}.",
                 fix="Leave at least one value as the reference.",
             )
         if schema.reference is not None:
             reference = _find(schema.reference, keys, columns)
             if reference in protected:
-                raise SchemaError(
-                    "SCHEMA_GROUPS",
+                raise _bad_groups(
                     f"{labels[reference]!r} is declared both protected and the reference.",
                     fix="Compare each group with another one.",
                 )
         elif len(others) > 1:
-            raise SchemaError(
-                "SCHEMA_GROUPS",
+            raise _bad_groups(
                 f"With whom is {listed(labels[k] for k in protected)} compared? {len(others)} other values "
                 f"remain: {listed(labels[k] for k in others)}.",
                 fix=("Name one of them: ", Setting("reference"), "."),
@@ -168,14 +166,8 @@ def _printed(text: str) -> str:
 
 
 def _check_sensitive(column: pd.Series) -> None:
-    if column.isna().any():
-        row = label(column.index[int(column.isna().to_numpy().argmax())])
-        raise DataError(
-            "DATA_MISSING_VALUES",
-            f"The sensitive column {column.name!r} has "
-            f"{many(int(column.isna().sum()), 'missing value', 'missing values')}, the first in row {row}.",
-            fix=("Fill them in, give them a group of their own, or ", Setting("missing"), "."),
-        )
+    fix = ("Fill them in, give them a group of their own, or ", Setting("missing"), ".")
+    refuse_missing(column, f"The sensitive column {column.name!r}", fix)
     is_number = pd.api.types.is_numeric_dtype(column.dtype)
     has_fractions = pd.api.types.is_float_dtype(column.dtype) and bool((column % 1 != 0).any())
     if (count := column.nunique()) > (2 if has_fractions else MOST_VALUES if is_number else MOST_GROUPS):
@@ -210,8 +202,7 @@ def _find(value: Any, keys: list[Any], columns: tuple[str, ...]) -> int:
     for k, key in enumerate(keys):
         if key == (tuple(value) if isinstance(value, list) else value):
             return k
-    raise SchemaError(
-        "SCHEMA_GROUPS",
+    raise _bad_groups(
         f"{label(value)} is not a value of {listed(columns)}. {closest(value, keys)}".rstrip(),
         fix=f"The values are {', '.join(map(repr, keys[:20]))}{' and more' if len(keys) > 20 else ''}.",
     )

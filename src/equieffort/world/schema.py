@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Literal, get_args
 
 import pandas as pd
@@ -22,6 +23,8 @@ from equieffort.foundations.arguments import check_mapping, is_number, items_in,
 from equieffort.foundations.saved import as_fields, from_hints
 from equieffort.world.graph import CausalGraph
 from equieffort.world.rules import Constraint, read_constraint
+
+_bad_limits = partial(SchemaError, "SCHEMA_LIMITS")
 
 Role = Literal["actionable", "mutable", "immutable"]
 Direction = Literal["both", "up", "down"]
@@ -92,38 +95,20 @@ class Feature:
             value = getattr(self, name)
             _check_number(name, value)
             if value is not None and name.startswith("max_") and value < 0:
-                raise SchemaError(
-                    "SCHEMA_LIMITS",
-                    f"{name} is {value}, below zero.",
-                    fix="Give the largest change as a size.",
-                )
+                raise _bad_limits(f"{name} is {value}, below zero.", fix="Give the largest change as a size.")
         if self.lower == math.inf or self.upper == -math.inf:
             key, free = ("lower", "minus infinity") if self.lower == math.inf else ("upper", "infinity")
-            raise SchemaError(
-                "SCHEMA_LIMITS",
+            raise _bad_limits(
                 f"{key} is {number(getattr(self, key))}, which no value reaches.",
                 fix=("Give a number, or ", Setting("no limit", free), " for no limit on that side."),
             )
         _check_range("The lower limit", self.lower, "the upper limit", self.upper)
-        if self.plausible is not None:
-            if not isinstance(self.plausible, tuple | list) or len(self.plausible) != 2:
-                raise SchemaError(
-                    "SCHEMA_LIMITS", f"plausible is {self.plausible!r}, not a pair.", fix="Give (low, high)."
-                )
-            for end in self.plausible:
-                _check_number("an end of plausible", end)
-            _check_range("The plausible minimum", self.plausible[0], "the plausible maximum", self.plausible[1])
-        if self.observed is not None:
-            if not isinstance(self.observed, tuple | list) or len(self.observed) != 2:
-                raise SchemaError("SCHEMA_LIMITS", f"observed is {self.observed!r}, not a pair.", fix="Leave it out.")
-            for end in self.observed:
-                _check_number("an end of observed", end)
-                if end is not None and math.isinf(end):
-                    raise SchemaError("SCHEMA_LIMITS", f"observed is {self.observed!r}.", fix="Leave it out.")
-            _check_range("The least observed value", self.observed[0], "the largest", self.observed[1])
+        _check_pair("plausible", self.plausible, "The plausible minimum", "the plausible maximum", "Give (low, high).")
+        _check_pair("observed", self.observed, "The least observed value", "the largest", "Leave it out.")
+        if any(end is not None and math.isinf(end) for end in self.observed or ()):
+            raise _bad_limits(f"observed is {self.observed!r}.", fix="Leave it out.")
         if self.role != "actionable" and self.has_limits:
-            raise SchemaError(
-                "SCHEMA_LIMITS",
+            raise _bad_limits(
                 f"A feature that is {self.role} has limits for interventions, which it never gets.",
                 fix=("Use ", Setting("plausible"), " to limit where its value may go, or make it actionable."),
             )
@@ -146,14 +131,14 @@ class Feature:
     @property
     def declares_lower(self) -> bool:
         """Whether anything says how low an intervention may go, if only that there is no limit."""
-        low = None if self.plausible is None else self.plausible[0]
-        return self.direction == "up" or any(end is not None for end in (self.lower, self.max_decrease, low))
+        ends = (self.lower, self.max_decrease, (self.plausible or (None, None))[0])
+        return self.direction == "up" or any(end is not None for end in ends)
 
     @property
     def declares_upper(self) -> bool:
         """Whether anything says how high an intervention may go, if only that there is no limit."""
-        high = None if self.plausible is None else self.plausible[1]
-        return self.direction == "down" or any(end is not None for end in (self.upper, self.max_increase, high))
+        ends = (self.upper, self.max_increase, (self.plausible or (None, None))[1])
+        return self.direction == "down" or any(end is not None for end in ends)
 
     @property
     def weights(self) -> tuple[float, float]:
@@ -167,18 +152,22 @@ class Feature:
 
 def _check_number(name: str, value: Any) -> None:
     if value is not None and not is_number(value):
-        raise SchemaError(
-            "SCHEMA_LIMITS", f"{name} is {shown(value)}, not a number.", fix="Give a number, or leave it out."
-        )
+        raise _bad_limits(f"{name} is {shown(value)}, not a number.", fix="Give a number, or leave it out.")
 
 
 def _check_range(low_name: str, low: float | None, high_name: str, high: float | None) -> None:
     if low is not None and high is not None and not low <= high:
-        raise SchemaError(
-            "SCHEMA_LIMITS",
-            f"{low_name} {low} is above {high_name} {high}.",
-            fix="Swap or correct them.",
-        )
+        raise _bad_limits(f"{low_name} {low} is above {high_name} {high}.", fix="Swap or correct them.")
+
+
+def _check_pair(name: str, pair: Any, low_name: str, high_name: str, fix: str) -> None:
+    if pair is None:
+        return
+    if not isinstance(pair, tuple | list) or len(pair) != 2:
+        raise _bad_limits(f"{name} is {pair!r}, not a pair.", fix=fix)
+    for end in pair:
+        _check_number(f"an end of {name}", end)
+    _check_range(low_name, pair[0], high_name, pair[1])
 
 
 @dataclass(frozen=True)
@@ -233,12 +222,11 @@ class Schema:
     rules: Sequence[Constraint | str] = ()
 
     def __post_init__(self) -> None:
-        for name in ("sensitive", "also_protected"):
-            found = names_in(name, getattr(self, name), "a column name or a list of them", error=SchemaError)
-            if name == "also_protected":
-                object.__setattr__(self, name, found)
-            elif not found:
-                raise SchemaError("PARAMETER", "sensitive names no column.", fix="Name the column with the groups.")
+        takes = "a column name or a list of them"
+        if not names_in("sensitive", self.sensitive, takes, error=SchemaError):
+            raise SchemaError("PARAMETER", "sensitive names no column.", fix="Name the column with the groups.")
+        others = names_in("also_protected", self.also_protected, takes, error=SchemaError)
+        object.__setattr__(self, "also_protected", others)
         check_mapping("features", self.features, 'a mapping such as {"age": "actionable"}', error=SchemaError)
         features = {
             name: feature if isinstance(feature, Feature) else Feature(feature)
@@ -246,14 +234,10 @@ class Schema:
         }
         object.__setattr__(self, "features", features)
         self._check_outcome()
-        given = (
-            [self.rules]
-            if isinstance(self.rules, str | Constraint)
-            else items_in("rules", self.rules, "a list of rules between features", error=SchemaError)
-        )
-        object.__setattr__(
-            self, "rules", tuple(rule if isinstance(rule, Constraint) else read_constraint(rule) for rule in given)
-        )
+        given = [self.rules] if isinstance(self.rules, str | Constraint) else self.rules
+        given = items_in("rules", given, "a list of rules between features", error=SchemaError)
+        rules = tuple(rule if isinstance(rule, Constraint) else read_constraint(rule) for rule in given)
+        object.__setattr__(self, "rules", rules)
         for name in (*self.sensitive_columns, *self.also_protected):
             if name in features and features[name].role != "immutable":
                 raise SchemaError(
@@ -350,15 +334,10 @@ class Schema:
                     f"The protected column {name!r} is not in the data. {closest(name, frame.columns)}".rstrip(),
                     fix=Setting("sensitive_features"),
                 )
-        require_columns(
-            frame,
-            self.features,
-            why=("A feature is declared in ", Setting("the schema"), ", but ", Setting("the table")),
-        )
-        require_columns(frame, model_features, why=("The model uses a feature, but ", Setting("the table")))
-        require_columns(
-            frame, self.rule_columns, why=("A rule between features names a column, but ", Setting("the table"))
-        )
+        table = Setting("the table")
+        require_columns(frame, self.features, ("A feature is declared in ", Setting("the schema"), ", but ", table))
+        require_columns(frame, model_features, ("The model uses a feature, but ", table))
+        require_columns(frame, self.rule_columns, ("A rule between features names a column, but ", table))
         self._check_graph(frame, graph, model_features)
         used = {*self.features, *self.protected_columns, *graph.nodes, *model_features, *self.rule_columns}
         extra = [name for name in frame.columns if name not in used]

@@ -13,8 +13,7 @@ from sklearn.tree import DecisionTreeRegressor
 
 import equieffort as ee
 from equieffort.world.cost import AskedCost, LinearCost
-from equieffort.world.scm.base import Mechanism
-from equieffort.world.scm.equations import Additive
+from equieffort.world.scm.equations import Additive, Mechanism
 from equieffort.world.scm.mechanisms import LinearEquation
 from equieffort.world.scm.trees import read_trees
 

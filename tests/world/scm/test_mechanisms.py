@@ -16,7 +16,8 @@ from sklearn.tree import DecisionTreeRegressor
 from equieffort import Function, LeastSquares, Linear, Regressor, StructuralCausalModel
 from equieffort.data.frames import Encoding
 from equieffort.errors import CausalModelError
-from equieffort.world.scm.mechanisms import Fitted, indicators
+from equieffort.world.scm.design import indicators
+from equieffort.world.scm.mechanisms import Fitted
 
 
 def people(n=80, seed=0):

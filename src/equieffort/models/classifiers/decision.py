@@ -6,9 +6,9 @@ declared rule is the decision.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,9 @@ import pandas as pd
 from equieffort.data.frames import Bools, require_columns
 from equieffort.errors import DataError, ModelError, Setting, closest, label, listed, sentence
 from equieffort.foundations.arguments import as_plain, names_in
+
+_bad_labels = partial(ModelError, "MODEL_LABELS")
+_bad_output = partial(ModelError, "MODEL_OUTPUT")
 
 ASKED_ALONE = 200
 """So many rows are put to a model that failed one by one, to name the first."""
@@ -78,8 +81,7 @@ class Decision:
         known = self._classes
         for wanted in self.wanted:
             if wanted not in known:
-                raise ModelError(
-                    "MODEL_LABELS",
+                raise _bad_labels(
                     f"The favourable label {wanted!r} is not among the model's classes. "
                     f"{closest(wanted, known)}".rstrip(),
                     fix=f"The classes are {', '.join(map(repr, known))}.",
@@ -98,8 +100,7 @@ class Decision:
                 ),
             )
         if set(known) <= set(self.wanted):
-            raise ModelError(
-                "MODEL_LABELS",
+            raise _bad_labels(
                 f"Every class of the model was declared favourable: {listed(known)}.",
                 fix="Leave out the decisions people do not want.",
             )
@@ -112,8 +113,7 @@ class Decision:
             return []
         found = np.asarray(classes)
         if found.ndim != 1:
-            raise ModelError(
-                "MODEL_LABELS",
+            raise _bad_labels(
                 f"classes_ of {type(self.classifier).__name__} has the shape {found.shape}.",
                 fix="Give a model with one list of classes; of a model with several outputs audit each for itself.",
             )
@@ -153,8 +153,7 @@ class Decision:
         kinds = tuple({type(label) for label in labels.tolist()})
         for wanted in self.wanted:
             if wanted not in set(labels.tolist()) | {True} and not isinstance(wanted, kinds):
-                raise ModelError(
-                    "MODEL_LABELS",
+                raise _bad_labels(
                     f"The favourable label {wanted!r} is of another type than the model's answers, "
                     f"{listed(sorted(set(map(str, labels.tolist()))))}.",
                     fix="Name the label as the model returns it.",
@@ -184,16 +183,14 @@ class Decision:
             raise self._failed(error, method, frame) from error
         if answers.shape != (len(frame), *shape):
             each = f"one {what} a row" if not shape else "one probability a class and row"
-            raise ModelError(
-                "MODEL_OUTPUT",
+            raise _bad_output(
                 f"The model returned {'labels' if not shape else 'probabilities'} of shape {answers.shape} for "
                 f"{len(frame)} people.",
                 fix=f"{method} must return {each}.",
             )
         missing = pd.isna(answers).reshape(len(frame), -1).any(axis=1)
         if missing.any():
-            raise ModelError(
-                "MODEL_OUTPUT",
+            raise _bad_output(
                 f"The model returned no {what} (NaN) for row {label(frame.index[int(missing.argmax())])}.",
                 fix="Check what the model does with this row.",
             )
@@ -241,8 +238,7 @@ class Decision:
                     known |= np.asarray(answers == other, dtype=bool)
             if not known.all():
                 row = int((~known).argmax())
-                raise ModelError(
-                    "MODEL_OUTPUT",
+                raise _bad_output(
                     f"The model answered {label(answers[row])} about row {label(frame.index[row])}, which is none of "
                     f"its classes: {listed(self._classes)}.",
                     fix="predict must return the labels that classes_ lists.",
@@ -273,20 +269,28 @@ def known_features(classifier: Any, model_features: Sequence[str] | None = None)
     return tuple(map(str, features))
 
 
-def _check_categories(step: Any, frame: pd.DataFrame) -> None:
-    """Refuse a category that an encoder of the model has never met, also where it would silently ignore it.
-
-    Only encoders that get the values as they are in the table: what earlier steps make of them is not known here.
-    """
+def first_steps(step: Any) -> Iterator[Any]:
+    """The steps of a model that get the values as they are in the table; what later ones get is not known."""
     if hasattr(step, "steps"):
         for _, inner in step.steps:
-            _check_categories(inner, frame)
-            if not changes_nothing(inner):
-                break
+            yield from first_steps(inner)
+            if not _changes_nothing(inner):
+                return
     elif hasattr(step, "transformers_"):
         for _, inner, _ in step.transformers_:
-            _check_categories(inner, frame)
-    elif hasattr(step, "categories_") and hasattr(step, "feature_names_in_"):
+            yield from first_steps(inner)
+    else:
+        yield step
+
+
+def is_encoder(step: Any) -> bool:
+    """Whether a step says which levels of which columns it knows."""
+    return hasattr(step, "categories_") and hasattr(step, "feature_names_in_")
+
+
+def _check_categories(classifier: Any, frame: pd.DataFrame) -> None:
+    """Refuse a category that an encoder of the model has never met, also where it would silently ignore it."""
+    for step in filter(is_encoder, first_steps(classifier)):
         for name, known in zip(step.feature_names_in_, step.categories_, strict=True):
             if name in frame.columns and not (met := frame[name].isin(list(known)) | frame[name].isna()).all():
                 row = int((~met).to_numpy().argmax())
@@ -299,7 +303,7 @@ def _check_categories(step: Any, frame: pd.DataFrame) -> None:
                 )
 
 
-def changes_nothing(step: Any) -> bool:
+def _changes_nothing(step: Any) -> bool:
     """Whether a step of a pipeline hands on what it is given."""
     if step is None or isinstance(step, str):
         return step in (None, "passthrough")

@@ -13,22 +13,25 @@ from equieffort.data.frames import ABSURD, Bools, Floats
 from equieffort.models.classifiers.views import NoView
 
 Keys = npt.NDArray[np.int64]
+WHOLE: dict[Any, Any] = {np.float64: np.int64, np.float32: np.int32}
+"""Whole numbers of as many bits."""
 
 
-def keys(values: Floats) -> Keys:
-    """Whole numbers in the same order as the doubles, neighbours to neighbours.
+def keys(values: npt.NDArray[Any]) -> Keys:
+    """Whole numbers in the same order as the floats, neighbours to neighbours.
 
     >>> float(from_keys(keys(np.array([1.0])) + 1)[0]) == float(np.nextafter(1.0, 2.0))
     True
     """
-    bits = np.ascontiguousarray(values, dtype=np.float64).view(np.int64)
-    return np.where(bits >= 0, bits, -(bits & np.int64(2**63 - 1)))
+    whole = WHOLE[values.dtype.type]
+    bits = np.ascontiguousarray(values).view(whole)
+    return np.where(bits >= 0, bits, -(bits & np.iinfo(whole).max)).astype(np.int64)
 
 
-def from_keys(found: Keys) -> Floats:
-    """The doubles with these keys."""
-    bits = np.where(found >= 0, found, -found | np.int64(-(2**63)))
-    return bits.view(np.float64)
+def from_keys(found: Keys, kind: Any = np.float64) -> npt.NDArray[Any]:
+    """The floats of a type with these keys."""
+    whole = WHOLE[kind]
+    return np.where(found >= 0, found, -found | np.iinfo(whole).min).astype(whole).view(kind)
 
 
 ASKED_AT_ONCE = 4000
@@ -94,10 +97,5 @@ def turning_point(
 
 def _between(a: Any, b: Any, kind: Any) -> Any:
     """A float halfway in order between two of its type."""
-    if kind is np.float64:
-        first, second = (int(keys(np.array([v]))[0]) for v in (a, b))
-        return kind(from_keys(np.array([(first + second) // 2], dtype=np.int64))[0])
-    bits = [int(np.array([v], dtype=np.float32).view(np.int32)[0]) for v in (a, b)]
-    first, second = (v if v >= 0 else -(v & 0x7FFFFFFF) for v in bits)
-    key = (first + second) // 2
-    return np.array([key if key >= 0 else -key | -(2**31)], dtype=np.int64).astype(np.int32).view(np.float32)[0]
+    first, second = keys(np.array([a, b], dtype=kind)).tolist()
+    return from_keys(np.array([(first + second) // 2]), kind)[0]

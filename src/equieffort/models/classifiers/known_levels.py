@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from equieffort.foundations.arguments import as_plain
-from equieffort.models.classifiers.decision import Decision, changes_nothing
+from equieffort.models.classifiers.decision import Decision, first_steps, is_encoder
 
 INNER = ("estimator_", "best_estimator_", "estimator")
 """Where wrappers keep the classifier that they ask."""
@@ -35,16 +35,13 @@ def known_levels(decision: Decision, frame: pd.DataFrame) -> dict[str, tuple[Any
 Told = Iterator[tuple[str, Any]]
 
 
-def _told(step: Any, decision: Decision, frame: pd.DataFrame) -> Told:
-    if hasattr(step, "steps"):
-        for _, inner in step.steps:
-            yield from _told(inner, decision, frame)
-            if not changes_nothing(inner):
-                return
-    elif hasattr(step, "transformers_"):
-        for _, inner, _ in step.transformers_:
-            yield from _told(inner, decision, frame)
-    elif hasattr(step, "categories_") and hasattr(step, "feature_names_in_"):
+def _told(classifier: Any, decision: Decision, frame: pd.DataFrame) -> Told:
+    for step in first_steps(classifier):
+        yield from _told_by(step, decision, frame)
+
+
+def _told_by(step: Any, decision: Decision, frame: pd.DataFrame) -> Told:
+    if is_encoder(step):
         yield from zip(map(str, step.feature_names_in_), step.categories_, strict=True)
     elif getattr(step, "_preprocessor", None) is not None and hasattr(step, "is_categorical_"):
         yield from _of_histograms(step, decision)

@@ -12,11 +12,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from equieffort.data.frames import Encoding, Floats
+from equieffort.data.frames import Floats
 from equieffort.models.classifiers.decision import Decision
-from equieffort.models.classifiers.decision_threshold import DecisionThreshold
-from equieffort.models.classifiers.pipeline import Affine
-from equieffort.models.classifiers.responses import answer_of
 from equieffort.models.classifiers.splits import (
     Columns,
     Compare,
@@ -28,26 +25,18 @@ from equieffort.models.classifiers.splits import (
 from equieffort.models.classifiers.tree_ensemble import Ensemble
 from equieffort.models.classifiers.unwrap import Unwrapped
 from equieffort.models.classifiers.views import NoView, TreeView, require_plain
+from equieffort.trees.fitted import ROOT, FittedTrees
 
 EPSILON = 2.0**-53
 
 
-def loaded_lightgbm_view(decision: Decision, encoding: Encoding) -> TreeView:
-    """The view of a classifier that was loaded from a file of LightGBM's."""
-    loaded = decision.classifier
-    # It picks its columns by name where it knows their names.
-    names = tuple(map(str, getattr(loaded, "feature_names_in_", decision.features)))
-    known = np.asarray(loaded.classes_).tolist()
-    wanted = tuple(known.index(label) for label in decision.wanted)
-    cut = None if decision.threshold is None else DecisionThreshold(wanted, decision.threshold, "predict_proba", True)
-    opened = Unwrapped(loaded.booster, Affine.identity(encoding, names), len(known), wanted, cut)
-    codes = {k: level_codes(opened.affine, k, list(known)) for k, known in loaded.levels.items()}
-    return _view(opened, decision, loaded.booster, nearly_zero_at_most, codes)
-
-
 def lightgbm_view(opened: Unwrapped, decision: Decision) -> TreeView:
-    """The view of an LGBMClassifier."""
+    """The view of an LGBMClassifier, or of a booster that was loaded from a file."""
     final = opened.final
+    if final is getattr(decision.classifier, "own", None):
+        levels = decision.classifier.levels.items()
+        codes = {k: level_codes(opened.affine, k, list(known)) for k, known in levels}
+        return _view(opened, decision, final, nearly_zero_at_most, codes)
     if type(final).__name__ != "LGBMClassifier":
         raise NoView(f"{type(final).__name__} is not a classifier of LightGBM's that can be read")
     require_plain(final)
@@ -74,10 +63,8 @@ def _view(opened: Unwrapped, decision: Decision, booster: Any, compare: Compare,
     start = np.zeros(several)
     if objective.startswith("binary"):
         return _binary(Ensemble(parts, start, divisor), opened, steepness)
-    if opened.cut is not None:
-        raise NoView("a threshold on the probability of one of several classes is not a sum over its trees")
     if objective.startswith("multiclassova"):
-        most = sum(np.abs(part.values).max(axis=0) for part in parts).max() / divisor * steepness
+        most = sum(np.abs(part.trees.values).max(axis=0) for part in parts).max() / divisor * steepness
         if most > 20:
             raise NoView("its probabilities may be equal where its scores are not")
         apart = 8 * EPSILON * float(np.exp(most)) / steepness * divisor
@@ -103,7 +90,7 @@ def _binary(ensemble: Ensemble, opened: Unwrapped, steepness: float) -> TreeView
             raise NoView(f"its threshold {opened.cut.threshold:g} is not between 0 and 1")
     # Its exponential need not be that of numpy to the last bit.
     rounding = 16 * EPSILON * ensemble.divisor / (steepness * level)
-    answer = answer_of(opened, lambda sums: np.argmax(chances(sums), axis=1) == 1, chances, decided)
+    answer = opened.answer(lambda sums: np.argmax(chances(sums), axis=1) == 1, chances, decided)
     return Ensemble(ensemble.parts, ensemble.start, ensemble.divisor, rounding=rounding).one_score(answer)
 
 
@@ -129,7 +116,7 @@ def _part(tree: dict[str, str], columns: Columns, compare: Compare, k: int, seve
     values[inner:, k] = leaf_values
     blank = np.full(leaves, -1, dtype=np.int32)
     if inner == 0:
-        return Part(columns, compare, blank, np.zeros(1), blank, blank, np.zeros(1, dtype=np.int32), values)
+        return Part(columns, compare, FittedTrees(blank, np.zeros(1), blank, blank, values, ROOT))
     kind = _numbers(tree, "decision_type", np.int32)
     by_code = (kind & 1) == 1
     threshold = _numbers(tree, "threshold")
@@ -139,19 +126,18 @@ def _part(tree: dict[str, str], columns: Columns, compare: Compare, k: int, seve
         for child in (_numbers(tree, side, np.int32) for side in ("left_child", "right_child"))
     )
     zero = np.where((kind >> 2 & 3) == 1, kind >> 1 & 1, -1)
-    return Part(
-        columns,
-        compare,
+    found = FittedTrees(
         np.concatenate([_numbers(tree, "split_feature", np.int32), blank]),
         np.concatenate([np.where(by_code, 0.0, threshold), np.zeros(leaves)]),
         np.concatenate([left, blank]).astype(np.int32),
         np.concatenate([right, blank]).astype(np.int32),
-        np.zeros(1, dtype=np.int32),
         values,
+        ROOT,
         np.concatenate([np.where(by_code, threshold.astype(np.int64), -1), blank]).astype(np.int32),
         _sets(tree),
         zero_goes=np.concatenate([np.where(by_code, -1, zero), blank]).astype(np.int32) if (zero >= 0).any() else None,
     )
+    return Part(columns, compare, found)
 
 
 def _sets(tree: dict[str, str]) -> npt.NDArray[np.bool_]:

@@ -6,11 +6,12 @@ place of ReLU, a network is linear.
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import Any
 
 import numpy as np
 
-from equieffort.data.frames import Encoding, Floats
+from equieffort.data.frames import Encoding
 from equieffort.models.classifiers.decision import Decision
 from equieffort.models.classifiers.linear import affine_network, single_rounding
 from equieffort.models.classifiers.onnx_network import OnnxNetwork, is_onnx, read_chance, read_graph
@@ -82,16 +83,8 @@ def _layers(final: Any) -> tuple[tuple[Layer, ...], bool]:
         for w, b in zip(final.coefs_, final.intercepts_, strict=True)
     )
     if final.activation == "identity":
-        layers = (joined(layers),)
+        layers = (reduce(lambda first, then: then.after(first), layers),)
     return layers, single
-
-
-def joined(layers: tuple[Layer, ...]) -> Layer:
-    """Layers with nothing between them are one."""
-    weights, bias = layers[0].weights, layers[0].bias
-    for layer in layers[1:]:
-        weights, bias = layer.weights @ weights, layer.weights @ bias + layer.bias
-    return Layer(weights, bias)
 
 
 def _goals(opened: Unwrapped, layers: tuple[Layer, ...]) -> tuple[Goals, tuple[Layer, ...]]:
@@ -106,11 +99,7 @@ def _goals(opened: Unwrapped, layers: tuple[Layer, ...]) -> tuple[Goals, tuple[L
     if opened.cut is not None:
         raise NoView("a threshold on the probability of one of several classes does not follow from its scores alone")
     goals, contrasts = Goals.argmax(opened.classes, opened.wanted)
-    return goals, (*layers[:-1], _contrasted(last, contrasts))
-
-
-def _contrasted(last: Layer, contrasts: Floats) -> Layer:
-    return Layer(contrasts @ last.weights, contrasts @ last.bias)
+    return goals, (*layers[:-1], Layer(contrasts, np.zeros(len(contrasts))).after(last))
 
 
 def _onnx_view(network: OnnxNetwork, decision: Decision, encoding: Encoding) -> NetworkView | LinearView:
@@ -129,7 +118,7 @@ def _onnx_view(network: OnnxNetwork, decision: Decision, encoding: Encoding) -> 
         goals = Goals.one(closed=network.closed if wanted == (1,) else not network.closed)
         return _view(affine, (*layers[:-1], Layer(sign * last.weights, sign * last.bias)), goals, error)
     goals, contrasts = Goals.argmax(len(network.classes), wanted)
-    return _view(affine, (*layers[:-1], _contrasted(last, contrasts)), goals, error)
+    return _view(affine, (*layers[:-1], Layer(contrasts, np.zeros(len(contrasts))).after(last)), goals, error)
 
 
 def _onnx_chance_view(decision: Decision, encoding: Encoding, threshold: float) -> NetworkView | LinearView:

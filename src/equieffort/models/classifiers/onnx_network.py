@@ -17,6 +17,8 @@ from equieffort.models.classifiers.views import Layer, NoView
 
 SINGLE_TYPE, DOUBLE_TYPE = 1, 11
 """TensorProto.FLOAT and DOUBLE."""
+SINGLE = ("LinearClassifier", "Scaler", "Normalizer", "ZipMap")
+"""Operators that compute with floats of four bytes, whatever they are given."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,15 +76,13 @@ def read_chance(classifier: Any, position: int) -> OnnxNetwork:
     vector = graph.value(classifier.chances)
     if not isinstance(vector, _Vector) or not vector.link or len(vector.bias) != 2:
         raise NoView("the ONNX probabilities are not those of a logistic function or softmax of two classes")
-    own = Layer(vector.weights[[position]], vector.bias[[position]])
-    stretch = 1.0
+    weights, bias, stretch = vector.weights[[position]], vector.bias[[position]], 1.0
     if vector.link == "softmax":
-        other = Layer(vector.weights[[1 - position]], vector.bias[[1 - position]])
-        apart = Layer(own.weights - other.weights, own.bias - other.bias)
-        stretch = max(_stretch(own.weights, other.weights), _stretch(own.bias, other.bias))
-        own = apart
+        others = vector.weights[[1 - position]], vector.bias[[1 - position]]
+        stretch = max(_stretch(weights, others[0]), _stretch(bias, others[1]))
+        weights, bias = weights - others[0], bias - others[1]
     classes = np.asarray(classifier.classes_).tolist()
-    return OnnxNetwork((*vector.layers, own), classes, True, graph.single, stretch)
+    return OnnxNetwork((*vector.layers, Layer(weights, bias)), classes, True, graph.single, stretch)
 
 
 def _stretch(first: Floats, second: Floats) -> float:
@@ -134,13 +134,11 @@ class _Graph:
         return self.known[name]
 
     def _apply(self, node: Any, place: int) -> Any:
-        attributes = {one.name: one for one in node.attribute}
+        attributes = {one.name: _value(one) for one in node.attribute}
         given = [self.known[one] for one in node.input if one]
         if node.op_type == "Constant" and "value" in attributes:
-            return self.read(attributes["value"].t)
-        if node.op_type in ("LinearClassifier", "Scaler", "Normalizer", "ZipMap"):
-            self.single = True
-        if node.op_type == "Cast" and attributes["to"].i == SINGLE_TYPE:
+            return self.read(attributes["value"])
+        if node.op_type in SINGLE or (node.op_type == "Cast" and attributes["to"] == SINGLE_TYPE):
             self.single = True
         # Only the second output of a classifier is known besides first ones.
         step = STEPS.get(node.op_type) if place == 0 else SECOND.get(node.op_type) if place == 1 else None
@@ -153,16 +151,25 @@ class _Graph:
 Attributes = dict[str, Any]
 
 
+def _value(attribute: Any) -> Any:
+    from onnx import helper
+
+    try:
+        return helper.get_attribute_value(attribute)
+    except ValueError as error:
+        raise NoView(f"the ONNX attribute {attribute.name!r} is of no known type") from error
+
+
 def _same(given: list[Any], attributes: Attributes) -> Any:
     return given[0]
 
 
 def _cast(given: list[Any], attributes: Attributes) -> Any:
+    to = attributes["to"]
     if not isinstance(given[0], _Choice):
-        to = attributes["to"].i
         # Numbers cut to whole ones are no longer affine.
-        return given[0] if to in (1, DOUBLE_TYPE) and not isinstance(given[0], np.ndarray) else None
-    turn = {6: int, 7: int, 8: str, 9: bool, 1: float, DOUBLE_TYPE: float}.get(attributes["to"].i)
+        return given[0] if to in (SINGLE_TYPE, DOUBLE_TYPE) and not isinstance(given[0], np.ndarray) else None
+    turn = {6: int, 7: int, 8: str, 9: bool, SINGLE_TYPE: float, DOUBLE_TYPE: float}.get(to)
     return None if turn is None else replace(given[0], classes=[turn(label) for label in given[0].classes])
 
 
@@ -182,14 +189,12 @@ def _flat(array: Any, width: int) -> Floats | None:
 
 
 def _gemm(given: list[Any], attributes: Attributes) -> Any:
-    if not isinstance(given[1], np.ndarray) or ("transA" in attributes and attributes["transA"].i):
+    if not isinstance(given[1], np.ndarray) or attributes.get("transA"):
         return None
-    alpha = attributes["alpha"].f if "alpha" in attributes else 1.0
-    beta = attributes["beta"].f if "beta" in attributes else 1.0
-    matrix = alpha * np.asarray(given[1], dtype=np.float64)
-    weights = matrix if "transB" in attributes and attributes["transB"].i else matrix.T
+    matrix = attributes.get("alpha", 1.0) * np.asarray(given[1], dtype=np.float64)
+    weights = matrix if attributes.get("transB") else matrix.T
     bias = _flat(given[2], len(weights)) if len(given) > 2 else np.zeros(len(weights))
-    return None if bias is None else _affine(given[0], weights, beta * bias)
+    return None if bias is None else _affine(given[0], weights, attributes.get("beta", 1.0) * bias)
 
 
 def _matmul(given: list[Any], attributes: Attributes) -> Any:
@@ -238,7 +243,7 @@ def _link(name: str) -> Callable[[list[Any], Attributes], Any]:
         vector = given[0]
         if not isinstance(vector, _Vector) or vector.link:
             return None
-        if name == "softmax" and "axis" in attributes and attributes["axis"].i not in (1, -1):
+        if name == "softmax" and attributes.get("axis", 1) not in (1, -1):
             return None
         return replace(vector, link=name)
 
@@ -246,7 +251,7 @@ def _link(name: str) -> Callable[[list[Any], Attributes], Any]:
 
 
 def _concat(given: list[Any], attributes: Attributes) -> Any:
-    if not all(isinstance(one, _Vector) for one in given) or attributes["axis"].i not in (1, -1):
+    if not all(isinstance(one, _Vector) for one in given) or attributes["axis"] not in (1, -1):
         return None
     first = given[0]
     if any(one.link != first.link or one.link == "softmax" or one.layers != first.layers for one in given):
@@ -255,8 +260,7 @@ def _concat(given: list[Any], attributes: Attributes) -> Any:
 
 
 def _argmax(given: list[Any], attributes: Attributes) -> Any:
-    last = "select_last_index" in attributes and attributes["select_last_index"].i
-    axis = attributes["axis"].i if "axis" in attributes else 0
+    axis, last = attributes.get("axis", 0), attributes.get("select_last_index")
     if not isinstance(given[0], _Vector) or last or axis not in (1, -1) or len(given[0].bias) < 2:
         return None
     return _Choice(given[0], list(range(len(given[0].bias))))
@@ -290,16 +294,14 @@ def _scaler(given: list[Any], attributes: Attributes) -> Any:
     vector = given[0]
     if not isinstance(vector, _Vector):
         return None
-    offset = _flat(list(attributes["offset"].floats) if "offset" in attributes else [0.0], len(vector.bias))
-    scale = _flat(list(attributes["scale"].floats) if "scale" in attributes else [1.0], len(vector.bias))
+    offset, scale = (_flat(attributes.get(k, [x]), len(vector.bias)) for k, x in (("offset", 0.0), ("scale", 1.0)))
     return None if offset is None or scale is None else _affine(vector, np.diag(scale), -offset * scale)
 
 
 def _linear_chances(given: list[Any], attributes: Attributes) -> Any:
     """The scores of a linear classifier, under the function that makes them probabilities."""
     choice = _linear_classifier(given, attributes)
-    kind = attributes["post_transform"].s if "post_transform" in attributes else b"NONE"
-    link = {b"SOFTMAX": "softmax", b"LOGISTIC": "sigmoid"}.get(kind)
+    link = {b"SOFTMAX": "softmax", b"LOGISTIC": "sigmoid"}.get(attributes.get("post_transform", b"NONE"))
     # With one row of numbers for two classes the other column is not written down.
     if choice is None or link is None or len(choice.vector.bias) != len(choice.classes):
         return None
@@ -309,22 +311,21 @@ def _linear_chances(given: list[Any], attributes: Attributes) -> Any:
 def _normalizer(given: list[Any], attributes: Attributes) -> Any:
     """Dividing by the sum changes nothing where the sum is one."""
     vector = given[0]
-    if not isinstance(vector, _Vector) or "norm" not in attributes or attributes["norm"].s != b"L1":
+    if not isinstance(vector, _Vector) or attributes.get("norm") != b"L1":
         return None
     opposite = len(vector.bias) == 2 and not np.any(vector.weights.sum(axis=0)) and vector.bias.sum() == 0.0
     return vector if vector.link == "softmax" or (vector.link == "sigmoid" and opposite) else None
 
 
 def _linear_classifier(given: list[Any], attributes: Attributes) -> Any:
-    names = [one.decode() for one in attributes["classlabels_strings"].strings] if (
-        "classlabels_strings" in attributes
-    ) else list(attributes["classlabels_ints"].ints)  # fmt: skip
-    coefficients = np.array(attributes["coefficients"].floats, dtype=np.float64)
+    texts = attributes.get("classlabels_strings")
+    names = attributes["classlabels_ints"] if texts is None else [one.decode() for one in texts]
+    coefficients = np.array(attributes["coefficients"], dtype=np.float64)
     vector = given[0]
     if not isinstance(vector, _Vector) or coefficients.size % len(vector.bias):
         return None
     weights = coefficients.reshape(-1, len(vector.bias))
-    bias = np.array(attributes["intercepts"].floats) if "intercepts" in attributes else np.zeros(len(weights))
+    bias = np.array(attributes.get("intercepts", np.zeros(len(weights))))
     if len(weights) not in (1, len(names)) or len(names) < 2 or (len(weights) == 1 and len(names) > 2):
         return None
     scores = _affine(vector, weights, bias)
@@ -332,19 +333,11 @@ def _linear_classifier(given: list[Any], attributes: Attributes) -> Any:
 
 
 STEPS: dict[str, Callable[[list[Any], Attributes], Any]] = {
-    "Identity": _same,
-    "Flatten": _same,
-    "Reshape": _same,
-    "Squeeze": _same,
-    "Unsqueeze": _same,
-    "Dropout": _same,
+    **dict.fromkeys(("Identity", "Flatten", "Reshape", "Squeeze", "Unsqueeze", "Dropout", "ZipMap"), _same),
     "Cast": _cast,
     "Gemm": _gemm,
     "MatMul": _matmul,
-    "Add": _arithmetic("add"),
-    "Sub": _arithmetic("sub"),
-    "Mul": _arithmetic("mul"),
-    "Div": _arithmetic("div"),
+    **{kind.capitalize(): _arithmetic(kind) for kind in ("add", "sub", "mul", "div")},
     "Relu": _relu,
     "Sigmoid": _link("sigmoid"),
     "Softmax": _link("softmax"),
@@ -358,7 +351,6 @@ STEPS: dict[str, Callable[[list[Any], Attributes], Any]] = {
     "Scaler": _scaler,
     "LinearClassifier": _linear_classifier,
     "Normalizer": _normalizer,
-    "ZipMap": _same,
 }
 """What each operator makes of what it is given, or None where it cannot be followed. Reshaping a row keeps it a row:
 what would not is found when the view's labels are compared with the model's."""

@@ -43,26 +43,21 @@ class Affine:
 
     def take(self, rows: list[int]) -> Affine:
         """Some of the columns, in the given order."""
-        return Affine(
-            self.matrix[rows],
-            {k: table[rows] for k, table in self.tables.items()},
-            self.shift[rows],
-            tuple(self.raw[row] for row in rows),
-            tuple(self.names[row] for row in rows),
-            self.encoding,
+        return replace(
+            self,
+            matrix=self.matrix[rows],
+            tables={k: table[rows] for k, table in self.tables.items()},
+            shift=self.shift[rows],
+            raw=tuple(self.raw[row] for row in rows),
+            names=tuple(self.names[row] for row in rows),
         )
 
     def scale(self, factor: Any, shift: Any) -> Affine:
         """Each column times a factor plus a shift."""
         factor = np.broadcast_to(np.asarray(factor, dtype=np.float64), self.shift.shape)
-        return Affine(
-            self.matrix * factor[:, None],
-            {k: table * factor[:, None] for k, table in self.tables.items()},
-            self.shift * factor + shift,
-            (None,) * len(self.raw),
-            self.names,
-            self.encoding,
-        )
+        tables = {k: table * factor[:, None] for k, table in self.tables.items()}
+        shift, raw = self.shift * factor + shift, (None,) * len(self.raw)
+        return replace(self, matrix=self.matrix * factor[:, None], tables=tables, shift=shift, raw=raw)
 
     @staticmethod
     def stack(parts: list[Affine], encoding: Encoding) -> Affine:
@@ -121,7 +116,8 @@ def _transform(transformer: Any, affine: Affine) -> Affine:
 
     if transformer is None or transformer == "passthrough":
         return affine
-    if isinstance(transformer, Pipeline | ColumnTransformer) or type(transformer).__module__.startswith("sklearn."):
+    known = type(transformer).__module__.startswith("sklearn.")
+    if isinstance(transformer, Pipeline | ColumnTransformer) or known:
         require_plain(transformer, library="sklearn")
     if isinstance(transformer, Pipeline):
         for _, inner in transformer.steps:
@@ -130,22 +126,19 @@ def _transform(transformer: Any, affine: Affine) -> Affine:
     if isinstance(transformer, ColumnTransformer):
         return _column_transformer(transformer, affine)
     name = type(transformer).__name__
-    if not type(transformer).__module__.startswith("sklearn."):
+    if not known:
         raise NoView(f"the transformer {name} is not one that can be followed")
     if name in ("OneHotEncoder", "OrdinalEncoder", "TargetEncoder"):
         return _encoder(transformer, affine)
-    if name == "StandardScaler":
-        centre = transformer.mean_ if transformer.with_mean else 0.0
-        spread = transformer.scale_ if transformer.with_std else 1.0
-        return affine.scale(1.0 / np.asarray(spread), -np.asarray(centre) / np.asarray(spread))
+    if name in ("StandardScaler", "RobustScaler"):
+        own = ("mean", "std", "mean_") if name == "StandardScaler" else ("centering", "scaling", "center_")
+        middle = np.asarray(getattr(transformer, own[2]) if getattr(transformer, f"with_{own[0]}") else 0.0)
+        spread = np.asarray(transformer.scale_ if getattr(transformer, f"with_{own[1]}") else 1.0)
+        return affine.scale(1.0 / spread, -middle / spread)
     if name == "MinMaxScaler" and not transformer.clip:
         return affine.scale(transformer.scale_, transformer.min_)
     if name == "MaxAbsScaler" and not getattr(transformer, "clip", False):
         return affine.scale(1.0 / transformer.scale_, 0.0)
-    if name == "RobustScaler":
-        centre = transformer.center_ if transformer.with_centering else 0.0
-        spread = transformer.scale_ if transformer.with_scaling else 1.0
-        return affine.scale(1.0 / np.asarray(spread), -np.asarray(centre) / np.asarray(spread))
     if name == "FunctionTransformer" and transformer.func is None:
         return affine
     raise NoView(f"the transformer {name} is not one that can be followed")

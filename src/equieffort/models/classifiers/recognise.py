@@ -17,7 +17,7 @@ from equieffort.models.classifiers.views import BlackBox, NoView, View
 
 READERS: list[Callable[[Decision, Encoding], View]] = [linear_view, tree_view, network_view]
 """Tried in this order; each raises `NoView` where it does not fit."""
-STRANGERS, PAIRS, HALVINGS = 200, 25, 20
+PROBES, PAIRS, HALVINGS = 200, 25, 20
 
 
 def recognise(
@@ -72,7 +72,7 @@ def _probe_points(view: View, encoding: Encoding, matrix: Floats) -> Floats:
     Actions lead where nobody was: a view that is right about the people at hand may be wrong there.
     """
     rng = np.random.default_rng(0)
-    found = np.column_stack([rng.choice(column, STRANGERS) for column in matrix.T])
+    found = np.column_stack([rng.choice(column, PROBES) for column in matrix.T])
     numbers = [k for k, column in enumerate(encoding.columns) if not column.is_category]
     whole = [k for k in numbers if encoding.columns[k].is_whole]
     low, high = matrix[:, numbers].min(axis=0), matrix[:, numbers].max(axis=0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,8 @@ import numpy as np
 from equieffort.data.frames import Floats, require_columns
 from equieffort.errors import ModelError, Setting, listed, sentence
 from equieffort.foundations.arguments import check_mapping, items_in, names_in
+
+_bad_weights = partial(ModelError, "MODEL_WEIGHTS")
 
 
 class ReLUNetwork:
@@ -43,8 +46,7 @@ class ReLUNetwork:
         count = max(outputs, 2)
         self.classes_ = np.arange(count) if classes is None else np.array(items_in("classes", classes, "a list"))
         if self.classes_.shape != (count,) or len(set(map(repr, self.classes_.tolist()))) != count:
-            raise ModelError(
-                "MODEL_WEIGHTS",
+            raise _bad_weights(
                 f"The last layer has {outputs} output{'s' if outputs > 1 else ''}, so there are {count} classes, but "
                 f"classes names {listed(self.classes_.tolist())}.",
                 fix=f"Name {count} different classes, in the order of the outputs.",
@@ -53,8 +55,7 @@ class ReLUNetwork:
         if feature_names is not None:
             names = list(names_in("feature_names", feature_names))
             if len(names) != self.n_features_in_ or len(set(names)) != len(names):
-                raise ModelError(
-                    "MODEL_WEIGHTS",
+                raise _bad_weights(
                     f"The first layer has {self.n_features_in_} inputs, but feature_names are {listed(names)}.",
                     fix="Name each input once, in the network's order.",
                 )
@@ -81,16 +82,13 @@ class ReLUNetwork:
         for name, value in state_dict.items():
             prefix, _, kind = str(name).rpartition(".")
             if kind not in ("weight", "bias"):
-                raise ModelError(
-                    "MODEL_WEIGHTS",
+                raise _bad_weights(
                     f"The state holds {str(name)!r}, which is neither weight nor bias of a linear layer.",
                     fix="Fold normalisation into the linear layers first, or save the network as ONNX.",
                 )
             layers.setdefault(prefix, {})[kind] = value
         if lacking := [prefix for prefix, layer in layers.items() if "weight" not in layer]:
-            raise ModelError(
-                "MODEL_WEIGHTS", f"Layer {lacking[0]!r} of the state has a bias but no weight.", fix="Add its weight."
-            )
+            raise _bad_weights(f"Layer {lacking[0]!r} of the state has a bias but no weight.", fix="Add its weight.")
         order = list(layers)
         if all(re.fullmatch(r"(.*\.)?\d+", prefix) for prefix in order):
             order.sort(key=lambda prefix: int(prefix.rpartition(".")[2]))
@@ -156,22 +154,20 @@ def _numbers(given: Any, dimensions: int, what: str) -> Floats:
         array = np.full((), np.nan)
     if array.ndim != dimensions or array.size == 0 or not np.isfinite(array).all():
         shape = "a table (outputs x inputs)" if dimensions == 2 else "a list (one for each output)"
-        raise ModelError("MODEL_WEIGHTS", f"{what} are not {shape} of finite numbers.", fix="Give plain arrays.")
+        raise _bad_weights(f"{what} are not {shape} of finite numbers.", fix="Give plain arrays.")
     return array
 
 
 def _check_shapes(weights: tuple[Floats, ...], biases: tuple[Floats, ...]) -> None:
     if not weights or len(weights) != len(biases):
-        raise ModelError(
-            "MODEL_WEIGHTS",
+        raise _bad_weights(
             f"There are weights for {len(weights)} layers and biases for {len(biases)}.",
             fix="Give one array of weights and one of biases for each layer.",
         )
     for t, (w, b) in enumerate(zip(weights, biases, strict=True)):
         if len(b) != w.shape[0] or (t and w.shape[1] != weights[t - 1].shape[0]):
             before = f" after a layer of {weights[t - 1].shape[0]} outputs" if t else ""
-            raise ModelError(
-                "MODEL_WEIGHTS",
+            raise _bad_weights(
                 f"Layer {t + 1} has weights of shape {w.shape} and {len(b)} biases{before}.",
                 fix="Weights have a row for each output and a column for each input (transpose scikit-learn's coefs_).",
             )

@@ -8,7 +8,8 @@ transformers themselves. What becomes of a category is asked level by level.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,8 @@ from equieffort.data.stored import nearest, number_type
 from equieffort.models.classifiers.decision import Decision
 from equieffort.models.classifiers.floats import last_true
 from equieffort.models.classifiers.pipeline import Affine
-from equieffort.models.classifiers.views import Ints, NoView
+from equieffort.models.classifiers.views import NoView
+from equieffort.trees.fitted import FittedTrees, joined
 
 Compare = Callable[[Floats, Floats], Bools]
 """Whether numbers, as they reach the model, go left at thresholds."""
@@ -163,106 +165,37 @@ class Part:
 
     columns: Columns
     compare: Compare
-    feature: Ints
-    """-1 at a leaf."""
-    threshold: Floats
-    left: Ints
-    right: Ints
-    roots: Ints
-    values: npt.NDArray[Any]
-    """(node, score)."""
-    codes: Ints | None = None
-    """For a split by the codes of a category the row of `code_sets`; -1 elsewhere."""
-    code_sets: Bools | None = None
-    """(row, code): which codes go left; the last column stands for all codes beyond."""
-    missing_left: Bools | None = None
-    """Where a level that the model does not know goes."""
-    zero_goes: Ints | None = None
-    """Where zero counts as missing: 1 if it goes left, 0 if it goes right; -1 where it is a number like others."""
+    trees: FittedTrees
+
+    def with_values(self, values: npt.NDArray[Any]) -> Part:
+        """The same trees with other values: (node, score)."""
+        return replace(self, trees=replace(self.trees, values=values))
 
 
 def merged(parts: tuple[Part, ...]) -> list[Part]:
     """Parts that see their columns alike as one, so that transformers are asked once for all their trees."""
-    groups: list[list[Part]] = []
-    for part in parts:
-        alike = groups and groups[-1][0].columns is part.columns and groups[-1][0].compare is part.compare
-        if alike:
-            groups[-1].append(part)
-        else:
-            groups.append([part])
-    return [group[0] if len(group) == 1 else _merged(group) for group in groups]
+    groups = (list(alike) for _, alike in groupby(parts, key=lambda part: (id(part.columns), id(part.compare))))
+    return [replace(group[0], trees=joined([part.trees for part in group])) for group in groups]
 
 
-def _merged(group: list[Part]) -> Part:
-    sizes = [len(part.feature) for part in group]
-    starts = np.cumsum([0, *sizes[:-1]])
-    set_starts = np.cumsum([0, *(0 if part.code_sets is None else len(part.code_sets) for part in group)])
-    width = max(0 if part.code_sets is None else part.code_sets.shape[1] for part in group)
+def translate(part: Part) -> tuple[FittedTrees, dict[int, Bools]]:
+    """The trees of a part over the encoded columns, and for their splits of categories which levels go left.
 
-    def joined(pieces: list[Any]) -> Any:
-        return np.concatenate(pieces)
-
-    def filled(name: str, value: Any) -> Any:
-        pieces = [getattr(part, name) for part in group]
-        if all(piece is None for piece in pieces):
-            return None
-        blank = [np.full(size, value) if piece is None else piece for piece, size in zip(pieces, sizes, strict=True)]
-        return joined(blank)
-
-    codes = None
-    if any(part.codes is not None for part in group):
-        codes = joined(
-            [
-                np.full(size, -1) if part.codes is None else np.where(part.codes >= 0, part.codes + start, -1)
-                for part, size, start in zip(group, sizes, set_starts, strict=False)
-            ]
-        ).astype(np.int32)
-    sets = [part.code_sets for part in group if part.code_sets is not None and part.code_sets.size]
-    return Part(
-        group[0].columns,
-        group[0].compare,
-        joined([part.feature for part in group]),
-        joined([part.threshold for part in group]),
-        joined([part.left + start for part, start in zip(group, starts, strict=True)]).astype(np.int32),
-        joined([part.right + start for part, start in zip(group, starts, strict=True)]).astype(np.int32),
-        joined([part.roots + start for part, start in zip(group, starts, strict=True)]).astype(np.int32),
-        joined([part.values for part in group]),
-        codes,
-        # What stands for all codes beyond stays the last.
-        joined([np.pad(s, ((0, 0), (0, width - s.shape[1])), mode="edge") for s in sets]) if sets else None,
-        filled("missing_left", False),
-        filled("zero_goes", -1),
-    )
-
-
-@dataclass(frozen=True, eq=False)
-class Splits:
-    """The splits of a part over the encoded columns."""
-
-    feature: Ints
-    threshold: Floats
-    masks: dict[int, Bools]
-    """For the splits of categories: which levels go left."""
-    swapped: Bools
-    """Where left and right have to change places."""
-
-
-def translate(part: Part) -> Splits:
-    """The splits of a part over the encoded columns; raises `NoView` where there is none."""
-    columns, n = part.columns, len(part.feature)
+    Raises `NoView` where there are none.
+    """
+    columns, trees, n = part.columns, part.trees, len(part.trees.feature)
     feature = np.full(n, -1, dtype=np.int32)
     threshold = np.zeros(n)
     swapped = np.zeros(n, dtype=bool)
     masks: dict[int, Bools] = {}
-    inner = np.flatnonzero(part.feature >= 0)
+    inner = np.flatnonzero(trees.feature >= 0)
     numbers: list[npt.NDArray[np.intp]] = []
-    for column in np.unique(part.feature[inner]).tolist():
-        nodes = inner[part.feature[inner] == column]
+    for column in np.unique(trees.feature[inner]).tolist():
+        nodes = inner[trees.feature[inner] == column]
         source = columns.source(column)
         feature[nodes] = 0 if source is None else source
         if columns.is_number(column):
-            by_code = part.codes is not None and bool((part.codes[nodes] >= 0).any())
-            if by_code:
+            if trees.code_set is not None and (trees.code_set[nodes] >= 0).any():
                 name = columns.affine.encoding.columns[int(feature[nodes[0]])].name
                 raise NoView(f"it splits the number {name!r} as a category, which it is not declared to be")
             _check_zero(part, nodes)
@@ -279,39 +212,44 @@ def translate(part: Part) -> Splits:
                 masks[node] = mask
     if numbers:
         nodes = np.concatenate(numbers)
-        pairs = np.column_stack([part.feature[nodes].astype(np.float64), part.threshold[nodes]])
+        pairs = np.column_stack([trees.feature[nodes].astype(np.float64), trees.threshold[nodes]])
         unique, inverse = np.unique(pairs, axis=0, return_inverse=True)
         found = columns.last_left(unique[:, 0].astype(np.intp), unique[:, 1], part.compare)
         threshold[nodes] = found[inverse.reshape(-1)]
-    return Splits(feature, threshold, masks, swapped)
+    leaf = trees.feature < 0
+    left = np.where(leaf, 0, np.where(swapped, trees.right, trees.left))
+    right = np.where(leaf, 0, np.where(swapped, trees.left, trees.right))
+    return FittedTrees(feature, threshold, left, right, trees.values, trees.roots), masks
 
 
 def _check_zero(part: Part, nodes: npt.NDArray[np.intp]) -> None:
-    if part.zero_goes is None:
+    goes = part.trees.zero_goes
+    if goes is None:
         return
-    told = nodes[part.zero_goes[nodes] >= 0]
-    alike = part.compare(np.zeros(len(told)), part.threshold[told]) == (part.zero_goes[told] == 1)
+    told = nodes[goes[nodes] >= 0]
+    alike = part.compare(np.zeros(len(told)), part.trees.threshold[told]) == (goes[told] == 1)
     if not alike.all():
         raise NoView("it takes zero for a missing value, apart from the numbers around it")
 
 
 def _levels_left(part: Part, node: int, given: Floats, met: dict[tuple[Any, ...], Bools]) -> Bools:
     """Which levels go left, given what the model gets for each; `met` keeps what was found before."""
-    row = -1 if part.codes is None else int(part.codes[node])
-    missing = None if part.missing_left is None else bool(part.missing_left[node])
-    zero = -1 if part.zero_goes is None else int(part.zero_goes[node])
-    key = (row, float(part.threshold[node]), missing, zero)
+    trees = part.trees
+    row = -1 if trees.code_set is None else int(trees.code_set[node])
+    missing = None if trees.missing_left is None else bool(trees.missing_left[node])
+    zero = -1 if trees.zero_goes is None else int(trees.zero_goes[node])
+    key = (row, float(trees.threshold[node]), missing, zero)
     if key in met:
         return met[key]
     unknown = np.isnan(given)
     if unknown.any() and missing is None:
         raise NoView("text reaches its trees without an encoder")
     known = np.where(unknown, 0.0, given)
-    if row >= 0 and part.code_sets is not None:
-        sets = part.code_sets[row]
+    if row >= 0 and trees.code_sets is not None:
+        sets = trees.code_sets[row]
         left = sets[np.clip(known.astype(np.int64), 0, len(sets) - 1)]
     else:
-        left = part.compare(known, np.full(len(known), part.threshold[node]))
+        left = part.compare(known, np.full(len(known), trees.threshold[node]))
         if zero >= 0:
             left = np.where(np.abs(known) <= NEARLY_ZERO, zero == 1, left)
     if missing is not None:

@@ -13,7 +13,10 @@ from equieffort.data.frames import Bools, Floats
 from equieffort.models.classifiers.floats import turning_point
 from equieffort.models.classifiers.splits import Part, merged, translate
 from equieffort.models.classifiers.unwrap import Unwrapped
-from equieffort.models.classifiers.views import Goals, Ints, OwnSum, TreeView
+from equieffort.models.classifiers.views import Goals, Ints, NoView, OwnSum, TreeView
+from equieffort.trees.fitted import FittedTrees, joined
+
+Indices = npt.NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,26 +33,28 @@ class Ensemble:
 
     def largest_score(self, opened: Unwrapped, *, softmax: bool = False) -> TreeView:
         """The class with the largest of the scores is chosen, the first of equals."""
+        if opened.cut is not None:
+            raise NoView("a threshold on the probability of one of several classes is not a sum over its trees")
         goals, contrasts = Goals.argmax(opened.classes, opened.wanted)
         plus = np.argmax(contrasts, axis=1).astype(np.int32)
         minus = np.argmin(contrasts, axis=1).astype(np.int32)
         blank = np.zeros(len(plus))
         return self._view(goals, _Margins(plus, minus, blank + 1.0, blank), softmax)
 
-    def one_score(self, answer: Callable[[npt.NDArray[Any]], Bools], most: float = 1e30) -> TreeView:
+    def one_score(self, answer: Callable[[npt.NDArray[Any]], Bools]) -> TreeView:
         """One score, and whether it means the favourable outcome: a monotone function of it."""
-        rises, cut = turning_point(answer, -most, most, self.start.dtype.type)
+        rises, cut = turning_point(answer, -1e30, 1e30, self.start.dtype.type)
         first = np.zeros(1, dtype=np.int32)
         sign = np.array([1.0 if rises else -1.0])
         return self._view(Goals.one(closed=True), _Margins(first, first - 1, sign, np.array([cut])), False)
 
     def _view(self, goals: Goals, margins: _Margins, softmax: bool) -> TreeView:
-        nodes = _joined(self.parts)
+        nodes, subset, subsets = _over_encoded(self.parts)
         scores = nodes.values.astype(np.float64)
         start = self.start.astype(np.float64)
         grid = _grid(np.concatenate([scores[nodes.feature < 0].ravel(), start]))
         margins = margins.on(grid)
-        low, high = nodes.reach(scores)
+        low, high = _reach(nodes)
         sizes = np.maximum(np.abs(start + np.cumsum(low, axis=0)), np.abs(start + np.cumsum(high, axis=0)))
         counted = (low != 0) | (high != 0)
         most = np.abs(start) + np.maximum(np.abs(low), np.abs(high)).sum(axis=0)
@@ -62,25 +67,17 @@ class Ensemble:
         error = margins.error(total) + self.rounding
         if exact and not softmax and self.rounding == 0.0:
             error = np.zeros(len(margins.plus))
-        followed = OwnSum(
-            self.start,
-            nodes.values,
-            margins.plus,
-            margins.minus,
-            margins.sign,
-            margins.cut,
-            self.divisor,
-            softmax,
-        )
+        compared = (margins.plus, margins.minus, margins.sign, margins.cut)
+        followed = OwnSum(self.start, nodes.values, *compared, self.divisor, softmax)
         return TreeView(
             nodes.feature,
             nodes.threshold,
-            nodes.subset,
+            subset,
             nodes.left,
             nodes.right,
             nodes.roots,
             margins.of(scores),
-            nodes.subsets,
+            subsets,
             margins.of(start[None, :])[0] - margins.sign * margins.cut,
             goals,
             error,
@@ -126,58 +123,27 @@ def _grid(values: Floats) -> float:
     return float(2.0 ** max(-1000.0, float((exponent - 53 + trailing).min())))
 
 
-@dataclass(frozen=True, eq=False)
-class _Nodes:
-    """The nodes of all trees over the encoded columns, tree by tree, children after their parent."""
-
-    feature: Ints
-    threshold: Floats
-    subset: Ints
-    left: Ints
-    right: Ints
-    roots: Ints
-    values: npt.NDArray[Any]
-    subsets: Bools
-
-    def reach(self, scores: Floats) -> tuple[Floats, Floats]:
-        """(tree, score): the least and the largest value of a leaf."""
-        leaf = (self.feature < 0)[:, None]
-        low = np.minimum.reduceat(np.where(leaf, scores, np.inf), self.roots, axis=0)
-        return low, np.maximum.reduceat(np.where(leaf, scores, -np.inf), self.roots, axis=0)
+def _reach(nodes: FittedTrees) -> tuple[Floats, Floats]:
+    """(tree, score): the least and the largest value of a leaf."""
+    leaf, scores = (nodes.feature < 0)[:, None], nodes.values.astype(np.float64)
+    low = np.minimum.reduceat(np.where(leaf, scores, np.inf), nodes.roots, axis=0)
+    return low, np.maximum.reduceat(np.where(leaf, scores, -np.inf), nodes.roots, axis=0)
 
 
-def _joined(parts: tuple[Part, ...]) -> _Nodes:
-    """The trees of all parts, without splits that decide nothing."""
-    feature, threshold, left, right, roots, values = [], [], [], [], [], []
+def _over_encoded(parts: tuple[Part, ...]) -> tuple[FittedTrees, Ints, Bools]:
+    """The trees of all parts without splits that decide nothing; which set of levels a node splits by, and the sets."""
+    trees: list[FittedTrees] = []
     masks: dict[int, Bools] = {}
     offset = 0
     for part in merged(parts):
-        splits = translate(part)
-        leaf = part.feature < 0
-        first = np.where(leaf, 0, np.where(splits.swapped, part.right, part.left)) + offset
-        second = np.where(leaf, 0, np.where(splits.swapped, part.left, part.right)) + offset
-        feature.append(splits.feature)
-        threshold.append(splits.threshold)
-        left.append(first)
-        right.append(second)
-        roots.append(part.roots + offset)
-        values.append(part.values)
-        masks.update({node + offset: mask for node, mask in splits.masks.items()})
-        offset += len(part.feature)
+        found, own = translate(part)
+        trees.append(found)
+        masks.update({node + offset: mask for node, mask in own.items()})
+        offset += len(found.feature)
     subset, subsets = _subsets(masks, offset)
-    return _renumbered(
-        _Nodes(
-            np.concatenate(feature),
-            np.concatenate(threshold),
-            subset,
-            np.concatenate(left).astype(np.int32),
-            np.concatenate(right).astype(np.int32),
-            np.concatenate(roots).astype(np.int32),
-            np.concatenate(values),
-            subsets,
-        ),
-        {node: mask for node, mask in masks.items() if mask.all() or not mask.any()},
-    )
+    one_sided = {node: mask for node, mask in masks.items() if mask.all() or not mask.any()}
+    nodes, kept = _renumbered(joined(trees), subset, one_sided)
+    return nodes, subset[kept], subsets
 
 
 def _subsets(masks: dict[int, Bools], n: int) -> tuple[Ints, Bools]:
@@ -197,10 +163,10 @@ def _subsets(masks: dict[int, Bools], n: int) -> tuple[Ints, Bools]:
     return subset, subsets
 
 
-def _renumbered(nodes: _Nodes, one_sided: dict[int, Bools]) -> _Nodes:
-    """Without nodes that send everybody the same way, and in the order that a TreeView promises."""
+def _renumbered(nodes: FittedTrees, subset: Ints, one_sided: dict[int, Bools]) -> tuple[FittedTrees, Indices]:
+    """Without nodes that send everybody the same way, in the order that a TreeView promises; and which were kept."""
     instead = np.arange(len(nodes.feature))
-    by_number = (nodes.feature >= 0) & (nodes.subset < 0) & np.isinf(nodes.threshold)
+    by_number = (nodes.feature >= 0) & (subset < 0) & np.isinf(nodes.threshold)
     instead = np.where(by_number, np.where(nodes.threshold > 0, nodes.left, nodes.right), instead)
     for node, mask in one_sided.items():
         instead[node] = nodes.left[node] if mask.all() else nodes.right[node]
@@ -221,16 +187,14 @@ def _renumbered(nodes: _Nodes, one_sided: dict[int, Bools]) -> _Nodes:
     place = np.zeros(len(nodes.feature), dtype=np.int32)
     place[kept] = np.arange(len(kept))
     inner = nodes.feature[kept] >= 0
-    feature = nodes.feature[kept]
     values = nodes.values[kept].copy()
     values[inner] = 0.0
-    return _Nodes(
-        feature,
+    renumbered = FittedTrees(
+        nodes.feature[kept],
         np.where(inner, nodes.threshold[kept], 0.0),
-        nodes.subset[kept],
         np.where(inner, place[instead[nodes.left[kept]]], -1).astype(np.int32),
         np.where(inner, place[instead[nodes.right[kept]]], -1).astype(np.int32),
-        np.searchsorted(tree, np.arange(len(nodes.roots))).astype(np.int32),
         values,
-        nodes.subsets,
+        np.searchsorted(tree, np.arange(len(nodes.roots))).astype(np.int32),
     )
+    return renumbered, kept

@@ -14,12 +14,12 @@ import numpy.typing as npt
 
 from equieffort.data.frames import Encoding, Floats
 from equieffort.models.classifiers.decision import Decision
-from equieffort.models.classifiers.responses import answer_of, forest_answer
-from equieffort.models.classifiers.splits import Columns, Compare, Part, at_most, single_at_most
+from equieffort.models.classifiers.pipeline import walk
+from equieffort.models.classifiers.splits import Columns, Part, at_most, single_at_most
 from equieffort.models.classifiers.tree_ensemble import Ensemble
-from equieffort.models.classifiers.unwrap import Unwrapped, unwrap
+from equieffort.models.classifiers.unwrap import Unwrapped, opened_file, transformers, unwrap
 from equieffort.models.classifiers.views import NoView, TreeView, require_plain
-from equieffort.trees.fitted import FittedTree, read_hist_tree, read_tree
+from equieffort.trees.fitted import FittedTrees, read_hist_tree, read_tree
 
 TREES = ("DecisionTreeClassifier", "ExtraTreeClassifier")
 FORESTS = ("RandomForestClassifier", "ExtraTreesClassifier")
@@ -38,15 +38,9 @@ def _tree_view(decision: Decision, encoding: Encoding) -> TreeView:
     package = type(decision.classifier).__module__
     if package in ("equieffort.models.files.xgboost_file", "equieffort.models.files.lightgbm_file"):
         require_plain(decision.classifier)
-    if package == "equieffort.models.files.xgboost_file":
-        from equieffort.models.classifiers.xgboost_trees import loaded_xgboost_view
-
-        return loaded_xgboost_view(decision, encoding)
-    if package == "equieffort.models.files.lightgbm_file":
-        from equieffort.models.classifiers.lightgbm_trees import loaded_lightgbm_view
-
-        return loaded_lightgbm_view(decision, encoding)
-    opened = unwrap(decision, encoding)
+        opened = opened_file(decision, encoding)
+    else:
+        opened = unwrap(decision, encoding)
     final = opened.final
     package, name = type(final).__module__.split(".")[0], type(final).__name__
     if package == "xgboost":
@@ -60,36 +54,43 @@ def _tree_view(decision: Decision, encoding: Encoding) -> TreeView:
     if package != "sklearn":
         raise NoView(f"{name} is not made of trees that can be read")
     if name == "VotingClassifier":
-        from equieffort.models.classifiers.voting import voting_view
-
-        return voting_view(opened, decision)
+        return _voting(opened, decision)
     columns = Columns(decision, opened.affine, opened.steps, {})
     if name in BOOSTED:
         return BOOSTED[name](opened, columns)
-    ensemble = mean_of_trees(final, columns)
+    return _decided(_mean_of_trees(final, columns), opened)
+
+
+def _decided(ensemble: Ensemble, opened: Unwrapped) -> TreeView:
+    """Favourable where the mean of the trees gives a wanted class the largest probability, or one large enough."""
     if opened.cut is None:
         return ensemble.largest_score(opened)
-    return with_threshold(ensemble, opened)
+    if opened.cut.response != "predict_proba":
+        raise NoView("a mean of trees has probabilities, and no decision function")
+    cut, divisor, positions = opened.cut, ensemble.divisor, list(opened.cut.positions)
+    parts = tuple(p.with_values(p.trees.values[:, positions].sum(axis=1, keepdims=True)) for p in ensemble.parts)
+    rounding = 0.0 if len(positions) == 1 else 8 * 2.0**-53 * len(positions) * divisor
+    several = Ensemble(parts, np.zeros(1), divisor, ensemble.followed and len(positions) == 1, rounding)
+    return several.one_score(lambda sums: np.asarray((sums / divisor >= cut.threshold) == cut.above))
 
 
-def mean_of_trees(final: Any, columns: Columns) -> Ensemble:
+def _mean_of_trees(final: Any, columns: Columns) -> Ensemble:
     """A classifier whose probabilities are the mean of those of its trees; scores are their sums, a score a class."""
     name = type(final).__name__
-    if name in (*TREES, *FORESTS, "BaggingClassifier"):
-        require_plain(final, library="sklearn")
-        _require_trees(getattr(final, "estimators_", [final]))
-    if name in TREES:
-        _one_output(final)
-        return Ensemble((_probabilities(final, columns, np.arange(len(final.classes_))),), _zeros(len(final.classes_)))
-    if name in FORESTS:
-        _one_output(final)
-        classes = np.arange(len(final.classes_))
-        parts = tuple(_probabilities(tree, columns, classes) for tree in final.estimators_)
-        # Several threads add their trees in the order in which they come.
-        return Ensemble(parts, _zeros(len(classes)), float(len(parts)), followed=final.n_jobs in (None, 1))
+    if name not in (*TREES, *FORESTS, "BaggingClassifier"):
+        raise NoView(f"{name} is not made of trees that can be read")
+    members = getattr(final, "estimators_", [final])
+    require_plain(final, library="sklearn")
+    _require_trees(members)
+    if getattr(final, "n_outputs_", 1) != 1:
+        raise NoView(f"it gives {final.n_outputs_} labels at once")
     if name == "BaggingClassifier":
-        return _bagging(final, columns)
-    raise NoView(f"{name} is not made of trees that can be read")
+        _require_over_trees(final)
+    given = getattr(final, "estimators_features_", [None] * len(members))
+    count = len(final.classes_)
+    parts = tuple(_probabilities(tree, columns, count, own) for tree, own in zip(members, given, strict=True))
+    # Several threads add their trees in the order in which they come.
+    return Ensemble(parts, np.zeros(count), float(len(parts)), followed=getattr(final, "n_jobs", None) in (None, 1))
 
 
 def _require_trees(members: Any) -> None:
@@ -98,66 +99,50 @@ def _require_trees(members: Any) -> None:
     require_plain(*(one.tree_ for one in members if hasattr(one, "tree_")), library="sklearn")
 
 
-def with_threshold(ensemble: Ensemble, opened: Unwrapped) -> TreeView:
-    """Favourable where the mean of the trees gives some classes together a probability that is large enough."""
-    assert opened.cut is not None
-    positions = list(opened.cut.positions)
-    parts = tuple(_summed(part, positions) for part in ensemble.parts)
-    rounding = 0.0 if len(positions) == 1 else 8 * 2.0**-53 * len(positions) * ensemble.divisor
-    several = Ensemble(parts, _zeros(1), ensemble.divisor, ensemble.followed and len(positions) == 1, rounding)
-    return several.one_score(forest_answer(opened.cut, ensemble.divisor))
-
-
-def _summed(part: Part, positions: list[int]) -> Part:
-    return replace(part, values=part.values[:, positions].sum(axis=1, keepdims=True))
-
-
-def _zeros(n: int) -> Floats:
-    return np.zeros(n)
-
-
-def _one_output(final: Any) -> None:
-    if getattr(final, "n_outputs_", 1) != 1:
-        raise NoView(f"it gives {final.n_outputs_} labels at once")
-
-
-ROOT = np.zeros(1, dtype=np.int32)
-"""Where a tree by itself begins."""
-
-
-def sklearn_part(
-    tree: FittedTree,
-    columns: Columns,
-    values: npt.NDArray[Any],
-    features: npt.NDArray[Any] | None = None,
-    compare: Compare = single_at_most,
-) -> Part:
-    """One tree of scikit-learn with a value a node and score; `features` are the columns it was given."""
-    feature, sets = tree.feature, tree.code_sets
-    if features is not None:
-        feature = np.where(feature < 0, -1, np.asarray(features, dtype=np.int32)[np.maximum(feature, 0)])
-    return Part(
-        columns, compare, feature, tree.threshold, tree.left, tree.right, ROOT, values, tree.code_set,
-        None if sets is None else np.column_stack([sets, np.zeros(len(sets), dtype=bool)]),
-        tree.missing_left if tree.splits_codes else None,
-    )  # fmt: skip
-
-
-def _probabilities(estimator: Any, columns: Columns, classes: Any, features: Any = None) -> Part:
-    """A tree whose leaves hold the probability of each class."""
-    tree, own = read_tree(estimator.tree_), np.asarray(estimator.classes_)
-    values = np.zeros((len(tree.feature), len(classes)))
-    values[:, own.astype(np.intp) if len(own) < len(classes) else classes] = tree.values[:, : len(own)]
-    return sklearn_part(tree, columns, values, features)
-
-
-def _bagging(final: Any, columns: Columns) -> Ensemble:
+def _require_over_trees(final: Any) -> None:
     if {type(member).__name__ for member in final.estimators_} - set(TREES):
-        raise NoView(f"BaggingClassifier is over {type(final.estimators_[0]).__name__}, which is not a tree")
-    classes = np.arange(len(final.classes_))
-    pairs = zip(final.estimators_, final.estimators_features_, strict=True)
-    parts = tuple(_probabilities(tree, columns, classes, features) for tree, features in pairs)
-    return Ensemble(parts, _zeros(len(classes)), float(len(parts)), followed=final.n_jobs in (None, 1))
+        raise NoView(f"{type(final).__name__} is over {type(final.estimators_[0]).__name__}, which is not a tree")
+
+
+def _part(tree: FittedTrees, columns: Columns, features: npt.NDArray[Any] | None = None) -> Part:
+    """One of scikit-learn's own trees; `features` are the columns it was given."""
+    if features is not None:
+        given = np.asarray(features, dtype=np.int32)[np.maximum(tree.feature, 0)]
+        tree = replace(tree, feature=np.where(tree.feature < 0, -1, given))
+    return Part(columns, single_at_most, tree)
+
+
+def _probabilities(estimator: Any, columns: Columns, count: int, features: Any) -> Part:
+    """A tree whose leaves hold the probability of each of so many classes."""
+    tree, own = read_tree(estimator.tree_), np.asarray(estimator.classes_)
+    values = np.zeros((len(tree.feature), count))
+    values[:, own.astype(np.intp) if len(own) < count else np.arange(count)] = tree.values[:, : len(own)]
+    return _part(tree, columns, features).with_values(values)
+
+
+def _voting(opened: Unwrapped, decision: Decision) -> TreeView:
+    """Several trees that vote, or trees or forests whose probabilities are averaged, as one sum of trees."""
+    final = opened.final
+    given = final._weights_not_none
+    weights = np.ones(len(final.estimators_)) if given is None else np.asarray(given, dtype=np.float64)
+    hard = final.voting == "hard"
+    parts: list[Part] = []
+    for member, weight in zip(final.estimators_, weights, strict=True):
+        affine, last = walk(member, opened.affine)
+        columns = Columns(decision, affine, (*opened.steps, *transformers(member)), {})
+        if hard and type(last).__name__ not in TREES:
+            raise NoView(f"its members cast one vote each, and {type(last).__name__} is not a single tree")
+        ensemble = _mean_of_trees(last, columns)
+        if len(ensemble.start) != opened.classes:
+            raise NoView(f"one of its members knows {len(ensemble.start)} of {opened.classes} classes")
+        for part in ensemble.parts:
+            values = part.trees.values / ensemble.divisor
+            if hard:
+                # One for the likeliest class, the first of equals.
+                values = (np.arange(opened.classes) == np.argmax(values, axis=1)[:, None]).astype(np.float64)
+            parts.append(part.with_values(weight * values))
+    divisor = 1.0 if hard else float(weights.sum())
+    return _decided(Ensemble(tuple(parts), np.zeros(opened.classes), divisor, followed=hard), opened)
 
 
 def _ada_boost(opened: Unwrapped, columns: Columns) -> TreeView:
@@ -165,8 +150,7 @@ def _ada_boost(opened: Unwrapped, columns: Columns) -> TreeView:
     final = opened.final
     if getattr(final, "algorithm", "SAMME") == "SAMME.R":
         raise NoView("AdaBoost with SAMME.R adds logarithms of probabilities; with SAMME it adds votes")
-    if {type(member).__name__ for member in final.estimators_} - set(TREES):
-        raise NoView(f"AdaBoostClassifier is over {type(final.estimators_[0]).__name__}, which is not a tree")
+    _require_over_trees(final)
     _require_trees(final.estimators_)
     classes = np.asarray(final.classes_)
     n = len(classes)
@@ -177,12 +161,10 @@ def _ada_boost(opened: Unwrapped, columns: Columns) -> TreeView:
         chosen = member.classes_[np.argmax(tree.values, axis=1)]
         votes = np.where(chosen[:, None] == classes[None, :], weight, -1 / (n - 1) * weight)
         # With two classes the votes for the first are those for the second with the other sign.
-        parts.append(sklearn_part(tree, columns, votes[:, 1:] if n == 2 else votes))
+        parts.append(_part(tree, columns).with_values(votes[:, 1:] if n == 2 else votes))
     total = float(final.estimator_weights_.sum())
     if n > 2:
-        if opened.cut is not None:
-            raise NoView("a threshold on the probability of one of several classes is not a sum over its trees")
-        return Ensemble(tuple(parts), _zeros(n), total).largest_score(opened)
+        return Ensemble(tuple(parts), np.zeros(n), total).largest_score(opened)
 
     def decided(sums: Floats) -> Floats:
         return np.asarray(2.0 * (sums / total))
@@ -190,32 +172,26 @@ def _ada_boost(opened: Unwrapped, columns: Columns) -> TreeView:
     def chances(sums: Floats) -> Floats:
         return np.asarray(final._compute_proba_from_decision(decided(sums), 2))
 
-    answer = answer_of(opened, lambda sums: decided(sums) > 0, chances, decided)
-    return Ensemble(tuple(parts), _zeros(1), total).one_score(answer)
+    answer = opened.answer(lambda sums: decided(sums) > 0, chances, decided)
+    return Ensemble(tuple(parts), np.zeros(1), total).one_score(answer)
 
 
 def _gradient_boosting(opened: Unwrapped, columns: Columns) -> TreeView:
     final = opened.final
     _require_trees(np.ravel(final.estimators_).tolist())
     require_plain(final._loss, library="sklearn")
-    start = _prior(final, columns)
+    start = _prior(final)
     rate = float(final.learning_rate)
-    count = final.estimators_.shape[1]
-    parts = []
-    for stage in final.estimators_:
-        for k, member in enumerate(stage):
-            tree = read_tree(member.tree_)
-            parts.append(sklearn_part(tree, columns, _of_score(rate * tree.values, k, count)))
-    ensemble = Ensemble(tuple(parts), start)
+    stages = [[_part(read_tree(one.tree_), columns) for one in stage] for stage in final.estimators_]
     # The second class is given at zero too.
-    return _boosted(ensemble, opened, lambda sums: sums >= 0, final._loss.predict_proba)
+    return _boosted(opened, stages, start, lambda sums: sums >= 0, rate)
 
 
-def _prior(final: Any, columns: Columns) -> Floats:
+def _prior(final: Any) -> Floats:
     """What gradient boosting starts from: the same for everybody."""
     given = final.init_
     if isinstance(given, str) and given == "zero":
-        return _zeros(final.estimators_.shape[1])
+        return np.zeros(final.estimators_.shape[1])
     if type(given).__name__ != "DummyClassifier" or given.strategy not in ("prior", "most_frequent", "constant"):
         raise NoView(f"GradientBoostingClassifier starts from another model, {type(given).__name__}")
     require_plain(given, library="sklearn")
@@ -234,29 +210,24 @@ def _hist_gradient_boosting(opened: Unwrapped, columns: Columns) -> TreeView:
         affine = opened.affine.take(order.tolist())
         columns = Columns(columns.decision, affine, (*opened.steps, final._preprocessor), {})
     start = np.asarray(final._baseline_prediction, dtype=np.float64).reshape(-1)
-    parts = []
-    for stage in final._predictors:
-        for k, member in enumerate(stage):
-            tree = read_hist_tree(member)
-            parts.append(sklearn_part(tree, columns, _of_score(tree.values, k, len(start)), compare=at_most))
-    return _boosted(Ensemble(tuple(parts), start), opened, lambda sums: sums > 0, final._loss.predict_proba)
-
-
-def _of_score(values: Floats, k: int, count: int) -> Floats:
-    """Values that a tree adds to one of several scores."""
-    found = np.zeros((len(values), count))
-    found[:, [k]] = values
-    return found
+    stages = [[Part(columns, at_most, read_hist_tree(one)) for one in stage] for stage in final._predictors]
+    return _boosted(opened, stages, start, lambda sums: sums > 0)
 
 
 def _boosted(
-    ensemble: Ensemble, opened: Unwrapped, second: Callable[[Floats], Any], chances: Callable[[Floats], Floats]
+    opened: Unwrapped, stages: list[list[Part]], start: Floats, second: Callable[[Floats], Any], rate: float = 1.0
 ) -> TreeView:
-    if len(ensemble.start) > 1:
-        if opened.cut is not None:
-            raise NoView("a threshold on the probability of one of several classes is not a sum over its trees")
+    """Stages of a tree for each score; `second` says which scores mean the second of two classes."""
+    parts = []
+    for stage in stages:
+        for k, part in enumerate(stage):
+            values = np.zeros((len(part.trees.values), len(start)))
+            values[:, [k]] = rate * part.trees.values
+            parts.append(part.with_values(values))
+    ensemble = Ensemble(tuple(parts), start)
+    if len(start) > 1:
         return ensemble.largest_score(opened)
-    return ensemble.one_score(answer_of(opened, second, chances, lambda sums: sums))
+    return ensemble.one_score(opened.answer(second, opened.final._loss.predict_proba, lambda sums: sums))
 
 
 BOOSTED: dict[str, Callable[[Unwrapped, Columns], TreeView]] = {

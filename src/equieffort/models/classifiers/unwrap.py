@@ -1,20 +1,39 @@
-"""Opened: a classifier without its pipeline and without wrappers that only move its threshold or its scale."""
+"""unwrap: a classifier without its pipeline and without wrappers that only move its threshold or its scale.
+
+A calibrated probability is monotone in the score below it, so that a threshold on it is one on the score.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Literal
 
 import numpy as np
+import numpy.typing as npt
 
-from equieffort.data.frames import Encoding
+from equieffort.data.frames import Bools, Encoding, Floats
 from equieffort.foundations.genuine import LIBRARIES
-from equieffort.models.classifiers.calibration import uncalibrated
 from equieffort.models.classifiers.decision import Decision
-from equieffort.models.classifiers.decision_threshold import DecisionThreshold
+from equieffort.models.classifiers.floats import turning_point
 from equieffort.models.classifiers.pipeline import Affine, walk
 from equieffort.models.classifiers.views import NoView, require_plain
+
+Response = Literal["predict_proba", "decision_function"]
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True)
+class DecisionThreshold:
+    """The favourable label is given when a response for some classes reaches a threshold, or when it does not."""
+
+    positions: tuple[int, ...]
+    """The classes whose response is read (probabilities of several are added)."""
+    threshold: float
+    response: Response
+    above: bool
+    """Whether reaching the threshold is what people want."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,34 +69,70 @@ class Unwrapped:
         sign = 1.0 if (position == 1) == self.cut.above else -1.0
         return sign, -level if self.cut.above else level, self.cut.above
 
+    def answer(
+        self, second: Callable[[Array], Any], chances: Callable[[Array], Any], decided: Callable[[Array], Any]
+    ) -> Callable[[Array], Bools]:
+        """Whether a score of the second of two classes means the outcome people want.
+
+        `second` says where it means the second class, `chances` and `decided` what predict_proba and decision_function
+        are.
+        """
+        if self.classes != 2:
+            raise NoView(f"it has one score for {self.classes} classes")
+        cut = self.cut
+        if cut is None:
+            return lambda scores: np.asarray(second(scores), dtype=bool) == (self.wanted == (1,))
+        if len(cut.positions) != 1:
+            raise NoView("its threshold is on both classes")
+        (position,) = cut.positions
+
+        def answer(scores: Array) -> Bools:
+            if cut.response == "predict_proba":
+                response = np.asarray(chances(scores))[:, position]
+            else:
+                response = np.asarray(decided(scores)) * (1 if position == 1 else -1)
+            return np.asarray((response >= cut.threshold) == cut.above)
+
+        return answer
+
 
 def unwrap(decision: Decision, encoding: Encoding) -> Unwrapped:
     """Follow pipelines and take off wrappers; raises `NoView` where a step cannot be followed."""
-    step: Any = decision.classifier
-    classes = getattr(step, "classes_", None)
-    if classes is None:
-        raise NoView(f"{type(step).__name__} does not say which classes it has")
-    known = np.asarray(classes).tolist()
-    wanted = tuple(known.index(label) for label in decision.wanted)
-    cut = None
-    if decision.threshold is not None:
-        cut = DecisionThreshold(wanted, decision.threshold, "predict_proba", True)
-    affine = Affine.identity(encoding, decision.features)
+    opened = _opened(decision, decision.classifier, Affine.identity(encoding, decision.features))
+    step, affine, cut = opened.final, opened.affine, opened.cut
     steps: tuple[Any, ...] = ()
     while True:
         steps += transformers(step)
         affine, step = walk(step, affine)
         _require_known(step)
         if _is(step, "CalibratedClassifierCV"):
-            step, cut = uncalibrated(step, wanted, cut)
+            step, cut = _uncalibrated(step, opened.wanted, cut)
         elif _is(step, "FixedThresholdClassifier", "TunedThresholdClassifierCV"):
             if cut is None:
-                cut = _cut(step, wanted)
+                cut = _cut(step, opened.wanted)
             step = step.estimator_
         elif _is(step, "FrozenEstimator"):
             step = step.estimator
         else:
-            return Unwrapped(step, affine, len(known), wanted, cut, steps)
+            return replace(opened, final=step, affine=affine, cut=cut, steps=steps)
+
+
+def opened_file(decision: Decision, encoding: Encoding) -> Unwrapped:
+    """What decides inside a classifier that was loaded from a file of XGBoost's or LightGBM's."""
+    loaded = decision.classifier
+    # It picks its columns by name where it knows their names.
+    names = tuple(map(str, getattr(loaded, "feature_names_in_", decision.features)))
+    return _opened(decision, loaded.own, Affine.identity(encoding, names))
+
+
+def _opened(decision: Decision, final: Any, affine: Affine) -> Unwrapped:
+    classes = getattr(decision.classifier, "classes_", None)
+    if classes is None:
+        raise NoView(f"{type(decision.classifier).__name__} does not say which classes it has")
+    known = np.asarray(classes).tolist()
+    wanted = tuple(known.index(label) for label in decision.wanted)
+    cut = None if decision.threshold is None else DecisionThreshold(wanted, decision.threshold, "predict_proba", True)
+    return Unwrapped(final, affine, len(known), wanted, cut)
 
 
 def _require_known(step: Any) -> None:
@@ -134,3 +189,76 @@ def _cut(step: Any, wanted: tuple[int, ...]) -> DecisionThreshold:
     known = np.asarray(step.classes_).tolist()
     position = 1 if given is None else known.index(given)
     return DecisionThreshold((position,), float(threshold), response, wanted == (position,))
+
+
+def _uncalibrated(step: Any, wanted: tuple[int, ...], cut: DecisionThreshold | None) -> tuple[Any, DecisionThreshold]:
+    """The estimator under scikit-learn's CalibratedClassifierCV, and the threshold on its score that decides alike."""
+    members = step.calibrated_classifiers_
+    if len(members) != 1:
+        raise NoView(
+            f"CalibratedClassifierCV takes the mean of {len(members)} models; with ensemble=False there is only one"
+        )
+    if len(step.classes_) != 2:
+        raise NoView(f"CalibratedClassifierCV calibrates {len(step.classes_)} classes, each on its own")
+    member = members[0]
+    require_plain(member, *member.calibrators, library="sklearn")
+    inner = member.estimator
+    response: Response = "decision_function" if hasattr(inner, "decision_function") else "predict_proba"
+    second = _second(partial(_chances, member, response), cut)
+    low, high = (0.0, 1.0) if response == "predict_proba" else (-1e30, 1e30)
+    rises, level = turning_point(second, low, high, np.float64)
+    _check_monotone(second, member, rises, level, response)
+    above = wanted == (1,) if cut is None else cut.above
+    if not rises:
+        # Yes up to a level is no from the next float on.
+        level, above = float(np.nextafter(level, np.inf)), not above
+    return inner, DecisionThreshold((1,), level, response, above)
+
+
+def _second(chances: Callable[[Floats], Floats], cut: DecisionThreshold | None) -> Callable[[Floats], Bools]:
+    """Whether a score means the second class or, with a threshold, that it is reached."""
+    if cut is None:
+        return lambda scores: np.argmax(chances(scores), axis=1) == 1
+    if cut.response != "predict_proba" or len(cut.positions) != 1:
+        raise NoView("its threshold is not on a calibrated probability")
+    (position,), threshold = cut.positions, cut.threshold
+    return lambda scores: np.asarray(chances(scores)[:, position] >= threshold)
+
+
+def _chances(member: Any, response: Response, scores: Floats) -> Floats:
+    """What a calibrated classifier makes of the scores of its estimator: asked itself, with scores in its place."""
+    from sklearn.base import BaseEstimator, ClassifierMixin
+
+    class Deciding(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+        """A classifier whose decision function is its only column."""
+
+        def decision_function(self, X: Floats) -> Floats:
+            return X[:, 0]
+
+    class Guessing(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+        """A classifier whose only column is the probability of its second class."""
+
+        def predict_proba(self, X: Floats) -> Floats:
+            return np.column_stack([1.0 - X[:, 0], X[:, 0]])
+
+    inner = Deciding() if response == "decision_function" else Guessing()
+    inner.classes_ = member.estimator.classes_
+    asked = type(member)(inner, member.calibrators, classes=member.classes, method=member.method)
+    with np.errstate(over="ignore"):
+        return np.asarray(asked.predict_proba(np.asarray(scores, dtype=np.float64)[:, None]))
+
+
+def _check_monotone(
+    second: Callable[[Floats], Bools], member: Any, rises: bool, level: float, response: Response
+) -> None:
+    """An isotonic curve is steps and ramps: on each knot, and beside it, the answer must be that of the level."""
+    knots = getattr(member.calibrators[0], "X_thresholds_", None)
+    if knots is None:
+        return
+    knots = np.asarray(knots, dtype=np.float64)
+    probes = np.concatenate([knots, np.nextafter(knots, -np.inf), np.nextafter(knots, np.inf)])
+    if response == "predict_proba":
+        probes = probes[(probes >= 0.0) & (probes <= 1.0)]
+    expected = probes >= level if rises else probes <= level
+    if len(probes) and (second(probes) != expected).any():
+        raise NoView("its calibrated probability is not monotone in its score")

@@ -9,6 +9,7 @@ and an unwanted outcome, since the wanted one must beat each of the others.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -109,6 +110,10 @@ class View(ABC):
         return True
 
 
+def _all_finite(*parts: npt.ArrayLike) -> bool:
+    return all(bool(np.isfinite(part).all()) for part in parts)
+
+
 @dataclass(frozen=True, eq=False)
 class LinearView(View):
     """score(x) = intercept + weights . x + the levels' values; larger is better, the threshold is zero."""
@@ -128,23 +133,19 @@ class LinearView(View):
         """A single margin: the score."""
         return Goals.one(closed=self.closed)
 
+    def _parts(self, matrix: Floats) -> Iterator[Floats]:
+        """What is summed into the score."""
+        yield np.full(len(matrix), self.intercept)
+        yield from (self.weights[k] * matrix[:, k] for k in np.flatnonzero(self.weights).tolist())
+        yield from (table[matrix[:, k].astype(np.intp)] for k, table in self.tables.items())
+
     def score(self, matrix: Floats) -> Floats:
         """The score of encoded people."""
-        total = np.full(len(matrix), self.intercept)
-        for k in np.flatnonzero(self.weights).tolist():
-            total += self.weights[k] * matrix[:, k]
-        for k, table in self.tables.items():
-            total += table[matrix[:, k].astype(np.intp)]
-        return total
+        return sum(self._parts(matrix), np.zeros(len(matrix)))
 
     def magnitude(self, matrix: Floats) -> Floats:
         """The size of the numbers that are summed into the score: what its rounding error is relative to."""
-        total = np.full(len(matrix), abs(self.intercept))
-        for k in np.flatnonzero(self.weights).tolist():
-            total += np.abs(self.weights[k] * matrix[:, k])
-        for k, table in self.tables.items():
-            total += np.abs(table[matrix[:, k].astype(np.intp)])
-        return total
+        return sum(map(np.abs, self._parts(matrix)), np.zeros(len(matrix)))
 
     def margins(self, matrix: Floats) -> Floats:
         """The score as a column."""
@@ -160,8 +161,7 @@ class LinearView(View):
 
     def is_finite(self) -> bool:
         """Whether no text reached the score without an encoder."""
-        parts = [self.weights, np.array([self.intercept]), *self.tables.values()]
-        return all(bool(np.isfinite(part).all()) for part in parts)
+        return _all_finite(self.weights, self.intercept, *self.tables.values())
 
 
 @dataclass(frozen=True, eq=False)
@@ -286,6 +286,10 @@ class Layer:
     """(outputs, inputs)."""
     bias: Floats
 
+    def after(self, first: Layer) -> Layer:
+        """Both as one, with nothing between them."""
+        return Layer(self.weights @ first.weights, self.weights @ first.bias + self.bias)
+
 
 @dataclass(frozen=True, eq=False)
 class NetworkView(View):
@@ -327,8 +331,7 @@ class NetworkView(View):
 
     def is_finite(self) -> bool:
         """Whether no text reached the network without an encoder."""
-        parts = [*self.tables.values(), *(array for layer in self.layers for array in (layer.weights, layer.bias))]
-        return all(bool(np.isfinite(part).all()) for part in parts)
+        return _all_finite(*self.tables.values(), *(part for one in self.layers for part in (one.weights, one.bias)))
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,35 +14,20 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from equieffort.data.frames import Encoding
 from equieffort.models.classifiers.decision import Decision
-from equieffort.models.classifiers.decision_threshold import DecisionThreshold
-from equieffort.models.classifiers.pipeline import Affine
-from equieffort.models.classifiers.responses import answer_of
 from equieffort.models.classifiers.splits import Columns, Part, level_codes, single_below
 from equieffort.models.classifiers.tree_ensemble import Ensemble
 from equieffort.models.classifiers.unwrap import Unwrapped
 from equieffort.models.classifiers.views import NoView, TreeView, require_plain
+from equieffort.trees.fitted import ROOT, FittedTrees
 
 Singles = npt.NDArray[np.float32]
 BINARY = ("binary:logistic", "binary:hinge", "binary:logitraw")
 SEVERAL = ("multi:softprob", "multi:softmax")
 
 
-def loaded_xgboost_view(decision: Decision, encoding: Encoding) -> TreeView:
-    """The view of a classifier that was loaded from a file of XGBoost's."""
-    loaded = decision.classifier
-    # It picks its columns by name where it knows their names.
-    names = tuple(map(str, getattr(loaded, "feature_names_in_", decision.features)))
-    known = np.asarray(loaded.classes_).tolist()
-    wanted = tuple(known.index(label) for label in decision.wanted)
-    cut = None if decision.threshold is None else DecisionThreshold(wanted, decision.threshold, "predict_proba", True)
-    affine = Affine.identity(encoding, names)
-    return xgboost_view(Unwrapped(loaded.classifier, affine, len(known), wanted, cut), decision)
-
-
 def xgboost_view(opened: Unwrapped, decision: Decision) -> TreeView:
-    """The view of an XGBClassifier."""
+    """The view of an XGBClassifier, also of one that was loaded from a file."""
     final = opened.final
     if type(final).__name__ not in ("XGBClassifier", "XGBRFClassifier"):
         raise NoView(f"{type(final).__name__} is not a classifier of XGBoost's that can be read")
@@ -56,15 +41,13 @@ def xgboost_view(opened: Unwrapped, decision: Decision) -> TreeView:
     booster = learner["gradient_booster"]
     if booster["name"] not in ("gbtree", "dart"):
         raise NoView(f"its booster, {booster['name']}, has no trees")
-    columns = Columns(decision, opened.affine, opened.steps, _codes(learner, booster, opened))
+    columns = Columns(decision, opened.affine, opened.steps, _codes(learner, opened))
     base = np.atleast_1d(np.asarray(json.loads(learner["learner_model_param"]["base_score"]), dtype=np.float32))
     if objective in SEVERAL:
-        if opened.cut is not None:
-            raise NoView("a threshold on the probability of one of several classes is not a sum over its trees")
         start = np.broadcast_to(base, (opened.classes,)).astype(np.float32)
         return _ensemble(final, booster, columns, start).largest_score(opened, softmax=objective == "multi:softprob")
     response = _Response(objective, float(base[0]))
-    answer = answer_of(opened, lambda sums: response(sums) > 0.5, response.both, lambda sums: sums)
+    answer = opened.answer(lambda sums: response(sums) > 0.5, response.both, lambda sums: sums)
     return _ensemble(final, booster, columns, response.start()).one_score(answer)
 
 
@@ -144,45 +127,42 @@ def _part(tree: dict[str, Any], columns: Columns, values: Singles) -> Part:
         codes[node] = row
         # The listed codes go right.
         sets[row, listed[at : at + size]] = False
-    return Part(
-        columns,
-        single_below,
+    found = FittedTrees(
         np.where(leaf, -1, np.asarray(tree["split_indices"])).astype(np.int32),
         np.where(leaf | (codes >= 0), 0.0, np.asarray(tree["split_conditions"], dtype=np.float64)),
         left,
         np.asarray(tree["right_children"], dtype=np.int32),
-        np.zeros(1, dtype=np.int32),
         values,
+        ROOT,
         codes,
         sets,
     )
+    return Part(columns, single_below, found)
 
 
-def _codes(learner: dict[str, Any], booster: dict[str, Any], opened: Unwrapped) -> dict[int, npt.NDArray[np.float64]]:
+def _codes(learner: dict[str, Any], opened: Unwrapped) -> dict[int, npt.NDArray[np.float64]]:
     """For the columns that XGBoost encodes itself, the code of each level."""
-    by_code = [k for k, kind in enumerate(learner.get("feature_types") or ()) if kind == "c"]
-    if not by_code:
-        return {}
-    known = _model(booster).get("cats", {}).get("enc")
-    if opened.steps or not known:
+    by_code, known = _categories(learner)
+    if by_code and (opened.steps or not known):
         raise NoView("it splits on categories whose codes depend on the table it was trained on")
     return {k: level_codes(opened.affine, k, _names(known[k])) for k in by_code}
 
 
 def category_names(learner: dict[str, Any]) -> dict[int, list[Any]]:
     """By column: the levels that a saved model knows; empty where it keeps none, or not whole."""
-    by_code = [k for k, kind in enumerate(learner.get("feature_types") or ()) if kind == "c"]
-    booster = learner["gradient_booster"]
-    if (
-        not by_code
-        or booster["name"] not in ("gbtree", "dart")
-        or not (known := _model(booster).get("cats", {}).get("enc"))
-    ):
+    if learner["gradient_booster"]["name"] not in ("gbtree", "dart"):
         return {}
+    by_code, known = _categories(learner)
     try:
-        return {k: _names(known[k]) for k in by_code}
+        return {k: _names(known[k]) for k in by_code} if known else {}
     except NoView:
         return {}
+
+
+def _categories(learner: dict[str, Any]) -> tuple[list[int], Any]:
+    """The columns with codes, and what the model keeps of the levels of all columns."""
+    by_code = [k for k, kind in enumerate(learner.get("feature_types") or ()) if kind == "c"]
+    return by_code, _model(learner["gradient_booster"]).get("cats", {}).get("enc")
 
 
 def _names(entry: dict[str, Any]) -> list[Any]:

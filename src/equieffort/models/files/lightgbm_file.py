@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 
 from equieffort.errors import ModelError, listed
-from equieffort.models.files.adapters import Labels
-from equieffort.models.files.optional import broken, need, other_version
-from equieffort.models.files.pickles import is_pickle, refuse
+from equieffort.models.files.pickles import disguised
 from equieffort.models.files.probe import probe
+from equieffort.models.files.shared import Labels, bad_file, broken, need, other_version, require
 
 OBJECTIVE = re.compile(r"binary sigmoid:\S+|multiclass num_class:\d+|multiclassova num_class:\d+ sigmoid:\S+")
 CODED = re.compile(r"-?[0-9]+(:-?[0-9]+)*")
@@ -41,44 +40,29 @@ class LightgbmLabels(Labels):
     Where its scores of a person add up to one, they are its probabilities.
     """
 
-    def __init__(
-        self,
-        booster: Any,
-        names: list[str] | None,
-        width: int,
-        n_classes: int,
-        levels: dict[int, list[str]],
-        *,
-        probable: bool,
-    ) -> None:
-        super().__init__(names, width, range(n_classes), levels)
-        self.booster = booster
-        if probable:
-            self.predict_proba = self._chances
-
     def predict(self, X: Any) -> np.ndarray[Any, Any]:
         """One label a row."""
-        scores = np.asarray(self.booster.predict(self.matrix(X)))
+        scores = self._scores(X)
         return np.argmax(scores, axis=1) if scores.ndim == 2 else (scores > 0.5).astype(np.int64)
 
     def _chances(self, X: Any) -> np.ndarray[Any, Any]:
-        scores = np.asarray(self.booster.predict(self.matrix(X)))
+        scores = self._scores(X)
         return scores if scores.ndim == 2 else np.column_stack([1.0 - scores, scores])
+
+    def _scores(self, X: Any) -> np.ndarray[Any, Any]:
+        return np.asarray(self.own.predict(self.matrix(X)))
 
 
 def read_lightgbm(data: bytes, path: Path) -> LightgbmLabels:
     """The classifier in a text file that LightGBM saved."""
     if not data.startswith(b"tree\n"):
-        if is_pickle(data):
-            raise refuse(path)
-        raise broken(path, "LightGBM", "it does not begin with the line 'tree'")
+        raise disguised(data, path) or broken(path, "LightGBM", "it does not begin with the line 'tree'")
     try:
         header, trees, end = _split(data)
         names, version = header["feature_names"].split(" "), header["version"]
         objective = header.get("objective", "none")
         if not OBJECTIVE.fullmatch(objective):
-            raise ModelError(
-                "MODEL_FILE",
+            raise bad_file(
                 f"{path.name!r} has the objective {objective!r}, which gives no labels.",
                 fix="Train a classifier: binary, multiclass or multiclassova.",
             )
@@ -89,8 +73,7 @@ def read_lightgbm(data: bytes, path: Path) -> LightgbmLabels:
             raise
         raise broken(path, "LightGBM", f"{type(error).__name__}: {error}") from error
     if levels is None:
-        raise ModelError(
-            "MODEL_FILE",
+        raise bad_file(
             f"{path.name!r} has categories, and does not say for sure which columns they are and how they are coded.",
             fix="Only columns of text can be read, trained from a table with their type 'category' and without naming "
             "categorical features. Else encode them in a scikit-learn pipeline, and save it as .skops or .onnx.",
@@ -108,7 +91,7 @@ def read_lightgbm(data: bytes, path: Path) -> LightgbmLabels:
     unnamed = all(re.fullmatch(r"Column_\d+", name) for name in names)
     # One against all others: each class has a chance of its own, and they do not add up to one.
     probable = not objective.startswith("multiclassova")
-    return LightgbmLabels(booster, None if unnamed else names, len(names), n_classes, levels, probable=probable)
+    return LightgbmLabels(booster, None if unnamed else names, len(names), range(n_classes), levels, probable=probable)
 
 
 def _split(data: bytes) -> tuple[dict[str, str], list[dict[str, str]], int]:
@@ -116,14 +99,12 @@ def _split(data: bytes) -> tuple[dict[str, str], list[dict[str, str]], int]:
 
     The announced sizes must lead from tree to tree to the end.
     """
-    if b"\r" in data:
-        raise ValueError("its lines end with carriage returns, which move what the header points to")
+    require(b"\r" not in data, "its lines end with carriage returns, which move what the header points to")
     start = data.find(b"\nTree=0\n") + 1
-    if not start:
-        raise ValueError("it has no first tree")
+    require(start, "it has no first tree")
     header = _pairs(data[:start], ALONE)
-    if unknown := sorted(set(header) - HEADER):
-        raise ValueError(f"its header has the unknown parts {listed(unknown)}")
+    unknown = sorted(set(header) - HEADER)
+    require(not unknown, f"its header has the unknown parts {listed(unknown)}")
     sizes = [_whole(size) for size in header["tree_sizes"].split(" ")]
     trees, at = [], start
     for number, size in enumerate(sizes):
@@ -132,10 +113,9 @@ def _split(data: bytes) -> tuple[dict[str, str], list[dict[str, str]], int]:
             raise ValueError(f"tree {number} is not where the header says; {len(sizes)} trees were announced")
         trees.append(_pairs(block.split(b"\n", 1)[1]))
         at += size
-    if not data[at:].lstrip(b"\n").startswith(b"end of trees"):
-        raise ValueError(f"the trees do not end after the {len(sizes)} that were announced")
-    if b"\nend of parameters" not in data[at:]:
-        raise ValueError("it ends before its parameters do")
+    ended = data[at:].lstrip(b"\n").startswith(b"end of trees")
+    require(ended, f"the trees do not end after the {len(sizes)} that were announced")
+    require(b"\nend of parameters" in data[at:], "it ends before its parameters do")
     return header, trees, at
 
 
@@ -144,8 +124,7 @@ def _pairs(block: bytes, words: tuple[str, ...] = ()) -> dict[str, str]:
     pairs: dict[str, str] = {}
     for line in block.decode("utf-8").split("\n"):
         key, equals, value = line.partition("=")
-        if key in pairs:
-            raise ValueError(f"the key {key!r} occurs twice")
+        require(key not in pairs, f"the key {key!r} occurs twice")
         if equals:
             pairs[key] = value
         elif line and line not in words:
@@ -162,24 +141,21 @@ def _check(header: dict[str, str], trees: list[dict[str, str]], names: list[str]
     counts = [int(count) for count in re.findall(r"num_class:(\d+)", objective)] or [1]
     if not (several == each == counts[0] >= 1) or len(trees) % each or (several < 2 and "multi" in objective):
         raise ValueError("its numbers of classes contradict each other")
-    if not len(names) == len(header["feature_infos"].split(" ")) == width:
-        raise ValueError(f"{len(names)} names for {width} features")
+    told = len(header["feature_infos"].split(" "))
+    require(len(names) == told == width, f"{len(names)} names for {width} features")
     for number, tree in enumerate(trees):
-        if _whole(tree.get("is_linear", "0")):
-            raise ValueError(f"tree {number} has linear leaves, which are not read")
+        require(not _whole(tree.get("is_linear", "0")), f"tree {number} has linear leaves, which are not read")
         _check_tree(tree, number, width)
     for match in re.findall(r"sigmoid:(\S+)", objective):
-        if not 0 < float(match) < float("inf"):
-            raise ValueError(f"its sigmoid is {match}")
+        require(0 < float(match) < float("inf"), f"its sigmoid is {match}")
     return max(2, several)
 
 
 def _check_tree(tree: dict[str, str], number: int, width: int) -> None:
     leaves = _whole(tree["num_leaves"])
-    if not 1 <= leaves <= 10_000_000:
-        raise ValueError(f"tree {number} has {leaves} leaves")
-    if unknown := sorted(set(tree) - {*AT_NODES, *ALSO_AT_NODES, *AT_LEAVES, *ALSO_AT_LEAVES, *OF_CATEGORIES, *SINGLE}):
-        raise ValueError(f"tree {number} has the unknown parts {listed(unknown)}")
+    require(1 <= leaves <= 10_000_000, f"tree {number} has {leaves} leaves")
+    unknown = sorted(set(tree) - {*AT_NODES, *ALSO_AT_NODES, *AT_LEAVES, *ALSO_AT_LEAVES, *OF_CATEGORIES, *SINGLE})
+    require(not unknown, f"tree {number} has the unknown parts {listed(unknown)}")
     _numbers(tree["shrinkage"])
     values = {key: _numbers(tree.get(key, "")) for key in tree if key not in SINGLE}
     if leaves == 1:
@@ -193,15 +169,14 @@ def _check_tree(tree: dict[str, str], number: int, width: int) -> None:
             needed = key in AT_NODES + AT_LEAVES
             if (needed or key in values) and len(values[key]) != size:
                 raise ValueError(f"tree {number} lists {len(values[key])} of {key}, not {size}")
-    if not np.all(np.isin(values["split_feature"], np.arange(width))):
-        raise ValueError(f"tree {number} splits on a feature that does not exist")
-    if not np.all(np.isin(values["decision_type"], np.arange(16))):
-        raise ValueError(f"tree {number} has a decision of unknown type")
+    split, kinds = np.isin(values["split_feature"], np.arange(width)), np.isin(values["decision_type"], np.arange(16))
+    require(split.all(), f"tree {number} splits on a feature that does not exist")
+    require(kinds.all(), f"tree {number} has a decision of unknown type")
     _check_sets(tree, values, number)
     children = np.sort(np.concatenate([values["left_child"], values["right_child"]]))
     # All nodes but the root and all leaves, each once: so every path ends at a leaf.
-    if not np.array_equal(children, np.concatenate([np.arange(-leaves, 0), np.arange(1, leaves - 1)])):
-        raise ValueError(f"tree {number} has children that are not its nodes and leaves")
+    nodes = np.concatenate([np.arange(-leaves, 0), np.arange(1, leaves - 1)])
+    require(np.array_equal(children, nodes), f"tree {number} has children that are not its nodes and leaves")
 
 
 def _check_sets(tree: dict[str, str], values: dict[str, Any], number: int) -> None:
@@ -209,27 +184,24 @@ def _check_sets(tree: dict[str, str], values: dict[str, Any], number: int) -> No
     count = _whole(tree.get("num_cat", "0"))
     named = values["threshold"][values["decision_type"] % 2 == 1]
     ends, words = (values.get(key, np.zeros(0)) for key in OF_CATEGORIES)
-    if len(named) != count or not np.array_equal(np.sort(named), np.arange(count)):
-        raise ValueError(f"tree {number} splits on categories that it does not list")
+    listed_once = len(named) == count and np.array_equal(np.sort(named), np.arange(count))
+    require(listed_once, f"tree {number} splits on categories that it does not list")
     if count == 0 and len(ends) == len(words) == 0:
         return
     whole = np.all(ends == np.floor(ends)) and np.all((words == np.floor(words)) & (words >= 0) & (words < 2.0**32))
     if count == 0 or len(ends) != count + 1 or not whole or ends[0] != 0 or ends[-1] != len(words):
         raise ValueError(f"tree {number} has sets of categories that do not fit together")
-    if np.any(np.diff(ends) <= 0):
-        raise ValueError(f"tree {number} has a set of categories without words")
+    require(np.all(np.diff(ends) > 0), f"tree {number} has a set of categories without words")
 
 
 def _whole(text: str) -> int:
     """A whole number as the library reads it too: Python alone would also take 1_000."""
-    if not re.fullmatch(r"-?[0-9]{1,15}", text):
-        raise ValueError(f"{text[:40]!r} is not a whole number")
+    require(re.fullmatch(r"-?[0-9]{1,15}", text), f"{text[:40]!r} is not a whole number")
     return int(text)
 
 
 def _numbers(text: str) -> np.ndarray[Any, np.dtype[np.float64]]:
-    if not re.fullmatch(r"[0-9eE.+\-infa ]*", text):
-        raise ValueError(f"{text[:40]!r} are not numbers")
+    require(re.fullmatch(r"[0-9eE.+\-infa ]*", text), f"{text[:40]!r} are not numbers")
     return np.array([float(word) for word in text.split(" ") if word], dtype=np.float64)
 
 
@@ -242,24 +214,20 @@ def _levels(data: bytes, end: int, header: dict[str, str], trees: list[dict[str,
     tail = data[end:].decode("utf-8")
     found = re.findall(r"\npandas_categorical:(.*)", tail)
     lists = json.loads(found[-1]) or [] if found else []
-    if not isinstance(lists, list) or not all(isinstance(levels, list) for levels in lists):
-        raise ValueError("its pandas_categorical is not a list of lists")
+    are_lists = isinstance(lists, list) and all(isinstance(levels, list) for levels in lists)
+    require(are_lists, "its pandas_categorical is not a list of lists")
     told = re.findall(r"\n\[categorical_feature: ([0-9,]*)\]\n", tail)
     columns = sorted({_whole(word) for word in told[0].split(",") if word}) if len(told) == 1 else []
-    coded = {k for k, info in enumerate(header["feature_infos"].split(" ")) if CODED.fullmatch(info)}
-    split = {
-        int(column)
-        for tree in trees
-        for column, kind in zip(
-            _numbers(tree.get("split_feature", "")), _numbers(tree.get("decision_type", "")), strict=True
-        )
-        if int(kind) % 2
-    }
+    infos = header["feature_infos"].split(" ")
+    coded = {k for k, info in enumerate(infos) if CODED.fullmatch(info)}
+    split: set[int] = set()
+    for tree in trees:
+        used, kinds = (_numbers(tree.get(key, "")) for key in ("split_feature", "decision_type"))
+        split.update(int(column) for column, kind in zip(used, kinds, strict=True) if int(kind) % 2)
     if not lists and not columns and not coded and not split:
         return {}
     texts = all(isinstance(level, str) for levels in lists for level in levels)
-    distinct = all(len(set(levels)) == len(levels) > 0 for levels in lists) if texts else False
-    width = len(header["feature_infos"].split(" "))
-    if len(lists) != len(columns) or not distinct or not coded | split <= set(columns) <= set(range(width)):
+    distinct = texts and all(len(set(levels)) == len(levels) > 0 for levels in lists)
+    if len(lists) != len(columns) or not distinct or not coded | split <= set(columns) <= set(range(len(infos))):
         return None
     return dict(zip(columns, lists, strict=True))

@@ -13,7 +13,7 @@ from equieffort.errors import ModelError, Setting, closest, sentence
 from equieffort.models.files import pickles
 from equieffort.models.files.lightgbm_file import read_lightgbm
 from equieffort.models.files.onnx_file import read_onnx
-from equieffort.models.files.optional import other_version
+from equieffort.models.files.shared import bad_file, other_version
 from equieffort.models.files.skops_file import read_skops
 from equieffort.models.files.xgboost_file import read_xgboost
 
@@ -53,8 +53,7 @@ def load_model(
     path = Path(path)
     suffix = path.suffix.lower()
     if suffix not in (".skops", *READERS, *pickles.SUFFIXES):
-        raise ModelError(
-            "MODEL_FILE",
+        raise bad_file(
             f"{path.name!r} is not a model file this program reads. "
             f"{closest(suffix, ['.skops', *READERS]) if suffix else ''}".rstrip(),
             fix="Save the model as .skops (scikit-learn), .onnx, .json or .ubj (XGBoost) or .txt (LightGBM).",
@@ -86,12 +85,9 @@ def _bytes(path: Path) -> bytes:
         found = path.stat()
         if not stat.S_ISREG(found.st_mode) and not stat.S_ISDIR(found.st_mode):
             # A device or a pipe may never come to an end.
-            raise ModelError(
-                "MODEL_FILE", f"{str(path)!r} is not a file.", fix="Give the path of the file that the model is in."
-            )
+            raise bad_file(f"{str(path)!r} is not a file.", fix="Give the path of the file that the model is in.")
         if (size := found.st_size) > LARGEST:
-            raise ModelError(
-                "MODEL_FILE",
+            raise bad_file(
                 f"{path.name!r} has {size:,} bytes; more than {LARGEST:,} are not read.",
                 fix="Check that this is the model and not its data.",
             )
@@ -99,13 +95,12 @@ def _bytes(path: Path) -> bytes:
             # A file that grows is not read for ever.
             data = file.read(LARGEST + 1)
     except OSError as error:
-        raise ModelError(
-            "MODEL_FILE",
+        raise bad_file(
             f"The model {str(path)!r} cannot be read: {sentence(error.strerror or error)}",
             fix=Setting("the model path"),
         ) from error
     if not data:
-        raise ModelError("MODEL_FILE", f"{path.name!r} is empty.", fix="Save the model again and copy the file whole.")
+        raise bad_file(f"{path.name!r} is empty.", fix="Save the model again and copy the file whole.")
     return data
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +12,11 @@ import numpy as np
 import pandas as pd
 
 from equieffort.errors import ModelError, label, listed, sentence
-from equieffort.models.files.adapters import Labels
-from equieffort.models.files.optional import broken, need
-from equieffort.models.files.pickles import is_pickle, refuse
+from equieffort.models.files.pickles import disguised
 from equieffort.models.files.probe import probe
+from equieffort.models.files.shared import Labels, bad_file, broken, need
+
+_untrusted = partial(ModelError, "MODEL_UNTRUSTED")
 
 DOMAINS = {"", "ai.onnx", "ai.onnx.ml"}
 LABEL_TYPES = ("tensor(int64)", "tensor(int32)", "tensor(string)", "tensor(bool)")
@@ -49,10 +51,8 @@ class OnnxLabels(Labels):
         model: Any,
         chances: str | None,
     ) -> None:
-        super().__init__(names, width, classes)
-        self.session, self.output, self.model, self.chances = session, output, model, chances
-        if chances is not None:
-            self.predict_proba = self._chances
+        super().__init__(session, names, width, classes, probable=chances is not None)
+        self.output, self.model, self.chances = output, model, chances
 
     def predict(self, X: Any) -> np.ndarray[Any, Any]:
         """One label a row."""
@@ -70,7 +70,7 @@ class OnnxLabels(Labels):
         return np.asarray(found)
 
     def _run(self, X: Any, output: str | None) -> Any:
-        columns, inputs = self.columns(X), self.session.get_inputs()
+        columns, inputs = self.columns(X), self.own.get_inputs()
         if len(inputs) == 1 and _matrix_width(inputs[0]) is not None:
             kind = inputs[0].type
             feed = {inputs[0].name: np.column_stack([_typed(column, kind, inputs[0].name) for column in columns])}
@@ -79,15 +79,15 @@ class OnnxLabels(Labels):
             for one, column in zip(inputs, columns, strict=True):
                 typed = _typed(column, one.type, one.name)
                 feed[one.name] = typed.reshape(-1, 1) if len(one.shape) == 2 else typed
-        (found,) = self.session.run([output], feed)
+        (found,) = self.own.run([output], feed)
         return found
 
 
 def read_onnx(data: bytes, path: Path) -> OnnxLabels:
     """The classifier in an ONNX file, if the file is complete in itself and uses only standard operators."""
-    if is_pickle(data):
-        # No ONNX file begins like one: its first field is a small number, not an instruction of a pickle.
-        raise refuse(path)
+    # No ONNX file begins like one: its first field is a small number, not an instruction of a pickle.
+    if (error := disguised(data, path)) is not None:
+        raise error
     onnx, runtime = need("onnx", "onnx", path), need("onnxruntime", "onnx", path)
     try:
         model = onnx.load_model_from_string(data)
@@ -104,8 +104,7 @@ def read_onnx(data: bytes, path: Path) -> OnnxLabels:
     try:
         session = runtime.InferenceSession(data, options, providers=["CPUExecutionProvider"])
     except Exception as error:
-        raise ModelError(
-            "MODEL_FILE",
+        raise bad_file(
             f"onnxruntime {runtime.__version__} cannot run {path.name!r}: {sentence(error)}",
             fix="Convert the model again for this version; from scikit-learn, give skl2onnx the numbers as float32.",
         ) from error
@@ -138,8 +137,7 @@ def _check_closed(model: Any, path: Path) -> None:
             where = [entry.value for entry in message.external_data if entry.key == "location"]
             outside.append(f"{message.name} in {where[0] if where else 'another file'}")
         elif kind == "NodeProto" and message.op_type == ENDLESS:
-            raise ModelError(
-                "MODEL_UNTRUSTED",
+            raise _untrusted(
                 f"{path.name!r} uses the operator {ENDLESS}, which may go round for ever.",
                 fix=f"Convert the model without {ENDLESS}.",
             )
@@ -149,14 +147,12 @@ def _check_closed(model: Any, path: Path) -> None:
             # A file cut off between two fields can still be read; this is what comes last in it.
             raise broken(path, "ONNX", f"it does not say which version of {message.op_type} it means")
     if outside:
-        raise ModelError(
-            "MODEL_UNTRUSTED",
+        raise _untrusted(
             f"{path.name!r} keeps {listed(outside, 20)}, outside the file.",
             fix="Save it as one file: onnx.save(onnx.load(path), path, save_as_external_data=False).",
         )
     if foreign:
-        raise ModelError(
-            "MODEL_UNTRUSTED",
+        raise _untrusted(
             f"{path.name!r} uses {listed(sorted(foreign), 20)}, which are not standard operators.",
             fix="Convert the model with standard operators only.",
         )
@@ -173,8 +169,7 @@ def _inputs(session: Any, model: Any, path: Path) -> tuple[list[str] | None, int
     """Names and number of the columns."""
     inputs = session.get_inputs()
     if strange := [one.name for one in inputs if one.type not in DTYPES or len(one.shape) not in (1, 2)]:
-        raise ModelError(
-            "MODEL_FILE",
+        raise bad_file(
             f"The inputs {listed(strange)} of {path.name!r} are not columns of numbers or text.",
             fix="Convert the model with one input a column, or one matrix.",
         )
@@ -182,8 +177,7 @@ def _inputs(session: Any, model: Any, path: Path) -> tuple[list[str] | None, int
     if not wide:
         return [one.name for one in inputs], len(inputs)
     if len(inputs) > 1:
-        raise ModelError(
-            "MODEL_FILE",
+        raise bad_file(
             f"{path.name!r} has {len(inputs)} inputs, and {wide[0].name!r} takes several columns.",
             fix="Convert the model with one input a column, or one matrix.",
         )
@@ -191,8 +185,7 @@ def _inputs(session: Any, model: Any, path: Path) -> tuple[list[str] | None, int
     told = {entry.key: entry.value for entry in model.metadata_props}.get("feature_names")
     names = _told_names(told, path) if told is not None else None
     if names is None and not width:
-        raise ModelError(
-            "MODEL_FILE",
+        raise bad_file(
             f"{path.name!r} says neither how many columns it takes nor their names.",
             fix="Give its input a fixed width, or add the metadata feature_names: a JSON list of names.",
         )
@@ -220,8 +213,7 @@ def _label_output(session: Any, path: Path) -> Any:
     named = [one for one in found if "label" in one.name.lower()]
     chosen = found if len(found) == 1 else named
     if len(chosen) != 1:
-        raise ModelError(
-            "MODEL_FILE",
+        raise bad_file(
             f"{path.name!r} has no output that is clearly its label; its outputs are "
             f"{listed(one.name for one in session.get_outputs())}.",
             fix="Convert the classifier with its label as an output of whole numbers or text.",

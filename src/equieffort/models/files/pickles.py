@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from equieffort.errors import ModelError, Setting, sentence
-from equieffort.models.files.optional import need
+from equieffort.models.files.shared import bad_file, need
 
 SUFFIXES = (".pkl", ".pickle", ".joblib", ".p", ".pk", ".sav", ".dill", ".cloudpickle", ".pt", ".pth")
 HEAD = 1 << 16
@@ -57,6 +57,11 @@ def _unpacked(data: bytes) -> bytes:
     return b""
 
 
+def disguised(data: bytes, path: Path) -> ModelError | None:
+    """The error for a pickle under another name; None if it is none."""
+    return refuse(path) if is_pickle(data) else None
+
+
 def refuse(path: Path) -> ModelError:
     """The error for a pickle, with the two lines that convert it."""
     named = path.suffix.lower() in SUFFIXES
@@ -83,8 +88,7 @@ def unpickle(data: bytes, path: Path) -> Any:
     try:
         return joblib.load(io.BytesIO(data))
     except Exception as error:
-        raise ModelError(
-            "MODEL_FILE",
+        raise bad_file(
             f"{path.name!r} could not be unpickled: {type(error).__name__}: {sentence(error)}",
             fix="Read it where its libraries are installed, in the versions that saved it.",
         ) from error

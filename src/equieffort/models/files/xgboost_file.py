@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from equieffort.errors import ModelError, listed
+from equieffort.errors import listed
 from equieffort.models.files import ubjson
-from equieffort.models.files.adapters import Labels
-from equieffort.models.files.optional import broken, need, other_version
-from equieffort.models.files.pickles import is_pickle, refuse
+from equieffort.models.files.pickles import disguised
 from equieffort.models.files.probe import probe
+from equieffort.models.files.shared import Labels, bad_file, broken, need, other_version
 from equieffort.models.files.xgboost_checks import check_learner, check_version, find_levels
 
 PROBABLE = ("binary:logistic", "multi:softprob", "multi:softmax")
@@ -24,27 +23,12 @@ OBJECTIVES = (*PROBABLE, "binary:hinge")
 class XgboostLabels(Labels):
     """The labels 0, 1, ... that XGBoost's own classifier gives, and its probabilities where its objective has them."""
 
-    def __init__(
-        self,
-        classifier: Any,
-        names: list[str] | None,
-        width: int,
-        n_classes: int,
-        levels: dict[int, list[str]],
-        *,
-        probable: bool,
-    ) -> None:
-        super().__init__(names, width, range(n_classes), levels)
-        self.classifier = classifier
-        if probable:
-            self.predict_proba = self._chances
-
     def predict(self, X: Any) -> np.ndarray[Any, Any]:
         """One label a row."""
-        return np.asarray(self.classifier.predict(self._table(X)))
+        return np.asarray(self.own.predict(self._table(X)))
 
     def _chances(self, X: Any) -> np.ndarray[Any, Any]:
-        return np.asarray(self.classifier.predict_proba(self._table(X)))
+        return np.asarray(self.own.predict_proba(self._table(X)))
 
     def _table(self, X: Any) -> Any:
         """The model's columns, with names where it has them, and text as categories in the order of their codes."""
@@ -67,8 +51,7 @@ def read_xgboost(data: bytes, path: Path) -> XgboostLabels:
     except (KeyError, TypeError, IndexError) as error:
         raise broken(path, "XGBoost", "it names no learner and objective") from error
     if objective not in OBJECTIVES:
-        raise ModelError(
-            "MODEL_FILE",
+        raise bad_file(
             f"{path.name!r} has the objective {objective!r}, which gives no labels.",
             fix=f"Train a classifier; these objectives have labels: {listed(OBJECTIVES)}.",
         )
@@ -79,8 +62,7 @@ def read_xgboost(data: bytes, path: Path) -> XgboostLabels:
     except (KeyError, TypeError, ValueError, IndexError, OverflowError, AttributeError) as error:
         raise broken(path, "XGBoost", f"{type(error).__name__}: {error}") from error
     if levels is None:
-        raise ModelError(
-            "MODEL_FILE",
+        raise bad_file(
             f"{path.name!r} splits on categories and does not hold their text, so that their codes are not known.",
             fix="Only text in ASCII can be read (other letters XGBoost cuts off when it saves), from files of XGBoost "
             "3.1 or later. Else encode the categories in a scikit-learn pipeline, and save it as .skops or .onnx.",
@@ -95,14 +77,12 @@ def read_xgboost(data: bytes, path: Path) -> XgboostLabels:
     saved = ".".join(map(str, content.get("version", ())))
     if saved and saved != xgboost.__version__:
         other_version(path, "xgboost", saved, xgboost.__version__)
-    return XgboostLabels(classifier, names, width, n_classes, levels, probable=objective in PROBABLE)
+    return XgboostLabels(classifier, names, width, range(n_classes), levels, probable=objective in PROBABLE)
 
 
 def _decoded(data: bytes, path: Path) -> Any:
     if data[:1] != b"{":
-        if is_pickle(data):
-            raise refuse(path)
-        raise broken(path, "XGBoost", "it does not begin with a brace")
+        raise disguised(data, path) or broken(path, "XGBoost", "it does not begin with a brace")
     try:
         # After the brace JSON has a quote or a space, and the binary form the kind of a length.
         return (

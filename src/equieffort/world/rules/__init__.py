@@ -26,7 +26,7 @@ not known to differ. The word `not` in front of a condition is plain negation: `
 includes people of unknown age, `age >= 25` does not.
 """
 
-from equieffort.world.rules.clauses import Atom, Clause, Clauses, clauses_of
+from equieffort.world.rules.clauses import Clauses, clauses_of
 from equieffort.world.rules.constraints import (
     Always,
     Constraint,
@@ -43,8 +43,6 @@ __all__ = [
     "MAX_DEPTH",
     "MAX_LENGTH",
     "Always",
-    "Atom",
-    "Clause",
     "Clauses",
     "Forbidden",
     "Implies",

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import product
 
 import numpy as np
@@ -19,10 +20,12 @@ import numpy as np
 from equieffort.data.frames import Bools, Encoding, Floats
 from equieffort.errors import RuleError, closest, listed
 from equieffort.foundations.tolerances import STRICT, power_of_two, tolerance
-from equieffort.world.rules.columns import Column as Values
-from equieffort.world.rules.columns import mask
 from equieffort.world.rules.constraints import Always, Constraint, Forbidden, Implies, Monotone, Sum
+from equieffort.world.rules.rule import Column as Values
+from equieffort.world.rules.rule import mask
 from equieffort.world.rules.tree import Between, Compare, Condition, Joined, Literal, Name, Node, Not, Within
+
+_bad_kind = partial(RuleError, "RULE_TYPE")
 
 MOST_CLAUSES = 256
 
@@ -143,9 +146,7 @@ class Clauses:
 
     def faults(self, facts: Floats, after: Floats) -> list[tuple[Bools, str]]:
         """For each rule whose breach counts: who breaks it after an action, and its words."""
-        found = []
-        for clause in self.clauses:
-            found.append((~self._holds(facts, after, clause), clause.words))
+        found = [(~self._holds(facts, after, clause), clause.words) for clause in self.clauses]
         for move in self.moves:
             before, now = facts[:, move.column], after[:, move.column]
             bad = (before != now) & ((before == move.start) | (move.start < 0)) & ((now == move.end) | (move.end < 0))
@@ -208,12 +209,12 @@ class _Reader:
     def read(self, constraints: Sequence[Constraint]) -> Clauses:
         clauses: list[Clause] = []
         moves: list[Move] = []
-        for link in constraints:
-            words = str(link)
-            if isinstance(link, Forbidden):
-                moves += self.moves(link)
+        for constraint in constraints:
+            words = str(constraint)
+            if isinstance(constraint, Forbidden):
+                moves += self.moves(constraint)
             else:
-                clauses += [clause for atoms in self.link(link) for clause in _widened(atoms, words)]
+                clauses += [clause for atoms in self.disjunctions(constraint) for clause in _widened(atoms, words)]
         weights = np.zeros((len(self.virtual), len(self.encoding.columns)))
         for row, parts in enumerate(self.virtual):
             for k, weight in parts:
@@ -232,48 +233,48 @@ class _Reader:
         unit = self.unit(column)
         return Atom(column, low / unit, high / unit)
 
-    def link(self, link: Constraint) -> list[Disjunction]:
-        if isinstance(link, Always):
-            return self.clauses(link.parsed.tree, link)
-        if isinstance(link, Implies):
-            given, then = link.parsed
-            return self.clauses(Joined("or", (Not(given.tree), then.tree)), link)
-        if isinstance(link, Monotone):
-            cause, effect = self.amount(link.cause, link), self.amount(link.effect, link)
-            gap = self.total(((effect, 1.0), (cause, -link.per_unit))) if link.per_unit else effect
+    def disjunctions(self, constraint: Constraint) -> list[Disjunction]:
+        if isinstance(constraint, Always):
+            return self.clauses(constraint.parsed.tree, constraint)
+        if isinstance(constraint, Implies):
+            given, then = constraint.parsed
+            return self.clauses(Joined("or", (Not(given.tree), then.tree)), constraint)
+        if isinstance(constraint, Monotone):
+            cause, effect = self.amount(constraint.cause, constraint), self.amount(constraint.effect, constraint)
+            gap = self.total(((effect, 1.0), (cause, -constraint.per_unit))) if constraint.per_unit else effect
             return [(Atom(cause, high=0.0, relative=True), Atom(gap, low=0.0, relative=True))]
-        assert isinstance(link, Sum)
-        column = self.total(tuple((self.amount(name, link), weight) for name, weight in link.weights.items()))
-        low = -np.inf if link.lower is None else link.lower
-        return [(self.atom(column, low, np.inf if link.upper is None else link.upper),)]
+        assert isinstance(constraint, Sum)
+        column = self.total(
+            tuple((self.amount(name, constraint), weight) for name, weight in constraint.weights.items())
+        )
+        low = -np.inf if constraint.lower is None else constraint.lower
+        return [(self.atom(column, low, np.inf if constraint.upper is None else constraint.upper),)]
 
-    def moves(self, link: Forbidden) -> list[Move]:
-        k = self.encoding.position(link.feature)
+    def moves(self, constraint: Forbidden) -> list[Move]:
+        k = self.encoding.position(constraint.feature)
         column = self.encoding.columns[k]
         if not column.is_category:
-            raise RuleError(
-                "RULE_TYPE",
-                f"Changes of {link.feature!r} are forbidden, but it holds numbers, not categories.",
+            raise _bad_kind(
+                f"Changes of {constraint.feature!r} are forbidden, but it holds numbers, not categories.",
                 fix="Use direction, lower and upper of the feature, or declare its kind as categorical.",
             )
-        for level in (level for move in link.moves for level in move if level is not None):
+        for level in (level for move in constraint.moves for level in move if level is not None):
             if level not in column.levels:
                 raise RuleError(
                     "RULE_NAME",
-                    f"A forbidden change of {link.feature!r} names {level!r}, which is none of its levels. "
+                    f"A forbidden change of {constraint.feature!r} names {level!r}, which is none of its levels. "
                     f"{closest(level, column.levels)}".rstrip(),
                     fix=f"The levels are {listed(column.levels)}.",
                 )
         codes = {level: code for code, level in enumerate(column.levels)} | {None: -1}
-        return [Move(k, codes[start], codes[end], str(link)) for start, end in link.moves]
+        return [Move(k, codes[start], codes[end], str(constraint)) for start, end in constraint.moves]
 
-    def amount(self, name: str, link: Constraint) -> int:
+    def amount(self, name: str, constraint: Constraint) -> int:
         """The position of a column that holds amounts."""
         k = self.encoding.position(name)
         if self.encoding.columns[k].is_category:
-            raise RuleError(
-                "RULE_TYPE",
-                f"The rule {str(link)!r} reckons with {name!r}, which is a category.",
+            raise _bad_kind(
+                f"The rule {str(constraint)!r} reckons with {name!r}, which is a category.",
                 fix="Compare a category with = and in only.",
             )
         return k
@@ -286,29 +287,31 @@ class _Reader:
             self.virtual.append(parts)
         return len(self.encoding.columns) + self.virtual.index(parts)
 
-    def clauses(self, node: Node, link: Constraint, negated: bool = False) -> list[Disjunction]:
+    def clauses(self, node: Node, constraint: Constraint, negated: bool = False) -> list[Disjunction]:
         """A rule as clauses that must all hold."""
         if isinstance(node, Not):
-            return self.clauses(node.part, link, not negated)
+            return self.clauses(node.part, constraint, not negated)
         if isinstance(node, Joined):
-            parts = [self.clauses(part, link, negated) for part in node.parts]
+            parts = [self.clauses(part, constraint, negated) for part in node.parts]
             if (node.word == "and") != negated:
                 return [clause for part in parts for clause in part]
             count = int(np.prod([len(part) for part in parts], dtype=float))
             if count > MOST_CLAUSES:
                 raise RuleError(
                     "RULE_LINK",
-                    f"The rule {str(link)!r} is too intricate: it falls apart into {count:,} conditions.",
+                    f"The rule {str(constraint)!r} is too intricate: it falls apart into {count:,} conditions.",
                     fix="Write several simpler rules.",
                 )
             return [tuple(atom for clause in choice for atom in clause) for choice in product(*parts)]
-        return self.condition(node, link, negated)
+        return self.condition(node, constraint, negated)
 
-    def condition(self, node: Condition, link: Constraint, negated: bool) -> list[Disjunction]:
+    def condition(self, node: Condition, constraint: Constraint, negated: bool) -> list[Disjunction]:
         k = self.encoding.position(node.name.name)
         column = self.encoding.columns[k]
         if isinstance(node, Compare) and isinstance(node.other, Name):
-            difference = self.total(((self.amount(column.name, link), 1.0), (self.amount(node.other.name, link), -1.0)))
+            difference = self.total(
+                ((self.amount(column.name, constraint), 1.0), (self.amount(node.other.name, constraint), -1.0))
+            )
             return self.compared(difference, node.sign, 0.0, negated)
         if column.is_category:
             levels = np.empty(len(column.levels), dtype=object)
@@ -345,8 +348,7 @@ class _Reader:
 
 def _value(literal: Literal, node: Condition) -> float:
     if isinstance(literal.value, str):
-        raise RuleError(
-            "RULE_TYPE",
+        raise _bad_kind(
             f"The rule compares the numbers of {node.name.name!r} with the text {literal}.",
             fix="Compare it with a number, or declare its kind as categorical.",
         )

@@ -17,14 +17,18 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from math import isfinite
-from typing import Any
+from typing import Any, ClassVar
 
 from equieffort.data.frames import number
 from equieffort.errors import RuleError, Setting
 from equieffort.foundations.arguments import check_instance, check_mapping, check_number, is_number
+from equieffort.foundations.saved import as_data
 from equieffort.world.rules.parser import keyword_at, parse_rule
 from equieffort.world.rules.rule import Rule
+
+_bad_link = partial(RuleError, "RULE_LINK")
 
 Move = tuple[Any, Any]
 
@@ -32,33 +36,32 @@ Move = tuple[Any, Any]
 class Constraint(ABC):
     """Something that must hold between features in every counterfactual."""
 
+    saved: ClassVar[Mapping[str, str]]
+    """What a file calls its fields: key -> field."""
+
     @property
     @abstractmethod
     def names(self) -> tuple[str, ...]:
         """The columns it speaks of."""
 
-    @abstractmethod
     def to_dict(self) -> dict[str, Any]:
         """A form that JSON can hold."""
+        return {key: as_data(getattr(self, name)) for key, name in self.saved.items()}
 
     @staticmethod
     def from_dict(saved: Mapping[str, Any]) -> Constraint:
         """The rule that `to_dict` described."""
-        if "always" in saved:
-            return Always(saved["always"])
-        if "if" in saved:
-            return Implies(saved["if"], saved["then"])
-        if "sum" in saved:
-            return Sum(saved["sum"], lower=saved["lower"], upper=saved["upper"])
-        if "forbidden" in saved:
-            return Forbidden(saved["feature"], [tuple(move) for move in saved["forbidden"]])
-        return Monotone(saved["cause"], saved["effect"], saved["per_unit"])
+        for kind in (Always, Implies, Sum, Forbidden, Monotone):
+            if kind.saved.keys() == saved.keys():
+                return kind(**{name: saved[key] for key, name in kind.saved.items()})
+        raise ValueError("a rule between features is none that is known")
 
 
 @dataclass(frozen=True)
 class Always(Constraint):
     """A rule that must hold: ``Always("hours <= 80 or contract = 'night'")``."""
 
+    saved: ClassVar[Mapping[str, str]] = {"always": "rule"}
     rule: str
 
     def __post_init__(self) -> None:
@@ -77,15 +80,12 @@ class Always(Constraint):
     def __str__(self) -> str:
         return str(self.parsed)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Its text."""
-        return {"always": self.rule}
-
 
 @dataclass(frozen=True)
 class Implies(Constraint):
     """If the first rule holds, the second must: ``Implies("employed = 0", "tenure = 0")``."""
 
+    saved: ClassVar[Mapping[str, str]] = {"if": "given", "then": "then"}
     given: str
     then: str
 
@@ -108,15 +108,12 @@ class Implies(Constraint):
         given, then = self.parsed
         return f"if {given} then {then}"
 
-    def to_dict(self) -> dict[str, Any]:
-        """Both texts."""
-        return {"if": self.given, "then": self.then}
-
 
 @dataclass(frozen=True)
 class Monotone(Constraint):
     """When one feature rises, another must not fall, and must rise by at least `per_unit` for each unit."""
 
+    saved: ClassVar[Mapping[str, str]] = {"cause": "cause", "effect": "effect", "per_unit": "per_unit"}
     cause: str
     effect: str
     per_unit: float = 0.0
@@ -130,7 +127,7 @@ class Monotone(Constraint):
         )  # fmt: skip
         if self.cause == self.effect or not self.effect:
             whom = "itself" if self.effect else "nothing"
-            raise RuleError("RULE_LINK", f"{self.cause!r} is linked with {whom}.", fix="Name two features.")
+            raise _bad_link(f"{self.cause!r} is linked with {whom}.", fix="Name two features.")
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -142,15 +139,12 @@ class Monotone(Constraint):
             return f"each unit that {self.cause} rises, {self.effect} rises by at least {number(self.per_unit)}"
         return f"when {self.cause} rises, {self.effect} does not fall"
 
-    def to_dict(self) -> dict[str, Any]:
-        """Its parts."""
-        return {"cause": self.cause, "effect": self.effect, "per_unit": self.per_unit}
-
 
 @dataclass(frozen=True)
 class Sum(Constraint):
     """A weighted sum of features stays within limits: ``Sum({"rent": 1, "income": -0.5}, upper=0)``."""
 
+    saved: ClassVar[Mapping[str, str]] = {"sum": "weights", "lower": "lower", "upper": "upper"}
     weights: Mapping[str, float]
     lower: float | None = field(default=None, kw_only=True)
     upper: float | None = field(default=None, kw_only=True)
@@ -159,14 +153,12 @@ class Sum(Constraint):
         check_mapping("weights", self.weights, 'a mapping such as {"rent": 1}', error=RuleError, code="RULE_LINK")
         numbers = [*self.weights.values(), *(end for end in (self.lower, self.upper) if end is not None)]
         if not self.weights or not all(is_number(value) and isfinite(value) for value in numbers):
-            raise RuleError(
-                "RULE_LINK", "A sum needs features, each with a number as its weight.", fix='As in {"rent": 1}.'
-            )
+            raise _bad_link("A sum needs features, each with a number as its weight.", fix='As in {"rent": 1}.')
         if self.lower is None and self.upper is None:
-            raise RuleError("RULE_LINK", "The sum has no limit.", fix="Give lower, upper or both.")
+            raise _bad_link("The sum has no limit.", fix="Give lower, upper or both.")
         if self.lower is not None and self.upper is not None and self.lower > self.upper:
             what = f"The lower limit {self.lower:g} is above the upper limit {self.upper:g}."
-            raise RuleError("RULE_LINK", what, fix="Swap them.")
+            raise _bad_link(what, fix="Swap them.")
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -189,15 +181,12 @@ class Sum(Constraint):
         low = "" if self.lower is None else f"{number(self.lower)} <= "
         return f"{low}{text} <= {number(self.upper)}"
 
-    def to_dict(self) -> dict[str, Any]:
-        """Its parts."""
-        return {"sum": dict(self.weights), "lower": self.lower, "upper": self.upper}
-
 
 @dataclass(frozen=True)
 class Forbidden(Constraint):
     """Changes of a category that are not possible: pairs (from, to), None for any level."""
 
+    saved: ClassVar[Mapping[str, str]] = {"feature": "feature", "forbidden": "moves"}
     feature: str
     moves: Sequence[Move]
 
@@ -208,10 +197,8 @@ class Forbidden(Constraint):
         except (TypeError, ValueError):
             moves = ()
         if not moves or isinstance(self.moves, str):
-            raise RuleError(
-                "RULE_LINK",
-                f"The forbidden changes of {self.feature!r} are not pairs (from, to).",
-                fix=Setting("forbidden"),
+            raise _bad_link(
+                f"The forbidden changes of {self.feature!r} are not pairs (from, to).", fix=Setting("forbidden")
             )
         object.__setattr__(self, "moves", moves)
 
@@ -225,10 +212,6 @@ class Forbidden(Constraint):
         for start, end in self.moves:
             parts.append(" ".join(f"{w} {level!r}" for w, level in (("from", start), ("to", end)) if level is not None))
         return f"{self.feature} must not change {' nor '.join(parts)}".rstrip()
-
-    def to_dict(self) -> dict[str, Any]:
-        """Its parts."""
-        return {"feature": self.feature, "forbidden": [list(move) for move in self.moves]}
 
 
 def read_constraint(text: str) -> Constraint:

@@ -1,9 +1,17 @@
 """Structural causal models: how a change of one feature moves the others."""
 
-from equieffort.world.scm.base import DiscreteLearner, DiscreteMechanism, Learner, Mechanism
 from equieffort.world.scm.curves import Curve
 from equieffort.world.scm.discrete import CumulativeLogit, Ordinal, Probabilities
-from equieffort.world.scm.equations import Additive, Affine, Discrete, Equation
+from equieffort.world.scm.equations import (
+    Additive,
+    Affine,
+    Discrete,
+    DiscreteLearner,
+    DiscreteMechanism,
+    Equation,
+    Learner,
+    Mechanism,
+)
 from equieffort.world.scm.functions import Function
 from equieffort.world.scm.mechanisms import LeastSquares, Linear, Regressor
 from equieffort.world.scm.model import StructuralCausalModel

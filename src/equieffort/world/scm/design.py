@@ -2,53 +2,55 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from equieffort.data.frames import Column, Encoding, Floats
 from equieffort.errors import CausalModelError, Setting, closest, listed, many
+from equieffort.world.scm.equations import bad_equation
 
 Owner = tuple[str, Any]
 """Which cause, and for a categorical one which level, a design column stands for."""
 
 
-def indicators(causes: Encoding, parents: Floats) -> tuple[Floats, list[Owner]]:
-    """The design matrix: numbers as they are, a category as indicators against its first level."""
-    blocks: list[Floats] = []
-    owners: list[Owner] = []
+def design_columns(causes: Encoding) -> list[tuple[int, int | None, Owner]]:
+    """The design's columns: which cause each stands for, of a category which code, and its owner."""
+    found: list[tuple[int, int | None, Owner]] = []
     for k, column in enumerate(causes.columns):
         if column.is_category:
-            for code, level in enumerate(column.levels[1:], start=1):
-                blocks.append((parents[:, k] == code).astype(np.float64))
-                owners.append((column.name, level))
+            found += [(k, code, (column.name, level)) for code, level in enumerate(column.levels) if code]
         else:
-            blocks.append(parents[:, k])
-            owners.append((column.name, None))
-    return (np.column_stack(blocks) if blocks else np.empty((len(parents), 0))), owners
+            found.append((k, None, (column.name, None)))
+    return found
+
+
+def indicators(causes: Encoding, parents: Floats) -> tuple[Floats, list[Owner]]:
+    """The design matrix: numbers as they are, a category as indicators against its first level."""
+    columns = design_columns(causes)
+    blocks = [parents[:, k] if code is None else parents[:, k] == code for k, code, _ in columns]
+    return stacked(len(parents), blocks), [owner for _, _, owner in columns]
 
 
 def indicator_box(causes: Encoding, low: Floats, high: Floats) -> tuple[Floats, Floats]:
     """The box of the design's columns over a box of the encoded causes."""
-    lows: list[Floats] = []
-    highs: list[Floats] = []
-    for k, column in enumerate(causes.columns):
-        if column.is_category:
-            for code in range(1, len(column.levels)):
-                lows.append(((low[:, k] == code) & (high[:, k] == code)).astype(np.float64))
-                highs.append(((low[:, k] <= code) & (high[:, k] >= code)).astype(np.float64))
-        else:
-            lows.append(low[:, k])
-            highs.append(high[:, k])
-    empty = np.empty((len(low), 0))
-    return (np.column_stack(lows) if lows else empty), (np.column_stack(highs) if highs else empty)
+    columns = [(low[:, k], high[:, k], code) for k, code, _ in design_columns(causes)]
+    lows = [a if code is None else (a == code) & (b == code) for a, b, code in columns]
+    highs = [b if code is None else (a <= code) & (b >= code) for a, b, code in columns]
+    return stacked(len(low), lows), stacked(len(low), highs)
+
+
+def stacked(rows: int, blocks: Iterable[npt.NDArray[Any]]) -> Floats:
+    """Columns side by side; also where there are none."""
+    return np.column_stack([np.empty((rows, 0)), *blocks])
 
 
 def level_code(node: str, column: Column, level: Any) -> int:
     """The code of a level; refuses one that does not occur."""
     if level not in column.levels:
-        raise CausalModelError(
-            "SCM_MECHANISM",
+        raise bad_equation(
             f"The equation of {node!r} names the level {level!r} of {column.name!r}, which does not occur. "
             f"{closest(level, column.levels)}".rstrip(),
             fix=f"The levels are {listed(column.levels)}.",
@@ -60,8 +62,7 @@ def check_causes(node: str, used: Any, causes: Encoding) -> None:
     """Refuse an equation that uses what the graph does not name as a cause."""
     stray = [name for name in used if name not in causes.names]
     if stray:
-        raise CausalModelError(
-            "SCM_MECHANISM",
+        raise bad_equation(
             f"The equation of {node!r} uses {listed(stray)}, which the graph does not name among its causes "
             f"({listed(causes.names) or 'none'}).",
             fix="Add the edge to the graph or remove the term.",

@@ -19,9 +19,8 @@ import pandas as pd
 from equieffort.data.frames import Column, Encoding, Floats, number
 from equieffort.errors import CausalModelError, DataError, Setting, closest, listed, many
 from equieffort.foundations.arguments import check_function, check_number, items_in, refused
-from equieffort.world.scm.base import DiscreteLearner, DiscreteMechanism
 from equieffort.world.scm.design import check_rows, indicators
-from equieffort.world.scm.equations import Discrete
+from equieffort.world.scm.equations import MECHANISM, Discrete, DiscreteLearner, DiscreteMechanism, bad_equation
 from equieffort.world.scm.functions import own_numbers
 from equieffort.world.scm.mechanisms import Linear, LinearEquation, linear
 
@@ -54,8 +53,7 @@ class Ordinal(DiscreteLearner):
         ranks = np.searchsorted(ladder, values)
         absent = [column.levels[k] for k in range(len(ladder)) if not (ranks == k).any()]
         if absent:
-            raise CausalModelError(
-                "SCM_MECHANISM",
+            raise bad_equation(
                 f"Nobody has the level {listed(absent)} of {node!r}, so nothing can be learned of it.",
                 fix=("Fit on people who have it, or give the equation: ", Setting("cumulative_logit", of=node), "."),
             )
@@ -85,17 +83,14 @@ class CumulativeLogit(DiscreteMechanism):
         _check_order(self.order)
         Linear(self.coef)
         takes = "a list of numbers in rising order"
-        given = items_in("cuts", self.cuts, takes, error=CausalModelError, code="SCM_MECHANISM")
+        given = items_in("cuts", self.cuts, takes, **MECHANISM)
         for cut in given:
-            check_number("a cut", cut, "a finite number", error=CausalModelError, code="SCM_MECHANISM")
+            check_number("a cut", cut, "a finite number", **MECHANISM)
         cuts = np.asarray(given, dtype=np.float64)
         if cuts.ndim != 1 or len(cuts) == 0 or not np.isfinite(cuts).all() or not (np.diff(cuts) > 0).all():
-            raise CausalModelError(
-                "SCM_MECHANISM", f"The cuts {self.cuts!r} do not rise.", fix="Give finite numbers in rising order."
-            )
+            raise bad_equation(f"The cuts {self.cuts!r} do not rise.", fix="Give finite numbers in rising order.")
         if self.order is not None and len(self.order) != len(cuts) + 1:
-            raise CausalModelError(
-                "SCM_MECHANISM",
+            raise bad_equation(
                 f"{many(len(cuts), 'cut', 'cuts')} cannot divide {many(len(self.order), 'level', 'levels')}.",
                 fix="Give one cut less than there are levels.",
             )
@@ -104,8 +99,7 @@ class CumulativeLogit(DiscreteMechanism):
         """The equation over the encoded causes."""
         ladder = column_ladder(node, column, None, self.order)
         if len(ladder) != len(self.cuts) + 1:
-            raise CausalModelError(
-                "SCM_MECHANISM",
+            raise bad_equation(
                 f"The equation of {node!r} has {many(len(self.cuts), 'cut', 'cuts')}, but {node!r} has "
                 f"{many(len(ladder), 'level', 'levels')}.",
                 fix=("Give one cut less than there are levels, and the levels as ", Setting("order"), "."),
@@ -133,7 +127,7 @@ class Probabilities(DiscreteMechanism):
 
     def __post_init__(self) -> None:
         takes = "a function of a frame of causes"
-        check_function("f", self.f, takes, error=CausalModelError, code="SCM_MECHANISM")
+        check_function("f", self.f, takes, **MECHANISM)
         _check_order(self.order)
 
     def bind(self, node: str, causes: Encoding, column: Column) -> Discrete:
@@ -242,8 +236,7 @@ class QuantileEquation(_Ladder):
         return np.column_stack([np.zeros(len(ends)), ends])
 
     def _refusal(self, what: str) -> CausalModelError:
-        return CausalModelError(
-            "SCM_MECHANISM",
+        return bad_equation(
             f"The probabilities of {self.node!r} {what}.",
             fix=f"Return a row a person with {len(self.ladder)} probabilities, the lowest level first.",
         )
@@ -263,10 +256,6 @@ class QuantileEquation(_Ladder):
                 fix="Give every level that occurs a positive probability.",
             )
         return middle
-
-    def in_units(self, units: Floats, unit: float) -> QuantileEquation:
-        """The function gets its causes decoded, whatever their units."""
-        return QuantileEquation(self.node, self.causes.in_units(units), self._f, self.ladder / unit)
 
     def predict(self, noise: Floats, parents: Floats) -> Floats:
         """The first level whose cumulative probability reaches u."""
@@ -303,8 +292,7 @@ def ordered_column(node: str, column: Column, series: pd.Series, mechanism: Any)
     if order is not None:
         stray = [level for level in column.levels if level not in list(order)]
         if stray:
-            raise CausalModelError(
-                "SCM_MECHANISM",
+            raise bad_equation(
                 f"The order of {node!r} leaves out {listed(stray)}. {closest(stray[0], order)}".rstrip(),
                 fix="Name every level that occurs, the lowest first.",
             )
@@ -337,14 +325,12 @@ def column_ladder(node: str, column: Column, values: Floats | None, order: Seque
     elif order is not None and all(isinstance(level, Real) for level in order):
         ladder = np.array([float(level) for level in order])
     else:
-        raise CausalModelError(
-            "SCM_MECHANISM",
+        raise bad_equation(
             f"{node!r} holds numbers, and its equation does not say which of them are its levels.",
             fix=("Give ", Setting("order"), " with the numbers in rising order."),
         )
     if not 2 <= len(ladder) <= MOST_LEVELS or not (np.diff(ladder) > 0).all():
-        raise CausalModelError(
-            "SCM_MECHANISM",
+        raise bad_equation(
             f"{node!r} has {many(len(ladder), 'level', 'levels')}, or levels that do not rise.",
             fix=f"An equation of levels needs 2 to {MOST_LEVELS} of them, the lowest first; more are a number.",
         )

@@ -10,15 +10,21 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import numpy as np
 
-from equieffort.data.frames import Encoding, Floats
-from equieffort.errors import ParameterError
+from equieffort.data.frames import Column, Encoding, Floats
+from equieffort.errors import CausalModelError, ParameterError
 
 EPS = float(np.finfo(np.float64).eps)
 Predict = Callable[[Floats], Floats]
 """Encoded causes, a row a person -> f(causes)."""
+MECHANISM: dict[str, Any] = {"error": CausalModelError, "code": "SCM_MECHANISM"}
+"""How the checks of arguments refuse what an equation cannot be made of."""
+bad_equation = partial(CausalModelError, "SCM_MECHANISM")
+"""The error about an equation that cannot be used."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +42,8 @@ class Affine:
 class Equation(ABC):
     """How a node follows its causes and its noise, with the noise recoverable from the values."""
 
+    causes: Encoding
+
     @abstractmethod
     def abduct(self, values: Floats, parents: Floats) -> Floats:
         """The noise of people with these values and causes."""
@@ -51,6 +59,16 @@ class Equation(ABC):
     @abstractmethod
     def in_units(self, units: Floats, unit: float) -> Equation:
         """The same equation over causes and of values that are multiples of units, which are powers of two."""
+
+    @property
+    @abstractmethod
+    def why_unbounded(self) -> str:
+        """Why the values over a box of causes cannot be enclosed; empty if they can."""
+
+    @property
+    def is_bounded(self) -> bool:
+        """Whether the values over a box can be enclosed, so that answers through them can be certified."""
+        return not self.why_unbounded
 
 
 class Additive(Equation):
@@ -84,11 +102,6 @@ class Additive(Equation):
         return {}
 
     @property
-    def is_bounded(self) -> bool:
-        """Whether f can be enclosed over a box, so that answers through it can be certified."""
-        return not self.why_unbounded
-
-    @property
     def why_unbounded(self) -> str:
         """Why f cannot be enclosed; empty if it can."""
         return self._reason
@@ -103,9 +116,9 @@ class Additive(Equation):
     def affine_bounds(self, low: Floats, high: Floats) -> tuple[Affine, Affine]:
         """A plane below and a plane above f, valid over each box."""
         low, high = self._box(low, high)
-        flat = np.zeros(low.shape)
         if not self.is_bounded:
-            return Affine(flat, np.full(len(low), -np.inf)), Affine(flat, np.full(len(low), np.inf))
+            flat, far = np.zeros(low.shape), np.full(len(low), np.inf)
+            return Affine(flat, -far), Affine(flat, far)
         return self._planes(low, high)
 
     def _range(self, low: Floats, high: Floats) -> tuple[Floats, Floats]:
@@ -127,47 +140,54 @@ class Additive(Equation):
         return low, high
 
 
-class InUnits(Additive):
-    """Another equation in other units: its causes and values are multiples of powers of two, so nothing is rounded."""
+class Wrapped(Additive):
+    """Another equation, asked in its own units: powers of two, so that nothing is rounded."""
 
-    def __init__(self, equation: Additive, units: Floats, unit: float) -> None:
-        super().__init__(equation.causes.in_units(units), self._predict)
-        self._equation, self._units, self._unit = equation, units, unit
+    def __init__(self, causes: Encoding, own: Additive, units: Floats, unit: float, reason: str) -> None:
+        super().__init__(causes, self._predict, reason)
+        self._own, self._units, self._unit = own, units, unit
+
+    def _predict(self, parents: Floats) -> Floats:
+        return self._own(parents * self._units) / self._unit
+
+    def abduct(self, values: Floats, parents: Floats) -> Floats:
+        """As the equation itself does."""
+        return self._own.abduct(values * self._unit, parents * self._units) / self._unit
+
+    def predict(self, noise: Floats, parents: Floats) -> Floats:
+        """As the equation itself does."""
+        return self._own.predict(noise * self._unit, parents * self._units) / self._unit
+
+    def counterfactual(self, values: Floats, before: Floats, after: Floats) -> Floats:
+        """As the equation itself does."""
+        moved = self._own.counterfactual(values * self._unit, before * self._units, after * self._units)
+        return moved / self._unit
+
+
+class InUnits(Wrapped):
+    """Another equation over causes and of values that are multiples of units, bounds included."""
+
+    def __init__(self, own: Additive, units: Floats, unit: float) -> None:
+        super().__init__(own.causes.in_units(units), own, units, unit, "")
 
     @property
     def why_unbounded(self) -> str:
         """Why it cannot be enclosed; empty if it can."""
-        return self._equation.why_unbounded
-
-    def _predict(self, parents: Floats) -> Floats:
-        return self._equation(parents * self._units) / self._unit
-
-    def abduct(self, values: Floats, parents: Floats) -> Floats:
-        """As the equation itself does."""
-        return self._equation.abduct(values * self._unit, parents * self._units) / self._unit
-
-    def predict(self, noise: Floats, parents: Floats) -> Floats:
-        """As the equation itself does."""
-        return self._equation.predict(noise * self._unit, parents * self._units) / self._unit
-
-    def counterfactual(self, values: Floats, before: Floats, after: Floats) -> Floats:
-        """As the equation itself does."""
-        moved = self._equation.counterfactual(values * self._unit, before * self._units, after * self._units)
-        return moved / self._unit
+        return self._own.why_unbounded
 
     def bounds(self, low: Floats, high: Floats) -> tuple[Floats, Floats]:
         """The least and the most over each box."""
-        least, most = self._equation.bounds(low * self._units, high * self._units)
+        least, most = self._own.bounds(low * self._units, high * self._units)
         return least / self._unit, most / self._unit
 
     def affine_bounds(self, low: Floats, high: Floats) -> tuple[Affine, Affine]:
         """A plane below and a plane above."""
-        below, above = self._equation.affine_bounds(low * self._units, high * self._units)
+        below, above = self._own.affine_bounds(low * self._units, high * self._units)
         return tuple(Affine(p.slope * (self._units / self._unit), p.offset / self._unit) for p in (below, above))  # type: ignore[return-value]
 
     def jumps(self) -> dict[int, Floats]:
         """Where it jumps."""
-        return {k: at / self._units[k] for k, at in self._equation.jumps().items()}
+        return {k: at / self._units[k] for k, at in self._own.jumps().items()}
 
 
 class Discrete(Equation):
@@ -176,23 +196,12 @@ class Discrete(Equation):
     The values are encoded: codes of a category, or the numbers themselves.
     """
 
-    causes: Encoding
     ladder: Floats
     """The encoded levels in rising order."""
 
-    @property
-    @abstractmethod
-    def why_unbounded(self) -> str:
-        """Why the levels a person can reach cannot be enclosed; empty if they can."""
-
-    @property
-    def is_bounded(self) -> bool:
-        """Whether the levels a person can reach over a box of causes can be enclosed."""
-        return not self.why_unbounded
-
     def in_units(self, units: Floats, unit: float) -> Discrete:
         """The same equation over causes and of levels that are multiples of units."""
-        return LevelsInUnits(self, units, unit)
+        return WrappedLevels(self.causes.in_units(units), self, units, unit, self.why_unbounded)
 
     @abstractmethod
     def expected(self, parents: Floats) -> Floats:
@@ -203,39 +212,93 @@ class Discrete(Equation):
         """The lowest and the highest encoded level that people with this noise can have over a box each."""
 
 
-class LevelsInUnits(Discrete):
-    """Another equation of levels in other units; noise has none."""
+class WrappedLevels(Discrete):
+    """Another equation of levels, asked in its own units; noise has none."""
 
-    def __init__(self, equation: Discrete, units: Floats, unit: float) -> None:
-        self.causes, self.ladder = equation.causes.in_units(units), equation.ladder / unit
-        self._equation, self._units, self._unit = equation, units, unit
+    def __init__(self, causes: Encoding, own: Discrete, units: Floats, unit: float, reason: str) -> None:
+        self.causes, self.ladder = causes, own.ladder / unit
+        self._own, self._units, self._unit, self._reason = own, units, unit, reason
 
     @property
     def why_unbounded(self) -> str:
-        """Why it cannot be enclosed; empty if it can."""
-        return self._equation.why_unbounded
+        """Why it cannot be enclosed; empty if it can. What is only asked says where it ends, and nobody believes it."""
+        return self._reason
 
     def abduct(self, values: Floats, parents: Floats) -> Floats:
         """As the equation itself does."""
-        return self._equation.abduct(values * self._unit, parents * self._units)
+        return self._own.abduct(values * self._unit, parents * self._units)
 
     def predict(self, noise: Floats, parents: Floats) -> Floats:
         """As the equation itself does."""
-        return self._equation.predict(noise, parents * self._units) / self._unit
+        return self._own.predict(noise, parents * self._units) / self._unit
 
     def counterfactual(self, values: Floats, before: Floats, after: Floats) -> Floats:
         """As the equation itself does."""
-        moved = self._equation.counterfactual(values * self._unit, before * self._units, after * self._units)
+        moved = self._own.counterfactual(values * self._unit, before * self._units, after * self._units)
         return moved / self._unit
 
     def expected(self, parents: Floats) -> Floats:
         """As the equation itself does."""
-        return self._equation.expected(parents * self._units)
+        return self._own.expected(parents * self._units)
 
     def reach(self, noise: Floats, low: Floats, high: Floats) -> tuple[Floats, Floats]:
         """As the equation itself does."""
-        least, most = self._equation.reach(noise, low * self._units, high * self._units)
+        least, most = self._own.reach(noise, low * self._units, high * self._units)
         return least / self._unit, most / self._unit
+
+
+class Mechanism(ABC):
+    """An equation whose noise can be abducted: x = f(causes) + noise."""
+
+    @abstractmethod
+    def bind(self, node: str, causes: Encoding) -> Additive | Predict:
+        """The equation over the encoded causes; refuses causes it does not know.
+
+        A plain function of the causes will do, but then nothing that goes through it can be certified.
+        """
+
+    @abstractmethod
+    def equation(self, node: str) -> str:
+        """The equation in words."""
+
+
+class Learner(ABC):
+    """Learns a `Mechanism` from data."""
+
+    @abstractmethod
+    def learn(self, node: str, causes: Encoding, parents: Floats, values: Floats) -> Mechanism:
+        """Fit the node's values to its encoded causes."""
+
+
+class DiscreteMechanism(ABC):
+    """An equation of a node with a few levels in an order, whose noise can be abducted."""
+
+    @abstractmethod
+    def bind(self, node: str, causes: Encoding, column: Column) -> Discrete:
+        """The equation over the encoded causes, for a node held in this column."""
+
+    @abstractmethod
+    def equation(self, node: str) -> str:
+        """The equation in words."""
+
+
+class DiscreteLearner(ABC):
+    """Learns a `DiscreteMechanism` from data."""
+
+    @abstractmethod
+    def learn(self, node: str, causes: Encoding, parents: Floats, column: Column, values: Floats) -> DiscreteMechanism:
+        """Fit the node's encoded values, all of them levels of the column, to its encoded causes."""
+
+
+def over_finite(
+    low: Floats, high: Floats, enclose: Callable[[Floats, Floats], tuple[Floats, Floats]]
+) -> tuple[Floats, Floats]:
+    """Enclose over the boxes that have ends on all sides; the others may reach anything."""
+    least, most = np.full(len(low), -np.inf), np.full(len(low), np.inf)
+    finite = (np.isfinite(low) & np.isfinite(high)).all(axis=1)
+    if finite.any():
+        least[finite], most[finite] = enclose(low[finite], high[finite])
+    return least, most
 
 
 def over_levels(

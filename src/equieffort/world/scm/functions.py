@@ -10,10 +10,9 @@ import numpy as np
 import pandas as pd
 
 from equieffort.data.frames import Encoding, Floats
-from equieffort.errors import CausalModelError, EquieffortError, label, sentence
+from equieffort.errors import EquieffortError, label, sentence
 from equieffort.foundations.arguments import as_numbers, calling, check_function
-from equieffort.world.scm.base import Mechanism
-from equieffort.world.scm.equations import EPS, Additive
+from equieffort.world.scm.equations import EPS, MECHANISM, Additive, Mechanism, bad_equation, over_finite
 
 
 @dataclass(frozen=True)
@@ -36,7 +35,7 @@ class Function(Mechanism):
         for name, function in (("f", self.f), ("bounds", self.bounds)):
             if name == "f" or function is not None:
                 takes = "a function of a frame of causes" if name == "f" else "a function of two frames of causes"
-                check_function(name, function, takes, error=CausalModelError, code="SCM_MECHANISM")
+                check_function(name, function, takes, **MECHANISM)
 
     def bind(self, node: str, causes: Encoding) -> Additive:
         """f over the encoded causes, decoded for it."""
@@ -73,7 +72,7 @@ def own_numbers(f: Callable[[pd.DataFrame], Any], frame: pd.DataFrame, node: str
         first = _first_failing(f, frame)
         whom = f" for {_written(frame, first)}" if first is not None else ""
         what = f"The function of {node!r} failed{whom} with {type(error).__name__}{words}"
-        raise CausalModelError("SCM_MECHANISM", what, fix=ONE_NUMBER) from error
+        raise bad_equation(what, fix=ONE_NUMBER) from error
 
 
 def _first_failing(f: Callable[[pd.DataFrame], Any], frame: pd.DataFrame) -> int | None:
@@ -102,37 +101,20 @@ class FunctionEquation(Additive):
         frame = self.causes.decode(parents)
         values = own_numbers(self._own, frame, self._node)
         if values.shape != (len(parents),):
-            raise CausalModelError(
-                "SCM_MECHANISM",
+            raise bad_equation(
                 f"The function of {self._node!r} returned shape {values.shape} for {len(parents)} people.",
                 fix=ONE_NUMBER,
             )
         if not np.isfinite(values).all():
             row = int((~np.isfinite(values)).argmax())
-            raise CausalModelError(
-                "SCM_MECHANISM",
-                f"The function of {self._node!r} returned {values[row]} for {_written(frame, row)}.",
-                fix=ONE_NUMBER,
+            raise bad_equation(
+                f"The function of {self._node!r} returned {values[row]} for {_written(frame, row)}.", fix=ONE_NUMBER
             )
         return values
 
-    def _numbers(self, answers: Any, what: str) -> Floats:
-        try:
-            return as_numbers(answers)
-        except (TypeError, ValueError, OverflowError) as error:
-            raise CausalModelError(
-                "SCM_MECHANISM",
-                f"The {what} of {self._node!r} did not return numbers: {sentence(error)}",
-                fix=ONE_NUMBER,
-            ) from error
-
     def _range(self, low: Floats, high: Floats) -> tuple[Floats, Floats]:
-        least, most = np.full(len(low), -np.inf), np.full(len(low), np.inf)
         # A box without an end is not asked about: few functions can be called there.
-        finite = (np.isfinite(low) & np.isfinite(high)).all(axis=1)
-        if finite.any():
-            least[finite], most[finite] = self._asked(low[finite], high[finite])
-        return least, most
+        return over_finite(low, high, self._asked)
 
     def _asked(self, low: Floats, high: Floats) -> tuple[Floats, Floats]:
         ends = self.causes.decode(low), self.causes.decode(high)
@@ -140,8 +122,7 @@ class FunctionEquation(Additive):
         with calling(
             f"The bounds function of {self._node!r}, asked first about {box},",
             "Return two arrays, (least, most), a number a row of the frames it gets.",
-            error=CausalModelError,
-            code="SCM_MECHANISM",
+            **MECHANISM,
         ):
             answer = self._bounds(*ends)
         least, most = self._pair(answer, len(low))
@@ -161,11 +142,14 @@ class FunctionEquation(Additive):
 
     def _pair(self, answer: Any, boxes: int) -> tuple[Floats, Floats]:
         if isinstance(answer, tuple | list) and len(answer) == 2:
-            pair = [self._numbers(end, "bounds function") for end in answer]
+            try:
+                pair = [as_numbers(end) for end in answer]
+            except (TypeError, ValueError, OverflowError) as error:
+                what = f"The bounds function of {self._node!r} did not return numbers: {sentence(error)}"
+                raise bad_equation(what, fix=ONE_NUMBER) from error
             if all(end.shape == (boxes,) for end in pair) and (pair[0] <= pair[1]).all():
                 return pair[0], pair[1]
-        raise CausalModelError(
-            "SCM_MECHANISM",
+        raise bad_equation(
             f"The bounds function of {self._node!r} did not return the least and the most of f for {boxes} boxes.",
             fix="Return two arrays, (least, most), a number a row of the frames it gets, with least <= most.",
         )
@@ -182,8 +166,7 @@ class FunctionEquation(Additive):
             wrong = (value < least - tolerance) | (value > most + tolerance)
             if wrong.any():
                 row = int(wrong.argmax())
-                raise CausalModelError(
-                    "SCM_MECHANISM",
+                raise bad_equation(
                     f"The bounds of {self._node!r} do not hold: f is {value[row]:g} at a point of a box where it was "
                     f"said to lie between {least[row]:g} and {most[row]:g}.",
                     fix="Correct the bounds function, or leave it out: then answers are searched, not certified.",

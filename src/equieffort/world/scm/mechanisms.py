@@ -10,33 +10,28 @@ Levels in an order have mechanisms of their own: see `discrete`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
 import numpy as np
 
 from equieffort.data.frames import Column, Encoding, Floats, number
-from equieffort.errors import CausalModelError, Setting
+from equieffort.errors import Setting
 from equieffort.foundations.arguments import calling, check_flag, check_mapping, check_number, refused
 from equieffort.foundations.genuine import why_not
-from equieffort.world.scm.base import Learner, Mechanism
 from equieffort.world.scm.design import Owner, check_causes, indicators, least_norm, level_code
-from equieffort.world.scm.equations import EPS, Additive, Affine, Predict, over_levels
-from equieffort.world.scm.functions import Function
-
-__all__ = [
-    "Fitted",
-    "Function",
-    "Learner",
-    "LeastSquares",
-    "Linear",
-    "LinearEquation",
-    "Mechanism",
-    "Predict",
-    "Regressor",
-    "indicators",
-]
+from equieffort.world.scm.equations import (
+    EPS,
+    MECHANISM,
+    Additive,
+    Affine,
+    Learner,
+    Mechanism,
+    bad_equation,
+    over_levels,
+)
 
 
 @dataclass(frozen=True)
@@ -52,7 +47,7 @@ class Linear(Mechanism):
 
     def __post_init__(self) -> None:
         takes = 'a mapping from cause to coefficient, such as {"age": -0.1}'
-        check_mapping("coef", self.coef, takes, error=CausalModelError, code="SCM_MECHANISM")
+        check_mapping("coef", self.coef, takes, **MECHANISM)
         for name, given in self.coef.items():
             for value in given.values() if isinstance(given, Mapping) else (given,):
                 check_finite(f"The coefficient of {name!r}", value)
@@ -72,8 +67,7 @@ class Linear(Mechanism):
             if column.is_category:
                 tables[k] = level_table(node, column, given)
             elif isinstance(given, Mapping):
-                raise CausalModelError(
-                    "SCM_MECHANISM",
+                raise bad_equation(
                     f"The equation of {node!r} has a coefficient a level for {column.name!r}, which is numeric.",
                     fix=("Give one number, or ", Setting("categorical", of=column.name), "."),
                 )
@@ -93,24 +87,29 @@ class Linear(Mechanism):
 
     def equation(self, node: str) -> str:
         """The equation in words."""
-        terms: list[tuple[float, str]] = []
+        text = f"{node} = {number(self.intercept)}"
         for name, given in self.coef.items():
-            if isinstance(given, Mapping):
-                terms += [(value, f"[{name}={level}]") for level, value in given.items()]
-            else:
-                terms.append((float(given), name))
-        text = number(self.intercept)
-        for value, name in terms:
-            text += f" {'-' if value < 0 else '+'} {number(abs(value))}*{name}"
-        return f"{node} = {text}"
+            text += in_words(name, given) if isinstance(given, Mapping) else f" {signed(given)}*{name}"
+        return text
+
+
+def signed(value: float) -> str:
+    """A coefficient behind others."""
+    return f"{'-' if value < 0 else '+'} {number(abs(value))}"
+
+
+def in_words(name: str, values: Mapping[Any, float]) -> str:
+    """What the levels of a category add."""
+    return "".join(f" {signed(value)}*[{name}={level}]" for level, value in values.items())
 
 
 def check_finite(name: str, value: Any) -> None:
     """Refuse a number of an equation that is none."""
-    check_number(name, value, "a finite number", error=CausalModelError, code="SCM_MECHANISM")
+    check_number(name, value, "a finite number", **MECHANISM)
 
 
 def level_table(node: str, column: Column, given: float | Mapping[Any, float]) -> Floats:
+    """What each level of a category adds, by its code."""
     table = np.zeros(len(column.levels))
     if isinstance(given, Mapping):
         for level, value in given.items():
@@ -118,29 +117,48 @@ def level_table(node: str, column: Column, given: float | Mapping[Any, float]) -
     elif len(column.levels) == 2:
         table[1] = given
     elif given != 0:
-        raise CausalModelError(
-            "SCM_MECHANISM",
+        raise bad_equation(
             f"The equation of {node!r} has one coefficient for {column.name!r}, which has {len(column.levels)} levels.",
             fix=f"Give one a level: {{{column.name!r}: {{{column.levels[-1]!r}: {given}, ...}}}}.",
         )
     return table
 
 
-class LinearEquation(Additive):
+class TabledEquation(Additive):
+    """An intercept and a value for each level of the categorical causes; subclasses add what numeric causes do."""
+
+    def __init__(self, causes: Encoding, tables: dict[int, Floats], intercept: float) -> None:
+        super().__init__(causes, self._predict, "")
+        self.tables, self.intercept = tables, intercept
+        self._fixed = abs(intercept) + sum(float(np.abs(table).max(initial=0.0)) for table in tables.values())
+
+    def _numeric(self, parents: Floats) -> Iterator[Floats]:
+        """What each numeric cause adds."""
+        raise NotImplementedError
+
+    def _predict(self, parents: Floats) -> Floats:
+        return self._total(parents, self._numeric(parents))
+
+    def _total(self, parents: Floats, numeric: Iterable[Floats] = ()) -> Floats:
+        total = np.full(len(parents), self.intercept)
+        for part in chain(numeric, (table[parents[:, k].astype(np.intp)] for k, table in self.tables.items())):
+            total += part
+        return total
+
+    def _over_levels(self, low: Floats, high: Floats) -> tuple[Floats, Floats]:
+        """The least and the most of the intercept and the levels over each box."""
+        return over_levels(self.causes, low, high, lambda at, _: (self._total(at), self._total(at)))
+
+
+class LinearEquation(TabledEquation):
     """A linear equation over encoded causes, its bounds exact up to rounding."""
 
     def __init__(self, causes: Encoding, weights: Floats, tables: dict[int, Floats], intercept: float) -> None:
-        super().__init__(causes, self._predict, "")
-        self.weights, self.tables, self.intercept = weights, tables, intercept
-        self._fixed = abs(intercept) + sum(float(np.abs(table).max(initial=0.0)) for table in tables.values())
+        super().__init__(causes, tables, intercept)
+        self.weights = weights
 
-    def _predict(self, parents: Floats) -> Floats:
-        total = np.full(len(parents), self.intercept)
-        for k in np.flatnonzero(self.weights).tolist():
-            total += self.weights[k] * parents[:, k]
-        for k, table in self.tables.items():
-            total += table[parents[:, k].astype(np.intp)]
-        return total
+    def _numeric(self, parents: Floats) -> Iterator[Floats]:
+        return (self.weights[k] * parents[:, k] for k in np.flatnonzero(self.weights).tolist())
 
     def counterfactual(self, values: Floats, before: Floats, after: Floats) -> Floats:
         """x plus what each cause's change adds: large causes that stay leave no rounding behind."""
@@ -157,7 +175,7 @@ class LinearEquation(Additive):
         return LinearEquation(self.causes.in_units(units), self.weights * (units / unit), tables, self.intercept / unit)
 
     def _range(self, low: Floats, high: Floats) -> tuple[Floats, Floats]:
-        least, most = self._levels(low)
+        least = most = self._total(low)
         # Each side by itself: where one has no end the other still needs its margin.
         size_least, size_most = np.full((2, len(low)), self._fixed)
         for k in np.flatnonzero(self.weights).tolist():
@@ -168,19 +186,13 @@ class LinearEquation(Additive):
         return least - self._rounding * size_least, most + self._rounding * size_most
 
     def _planes(self, low: Floats, high: Floats) -> tuple[Affine, Affine]:
-        least, most = over_levels(self.causes, low, high, lambda at, _: self._levels(at))
+        least, most = self._over_levels(low, high)
         size = np.full(len(low), self._fixed)
         for k in np.flatnonzero(self.weights).tolist():
             size = size + np.abs(self.weights[k]) * np.maximum(np.abs(low[:, k]), np.abs(high[:, k]))
         margin = self._rounding * size
         slope = np.repeat(self.weights[None, :], len(low), axis=0)
         return Affine(slope, least - margin), Affine(slope, most + margin)
-
-    def _levels(self, at: Floats) -> tuple[Floats, Floats]:
-        total = np.full(len(at), self.intercept)
-        for k, table in self.tables.items():
-            total += table[at[:, k].astype(np.intp)]
-        return total, total
 
     @property
     def _rounding(self) -> float:
@@ -220,9 +232,9 @@ class Regressor(Learner):
         known = callable(getattr(estimator, "fit", None)) and callable(getattr(estimator, "predict", None))
         if isinstance(estimator, type) or not known:
             takes = "a scikit-learn regressor such as RandomForestRegressor()"
-            raise refused("estimator", estimator, takes, error=CausalModelError, code="SCM_MECHANISM")
+            raise refused("estimator", estimator, takes, **MECHANISM)
         if getattr(estimator, "_estimator_type", None) == "classifier":
-            raise CausalModelError("SCM_MECHANISM", f"{name} is a classifier.", fix="Give a regressor.")
+            raise bad_equation(f"{name} is a classifier.", fix="Give a regressor.")
 
     def learn(self, node: str, causes: Encoding, parents: Floats, values: Floats) -> Mechanism:
         """Fit a clone of the estimator; one that turns out linear becomes `Linear`."""
@@ -233,8 +245,7 @@ class Regressor(Learner):
         with calling(
             f"{type(self.estimator).__name__}, fitted to the equation of {node!r},",
             "Check that it is a regressor and takes these causes.",
-            error=CausalModelError,
-            code="SCM_MECHANISM",
+            **MECHANISM,
         ):
             fitted = clone(self.estimator).fit(design, values)
         known = isinstance(fitted, LinearModel) and not why_not(fitted, "sklearn")
@@ -262,6 +273,7 @@ class Fitted(Mechanism):
 
 
 def linear(owners: list[Owner], solution: Floats, intercept: float) -> Linear:
+    """The coefficients of design columns as an equation."""
     coef: dict[str, Any] = {}
     for (name, level), value in zip(owners, solution, strict=True):
         if level is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,20 +11,28 @@ import numpy.typing as npt
 import pandas as pd
 
 from equieffort.data.frames import Bools, Encoding, Floats, aligned, read_frame, screen
-from equieffort.data.units import unit_of_column
 from equieffort.errors import CausalModelError, EquieffortWarning, ParameterError, Setting, closest, collecting, listed
 from equieffort.foundations.arguments import check_mapping, is_number, names_in, refused, shown
 from equieffort.foundations.tolerances import tolerance
 from equieffort.world.graph import CausalGraph
-from equieffort.world.scm.asked import readable
-from equieffort.world.scm.base import DiscreteLearner, DiscreteMechanism, Learner, Mechanism
-from equieffort.world.scm.binding import Parsed, additive, bound_equations, naming, subset
+from equieffort.world.scm.binding import Parsed, additive, bound_equations, naming, readable, subset
 from equieffort.world.scm.design import check_rows, indicators
 from equieffort.world.scm.diagnostics import Fit, examine
 from equieffort.world.scm.discrete import ordered_column
-from equieffort.world.scm.equations import Additive, Discrete, Equation
+from equieffort.world.scm.equations import (
+    Additive,
+    Discrete,
+    DiscreteLearner,
+    DiscreteMechanism,
+    Equation,
+    Learner,
+    Mechanism,
+    bad_equation,
+)
 from equieffort.world.scm.mechanisms import LeastSquares, Linear, Regressor
 from equieffort.world.scm.records import EquationRecord, record_of
+
+_not_fitted = partial(CausalModelError, "SCM_NOT_FITTED")
 
 
 class StructuralCausalModel:
@@ -70,8 +79,7 @@ class StructuralCausalModel:
         self.mechanisms = dict(mechanisms) if mechanisms is not None else {}
         self.default = default if default is not None else LeastSquares()
         if not isinstance(self.default, Learner):
-            raise CausalModelError(
-                "SCM_MECHANISM",
+            raise bad_equation(
                 f"default is {type(default).__name__}, which does not learn equations of numbers.",
                 fix="Give LeastSquares(), Polynomial(), Spline() or Regressor(...); name other nodes in mechanisms=.",
             )
@@ -89,8 +97,7 @@ class StructuralCausalModel:
 
     def _check_mechanism(self, node: str, mechanism: Any) -> None:
         if node not in self.graph.nodes or not self.graph.parents(node):
-            raise CausalModelError(
-                "SCM_MECHANISM",
+            raise bad_equation(
                 f"An equation is given for {node!r}, which has no causes in the graph. "
                 f"{closest(node, self.graph.nodes)}".rstrip(),
                 fix="Add its edges or remove the equation.",
@@ -194,21 +201,14 @@ class StructuralCausalModel:
         caused = [node for node in self.graph.nodes if self.graph.parents(node)]
         learned = [node for node in caused if not isinstance(self.mechanisms.get(node), Parsed)]
         if learned:
-            raise CausalModelError(
-                "SCM_NOT_FITTED",
-                f"The equations of {listed(learned)} are not known yet.",
-                fix="Call scm.fit(X) first.",
-            )
+            raise _not_fitted(f"The equations of {listed(learned)} are not known yet.", fix="Call scm.fit(X) first.")
         twin = StructuralCausalModel(self.graph, mechanisms=self.mechanisms, categorical=self.categorical)
         return twin.fit(X)
-
-    def _causes(self, node: str) -> Encoding:
-        return subset(self.encoding_, self.graph.parents(node))
 
     def causes(self, node: str) -> Encoding:
         """The encoding of a node's direct causes."""
         self._known(node)
-        return self._causes(node)
+        return subset(self.encoding_, self.graph.parents(node))
 
     def equation(self, node: str) -> Equation | None:
         """The equation of a node over its encoded causes, with its bounds; None if it has none."""
@@ -223,7 +223,7 @@ class StructuralCausalModel:
                 fix=f"The nodes are {listed(self.graph.nodes, 20)}.",
             )
         if not self.is_fitted:
-            raise CausalModelError("SCM_NOT_FITTED", "The equations are not known yet.", fix="Call scm.fit(X) first.")
+            raise _not_fitted("The equations are not known yet.", fix="Call scm.fit(X) first.")
 
     def equations(self) -> list[str]:
         """The structural equations in words."""
@@ -259,10 +259,8 @@ class StructuralCausalModel:
         frame = read_frame(noise, what="noise")
         levels = [node for node, given in self.mechanisms.items() if isinstance(given, DiscreteMechanism)]
         if levels and not self.is_fitted:
-            raise CausalModelError(
-                "SCM_NOT_FITTED",
-                f"Noise does not say what the levels of {listed(levels)} are.",
-                fix="Call scm.fit(X) first.",
+            raise _not_fitted(
+                f"Noise does not say what the levels of {listed(levels)} are.", fix="Call scm.fit(X) first."
             )
         model = self.ready(frame)
         model.graph.require(frame.columns)
@@ -297,11 +295,11 @@ class StructuralCausalModel:
         """
         model, frame, matrix = self._enter(X)
         settings = model._settings(do, frame.index)
-        values, chosen = matrix.copy(), np.zeros(matrix.shape, dtype=bool)
+        values, intervention_mask = matrix.copy(), np.zeros(matrix.shape, dtype=bool)
         for node, setting in settings.items():
             k = model.encoding_.position(node)
-            values[:, k], chosen[:, k] = setting, True
-        moved, unknown = model.propagate(matrix, chosen, values)
+            values[:, k], intervention_mask[:, k] = setting, True
+        moved, unknown = model.propagate(matrix, intervention_mask, values)
         if unknown:
             raise _cannot_abduct(next(iter(unknown)))
         changed = frame.copy(deep=False)
@@ -309,8 +307,8 @@ class StructuralCausalModel:
             changed[name] = column
         return changed
 
-    def propagate(self, matrix: Floats, chosen: Bools, values: Floats) -> tuple[Floats, dict[str, Bools]]:
-        """Counterfactuals of encoded people: x'_j = value where chosen, else what follows from causes' and own noise.
+    def propagate(self, matrix: Floats, intervention_mask: Bools, values: Floats) -> tuple[Floats, dict[str, Bools]]:
+        """Counterfactuals of encoded people: x'_j = value where the mask is set, else what causes and noise lead to.
 
         For an additive equation that is x_j + f_j(causes') - f_j(causes). Nodes without an equation keep their value;
         the second result says, for each of them, for whom a cause moved, so that this is not known.
@@ -320,7 +318,7 @@ class StructuralCausalModel:
         unknown: dict[str, npt.NDArray[np.bool_]] = {}
         for k, node in enumerate(self.graph.nodes):
             follows = any(parent in touched for parent in self.graph.parents(node))
-            picked = chosen[:, k]
+            picked = intervention_mask[:, k]
             if follows and self.mechanisms_[node] is None:
                 positions = [self.encoding_.position(parent) for parent in self.graph.parents(node)]
                 before = matrix[:, positions]
@@ -341,7 +339,7 @@ class StructuralCausalModel:
     def units(self) -> Floats:
         """For each node a power of two near the spread of its values; 1 where only some values are possible."""
         if self._units is None:
-            self._units = np.array([unit_of_column(column, self.reference_) for column in self.encoding_.columns])
+            self._units = np.array([column.unit_in(self.reference_) for column in self.encoding_.columns])
         return self._units
 
     def in_units(self, units: Floats) -> StructuralCausalModel:

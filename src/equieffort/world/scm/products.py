@@ -10,7 +10,7 @@ import numpy as np
 
 from equieffort.data.frames import Encoding, Floats
 from equieffort.world.scm.curves import reach
-from equieffort.world.scm.equations import EPS, Additive, Affine, over_levels
+from equieffort.world.scm.equations import EPS, Additive, Affine, over_finite, over_levels
 
 
 class ProductEquation(Additive):
@@ -62,16 +62,12 @@ class ProductEquation(Additive):
         return total
 
     def _range(self, low: Floats, high: Floats) -> tuple[Floats, Floats]:
-        least, most = np.full(len(low), -np.inf), np.full(len(low), np.inf)
-        finite = (np.isfinite(low) & np.isfinite(high)).all(axis=1)
-        if finite.any():
-            left, right = low[finite], high[finite]
-            planes = self._middle(left, right, flat=True)
-            margin = self._margin(left, right)
-            apart = self._terms_apart(left, right)
-            least[finite] = np.maximum(planes[1], apart[0]) - margin
-            most[finite] = np.minimum(planes[2], apart[1]) + margin
-        return least, most
+        return over_finite(low, high, self._enclosed)
+
+    def _enclosed(self, low: Floats, high: Floats) -> tuple[Floats, Floats]:
+        _, *planes = self._middle(low, high, flat=True)
+        apart, margin = self._terms_apart(low, high), self._margin(low, high)
+        return np.maximum(planes[0], apart[0]) - margin, np.minimum(planes[1], apart[1]) + margin
 
     def _planes(self, low: Floats, high: Floats) -> tuple[Affine, Affine]:
         least, most = over_levels(self.causes, low, high, self._range)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from equieffort.foundations.saved import as_data
-from equieffort.world.scm.asked import Asked, AskedLevels
+from equieffort.world.scm.binding import Asked, AskedLevels
 from equieffort.world.scm.discrete import CumulativeLogit
 from equieffort.world.scm.mechanisms import Linear
 from equieffort.world.scm.terms import Curves, Terms

@@ -7,12 +7,13 @@ from itertools import combinations_with_replacement
 from typing import Any, Literal, get_args
 
 import numpy as np
+import numpy.typing as npt
 
-from equieffort.data.frames import Encoding, Floats
+from equieffort.data.frames import Column, Encoding, Floats
 from equieffort.foundations.arguments import check_choice, check_flag, check_number
-from equieffort.world.scm.base import Learner
 from equieffort.world.scm.curves import Curve
-from equieffort.world.scm.design import check_rows, scaled_fit
+from equieffort.world.scm.design import check_rows, design_columns, scaled_fit, stacked
+from equieffort.world.scm.equations import Learner
 from equieffort.world.scm.terms import HIGHEST, Curves, Terms
 
 Beyond = Literal["linear", "constant"]
@@ -43,17 +44,14 @@ class Polynomial(Learner):
         """Fit the node's values to its encoded causes."""
         about = {c.name: float(parents[:, k].mean()) for k, c in enumerate(causes.columns) if not c.is_category}
         shapes = self._shapes(causes)
-        design = np.column_stack([np.ones((len(parents), 0)), *(_column(causes, parents, about, s) for s in shapes)])
+        design = stacked(len(parents), [_column(causes, parents, about, shape) for shape in shapes])
         check_rows(node, design.shape[1], len(values))
         slopes, intercept = scaled_fit(design, values)
         return Terms([(slope, *shape) for slope, shape in zip(slopes.tolist(), shapes, strict=True)], intercept, about)
 
     def _shapes(self, causes: Encoding) -> list[Shape]:
         """The powers and levels of every term."""
-        units: list[tuple[str, Any]] = []
-        for column in causes.columns:
-            levels = column.levels[1:] if column.is_category else (None,)
-            units += [(column.name, level) for level in levels]
+        units = [owner for _, _, owner in design_columns(causes)]
         shapes: list[Shape] = []
         for total in range(1, self.degree + 1):
             for drawn in combinations_with_replacement(units, total):
@@ -111,35 +109,27 @@ class Spline(Learner):
         """Fit the node's values to its encoded causes."""
         from scipy.interpolate import BSpline
 
-        blocks: list[Floats] = []
-        bases: dict[str, tuple[Floats, int]] = {}
-        for k, column in enumerate(causes.columns):
+        blocks: list[tuple[Column, tuple[Floats, int] | None, npt.NDArray[Any]]] = []
+        for column, cause in zip(causes.columns, parents.T, strict=True):
             if column.is_category:
-                blocks.append((parents[:, [k]] == np.arange(1, len(column.levels))).astype(np.float64))
+                blocks.append((column, None, cause[:, None] == np.arange(1, len(column.levels))))
                 continue
-            sites, degree = self._sites(parents[:, k])
-            if degree == 0:
-                continue
-            bases[column.name] = sites, degree
-            # The basis adds up to one everywhere, which the intercept already says.
-            blocks.append(BSpline.design_matrix(parents[:, k], sites, degree).toarray()[:, 1:])
-        design = np.column_stack([np.ones((len(parents), 0)), *blocks])
+            sites, degree = self._sites(cause)
+            if degree:
+                # The basis adds up to one everywhere, which the intercept already says.
+                basis = BSpline.design_matrix(cause, sites, degree).toarray()[:, 1:]
+                blocks.append((column, (sites, degree), basis))
+        design = stacked(len(parents), [block for _, _, block in blocks])
         check_rows(node, design.shape[1], len(values))
         slopes, intercept = scaled_fit(design, values)
         curves: dict[str, Curve] = {}
         levels: dict[str, dict[Any, float]] = {}
-        start = 0
-        for column in causes.columns:
-            if column.is_category:
-                part = slopes[start : start + len(column.levels) - 1].tolist()
-                levels[column.name] = dict(zip(column.levels[1:], part, strict=True))
-                start += len(part)
-            elif column.name in bases:
-                sites, degree = bases[column.name]
-                count = len(sites) - degree - 2
-                weights = np.concatenate([[0.0], slopes[start : start + count]])
-                curves[column.name] = _curve(sites, weights, degree, self.beyond)
-                start += count
+        own = np.split(slopes, np.cumsum([block.shape[1] for _, _, block in blocks])) if blocks else []
+        for (column, spline, _), part in zip(blocks, own, strict=False):
+            if spline is None:
+                levels[column.name] = dict(zip(column.levels[1:], part.tolist(), strict=True))
+            else:
+                curves[column.name] = _curve(spline[0], np.concatenate([[0.0], part]), spline[1], self.beyond)
         return Curves(curves, levels, intercept)
 
     def _sites(self, values: Floats) -> tuple[Floats, int]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,11 +10,11 @@ import numpy as np
 
 from equieffort.data.frames import Column, Encoding, Floats, number
 from equieffort.errors import CausalModelError, Setting
-from equieffort.foundations.arguments import check_mapping, check_number, is_number, items_in
-from equieffort.world.scm.base import Mechanism
+from equieffort.foundations.arguments import check_mapping, is_number, items_in
 from equieffort.world.scm.curves import Curve
 from equieffort.world.scm.design import check_causes, level_code
-from equieffort.world.scm.equations import EPS, Additive, Affine, over_levels
+from equieffort.world.scm.equations import EPS, MECHANISM, Additive, Affine, Mechanism, bad_equation
+from equieffort.world.scm.mechanisms import TabledEquation, check_finite, in_words, level_table, signed
 from equieffort.world.scm.products import ProductEquation
 
 HIGHEST = 9
@@ -43,11 +43,11 @@ class Terms(Mechanism):
 
     def __post_init__(self) -> None:
         takes = "a list of terms (coefficient, powers)"
-        given = items_in("terms", self.terms, takes, error=CausalModelError, code="SCM_MECHANISM")
+        given = items_in("terms", self.terms, takes, **MECHANISM)
         object.__setattr__(self, "terms", tuple(map(_term, given)))
         check_mapping("about", self.about, "a mapping from cause to origin", error=CausalModelError)
         for name, value in (("intercept", self.intercept), *self.about.items()):
-            _check_finite(name, value)
+            check_finite(name, value)
 
     def bind(self, node: str, causes: Encoding) -> Additive:
         """The equation over the encoded causes."""
@@ -69,40 +69,34 @@ class Terms(Mechanism):
 
     def equation(self, node: str) -> str:
         """The equation in words."""
-        text = number(self.intercept)
+        text = f"{node} = {number(self.intercept)}"
         for coef, powers, levels in self.terms:
-            text += f" {'-' if coef < 0 else '+'} {number(abs(coef))}"
+            text += f" {signed(coef)}"
             text += "".join(f"*{self._factor(name, power)}" for name, power in powers.items())
             text += "".join(f"*[{name}={level}]" for name, level in levels.items())
-        return f"{node} = {text}"
+        return text
 
     def _factor(self, name: str, power: int) -> str:
         origin = self.about.get(name, 0.0)
-        base = name if origin == 0 else f"({name} {'-' if origin > 0 else '+'} {number(abs(origin))})"
+        base = name if origin == 0 else f"({name} {signed(-origin)})"
         return base if power == 1 else f"{base}^{power}"
 
 
 def _term(given: Any) -> Term:
     parts = tuple(given) if isinstance(given, tuple | list) else ()
     if len(parts) in (2, 3) and np.ndim(parts[0]) == 0 and all(isinstance(part, Mapping) for part in parts[1:]):
-        _check_finite("The coefficient of a term", parts[0])
+        check_finite("The coefficient of a term", parts[0])
         return float(parts[0]), dict(parts[1]), dict(parts[2]) if len(parts) == 3 else {}
-    raise CausalModelError(
-        "SCM_MECHANISM",
+    raise bad_equation(
         f"{given!r} is not a term.",
         fix='A term is (coefficient, powers) or (coefficient, powers, levels): (2.0, {"age": 2}, {"sex": "male"}).',
     )
 
 
-def _check_finite(name: str, value: Any) -> None:
-    check_number(name, value, "a finite number", error=CausalModelError, code="SCM_MECHANISM")
-
-
 def _category(node: str, column: Column) -> Column:
     if column.is_category:
         return column
-    raise CausalModelError(
-        "SCM_MECHANISM",
+    raise bad_equation(
         f"The equation of {node!r} names a level of {column.name!r}, which is numeric.",
         fix=("Give its power, or ", Setting("categorical", of=column.name), "."),
     )
@@ -110,8 +104,7 @@ def _category(node: str, column: Column) -> Column:
 
 def _power(node: str, column: Column, given: Any) -> int:
     if column.is_category or not is_number(given, whole=True) or not 1 <= given <= HIGHEST:
-        raise CausalModelError(
-            "SCM_MECHANISM",
+        raise bad_equation(
             f"The equation of {node!r} has the power {given!r} of {column.name!r}, which is {column.kind}.",
             fix=(f"Powers are whole numbers from 1 to {HIGHEST} of numeric causes; ", Setting("levels of a term"), "."),
         )
@@ -134,31 +127,20 @@ class Curves(Mechanism):
         for k, column in enumerate(causes.columns):
             if column.is_category:
                 if column.name in self.curves:
-                    raise CausalModelError(
-                        "SCM_MECHANISM",
+                    raise bad_equation(
                         f"The equation of {node!r} has a curve of {column.name!r}, which is a category.",
                         fix="Give its levels values: levels={...}.",
                     )
-                tables[k] = _table(node, column, self.levels.get(column.name, {}))
+                tables[k] = level_table(node, column, self.levels.get(column.name, {}))
             elif column.name in self.curves:
                 curves[k] = self.curves[column.name]
         return SeparableEquation(causes, curves, tables, float(self.intercept))
 
     def equation(self, node: str) -> str:
         """The equation in words."""
-        text = number(self.intercept)
-        text += "".join(f" + curve({name})" for name in self.curves)
-        for name, values in self.levels.items():
-            for level, value in values.items():
-                text += f" {'-' if value < 0 else '+'} {number(abs(value))}*[{name}={level}]"
-        return f"{node} = {text}"
-
-
-def _table(node: str, column: Column, values: Mapping[Any, float]) -> Floats:
-    table = np.zeros(len(column.levels))
-    for level, value in values.items():
-        table[level_code(node, column, level)] = value
-    return table
+        curves = "".join(f" + curve({name})" for name in self.curves)
+        levels = "".join(in_words(name, values) for name, values in self.levels.items())
+        return f"{node} = {number(self.intercept)}{curves}{levels}"
 
 
 def _separate(
@@ -180,31 +162,15 @@ def _separate(
     return SeparableEquation(causes, curves, tables, intercept)
 
 
-class SeparableEquation(Additive):
+class SeparableEquation(TabledEquation):
     """A sum of a curve of each numeric cause and a value of each level, over encoded causes."""
 
     def __init__(self, causes: Encoding, curves: dict[int, Curve], tables: dict[int, Floats], intercept: float) -> None:
-        super().__init__(causes, self._predict, "")
-        self.curves, self.tables, self.intercept = curves, tables, intercept
+        super().__init__(causes, tables, intercept)
+        self.curves = curves
 
-    def _predict(self, parents: Floats) -> Floats:
-        total = np.full(len(parents), self.intercept)
-        for k, curve in self.curves.items():
-            total += curve(parents[:, k])
-        for k, table in self.tables.items():
-            total += table[parents[:, k].astype(np.intp)]
-        return total
-
-    def _levels(self, low: Floats, high: Floats) -> tuple[Floats, Floats, Floats]:
-        least, most = over_levels(self.causes, low, high, lambda at, _: (self._at(at), self._at(at)))
-        size = abs(self.intercept) + sum(float(np.abs(table).max(initial=0.0)) for table in self.tables.values())
-        return least, most, np.full(len(low), size)
-
-    def _at(self, parents: Floats) -> Floats:
-        total = np.full(len(parents), self.intercept)
-        for k, table in self.tables.items():
-            total += table[parents[:, k].astype(np.intp)]
-        return total
+    def _numeric(self, parents: Floats) -> Iterator[Floats]:
+        return (curve(parents[:, k]) for k, curve in self.curves.items())
 
     def bounds(self, low: Floats, high: Floats) -> tuple[Floats, Floats]:
         """The least and the most of f over each box, rounded outwards."""
@@ -220,8 +186,8 @@ class SeparableEquation(Additive):
 
     def _sum(self, low: Floats, high: Floats, slopes: Floats) -> tuple[Floats, Floats]:
         """The range of f minus the slopes times the causes. Each side has its own margin: one may have no end."""
-        least, most, size = self._levels(low, high)
-        size_least, size_most = size, size
+        least, most = self._over_levels(low, high)
+        size_least = size_most = np.full(len(low), self._fixed)
         for k, curve in self.curves.items():
             slope = slopes[:, k]
             lowest, highest = curve.bounds(low[:, k], high[:, k], slope if slope.any() else None)

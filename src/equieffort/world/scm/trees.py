@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from equieffort.data.frames import Encoding, Floats
-from equieffort.errors import CausalModelError, listed
+from equieffort.errors import listed
 from equieffort.foundations.arguments import as_numbers, calling
 from equieffort.foundations.genuine import why_not, why_not_all
-from equieffort.trees.fitted import FittedTree, read_hist_tree, read_tree
-from equieffort.world.scm.design import indicator_box, indicators
-from equieffort.world.scm.equations import EPS, Additive
+from equieffort.trees.fitted import FittedTrees, Ints, joined, read_hist_tree, read_tree
+from equieffort.world.scm.design import design_columns, indicator_box, indicators
+from equieffort.world.scm.equations import EPS, MECHANISM, Additive, bad_equation
 
-Indices = npt.NDArray[np.intp]
 CELLS = 4_000_000
 """Boxes times nodes looked at together, to keep memory small."""
 LARGEST = float(np.finfo(np.float32).max)
@@ -27,15 +25,10 @@ LARGEST = float(np.finfo(np.float32).max)
 
 @dataclass(frozen=True, eq=False)
 class Trees:
-    """A sum of regression trees: x[feature] <= threshold goes left; a leaf has feature -1."""
+    """A sum of regression trees."""
 
-    roots: Indices
-    feature: Indices
-    threshold: Floats
-    left: Indices
-    right: Indices
-    value: Floats
-    """At leaves what they add, weights included."""
+    nodes: FittedTrees
+    """At leaves `values` are what they add, weights included."""
     constant: float
     single: bool
     """Whether values are cast to float32 before they are compared, as scikit-learn does."""
@@ -43,30 +36,30 @@ class Trees:
     """The rising function that makes the sum a prediction; None leaves it."""
 
     @cached_property
-    def layers(self) -> list[Indices]:
+    def layers(self) -> list[Ints]:
         """The splits of all trees, depth by depth."""
-        layers, now = [], self.roots
-        while len(now := now[self.feature[now] >= 0]):
+        layers, now = [], self.nodes.roots
+        while len(now := now[self.nodes.feature[now] >= 0]):
             layers.append(now)
-            now = np.concatenate([self.left[now], self.right[now]])
+            now = np.concatenate([self.nodes.left[now], self.nodes.right[now]])
         return layers
 
     @cached_property
     def size(self) -> float:
         """What no partial sum exceeds."""
-        leaves = np.where(self.feature < 0, np.abs(self.value), 0.0)
-        return abs(self.constant) + float(np.maximum.reduceat(leaves, self.roots).sum())
+        leaves = np.where(self.nodes.feature < 0, np.abs(self.nodes.values[:, 0]), 0.0)
+        return abs(self.constant) + float(np.maximum.reduceat(leaves, self.nodes.roots).sum())
 
     def bounds(self, low: Floats, high: Floats) -> tuple[Floats, Floats]:
         """Least and most over boxes of the columns: the leaves that can be reached, tree by tree; rounded outwards."""
         if self.single:
             low, high = _single(low), _single(high)
         least, most = np.empty(len(low)), np.empty(len(low))
-        step = max(1, CELLS // max(1, len(self.feature)))
+        step = max(1, CELLS // max(1, len(self.nodes.feature)))
         for start in range(0, len(low), step):
             part = slice(start, start + step)
             least[part], most[part] = self._sums(low[part], high[part])
-        margin = EPS * (8 + 2 * len(self.roots)) * self.size
+        margin = EPS * (8 + 2 * len(self.nodes.roots)) * self.size
         least, most = least - margin, most + margin
         if self.inverse_link is not None:
             with np.errstate(over="ignore"):
@@ -75,15 +68,16 @@ class Trees:
         return least, most
 
     def _sums(self, low: Floats, high: Floats) -> tuple[Floats, Floats]:
-        reached = np.zeros((len(low), len(self.feature)), dtype=bool)
-        reached[:, self.roots] = True
+        nodes = self.nodes
+        reached = np.zeros((len(low), len(nodes.feature)), dtype=bool)
+        reached[:, nodes.roots] = True
         for splits in self.layers:
-            here = reached[:, splits]
-            reached[:, self.left[splits]] = here & (low[:, self.feature[splits]] <= self.threshold[splits])
-            reached[:, self.right[splits]] = here & (high[:, self.feature[splits]] > self.threshold[splits])
-        reached &= self.feature < 0
-        least = np.minimum.reduceat(np.where(reached, self.value, np.inf), self.roots, axis=1)
-        most = np.maximum.reduceat(np.where(reached, self.value, -np.inf), self.roots, axis=1)
+            here, column, cut = reached[:, splits], nodes.feature[splits], nodes.threshold[splits]
+            reached[:, nodes.left[splits]] = here & (low[:, column] <= cut)
+            reached[:, nodes.right[splits]] = here & (high[:, column] > cut)
+        reached &= nodes.feature < 0
+        least = np.minimum.reduceat(np.where(reached, nodes.values[:, 0], np.inf), nodes.roots, axis=1)
+        most = np.maximum.reduceat(np.where(reached, nodes.values[:, 0], -np.inf), nodes.roots, axis=1)
         return self.constant + least.sum(axis=1), self.constant + most.sum(axis=1)
 
 
@@ -99,13 +93,11 @@ class EstimatorEquation(Additive):
         with calling(
             f"{name}.predict, an equation of {listed(self.causes.names)},",
             "Use a regressor that answers with one finite number a row.",
-            error=CausalModelError,
-            code="SCM_MECHANISM",
+            **MECHANISM,
         ):
             found = as_numbers(self.estimator.predict(self._askable(indicators(self.causes, parents)[0])))
         if found.shape != (len(parents),) or not np.isfinite(found).all():
-            raise CausalModelError(
-                "SCM_MECHANISM",
+            raise bad_equation(
                 f"{name}.predict, an equation of {listed(self.causes.names)}, returned the shape {found.shape} for "
                 f"{len(parents)} rows, or numbers that are not finite.",
                 fix="Use a regressor that answers with one finite number a row.",
@@ -130,18 +122,11 @@ class EstimatorEquation(Additive):
 
     def jumps(self) -> dict[int, Floats]:
         """The thresholds of the trees, as the largest values that go left."""
-        found: dict[int, Floats] = {}
         if not isinstance(self.trees, Trees):
-            return found
-        at = 0
-        for k, column in enumerate(self.causes.columns):
-            if column.is_category:
-                at += len(column.levels) - 1
-                continue
-            raw = self.trees.threshold[self.trees.feature == at]
-            found[k] = _last_left(raw) if self.trees.single else raw
-            at += 1
-        return found
+            return {}
+        nodes, turn = self.trees.nodes, _last_left if self.trees.single else np.asarray
+        columns = enumerate(design_columns(self.causes))
+        return {k: turn(nodes.threshold[nodes.feature == at]) for at, (k, code, _) in columns if code is None}
 
     def _range(self, low: Floats, high: Floats) -> tuple[Floats, Floats]:
         assert isinstance(self.trees, Trees)
@@ -163,10 +148,10 @@ def read_trees(estimator: Any) -> Trees | str:
     if reason := why_not(estimator, "sklearn") or why_not_all(_members(estimator), "sklearn"):
         return f"only its answers are known: {reason}"
     if isinstance(estimator, DecisionTreeRegressor | ExtraTreeRegressor):
-        found = _joined([(read_tree(estimator.tree_), 1.0)], 0.0, single=True)
+        found = _sum([read_tree(estimator.tree_)], 1.0, 0.0, single=True)
     elif isinstance(estimator, RandomForestRegressor | ExtraTreesRegressor):
         share = 1.0 / len(estimator.estimators_)
-        found = _joined([(read_tree(one.tree_), share) for one in estimator.estimators_], 0.0, single=True)
+        found = _sum([read_tree(one.tree_) for one in estimator.estimators_], share, 0.0, single=True)
     elif isinstance(estimator, GradientBoostingRegressor):
         found = _gradient_boosting(estimator)
     elif isinstance(estimator, HistGradientBoostingRegressor):
@@ -187,10 +172,6 @@ def _members(estimator: Any) -> list[Any]:
     return [*found, *stages, *trees, *(one for one in others if one is not None and not isinstance(one, str))]
 
 
-Part = tuple[FittedTree, float]
-"""A tree, and what its values count."""
-
-
 def _gradient_boosting(estimator: Any) -> Trees | str:
     from sklearn.dummy import DummyRegressor
 
@@ -200,8 +181,8 @@ def _gradient_boosting(estimator: Any) -> Trees | str:
         constant = 0.0
     else:
         return f"{type(estimator).__name__} starts from {type(estimator.init_).__name__}, which cannot be enclosed"
-    parts = [(read_tree(one.tree_), estimator.learning_rate) for one in estimator.estimators_[:, 0]]
-    return _joined(parts, constant, single=True)
+    trees = [read_tree(one.tree_) for one in estimator.estimators_[:, 0]]
+    return _sum(trees, estimator.learning_rate, constant, single=True)
 
 
 def _hist_gradient_boosting(estimator: Any) -> Trees | str:
@@ -217,33 +198,21 @@ def _hist_gradient_boosting(estimator: Any) -> Trees | str:
     names = {"IdentityLink": None, "LogLink": np.exp}
     if type(link).__name__ not in names:
         return f"the link {type(link).__name__} of {type(estimator).__name__} is not known"
-    return _joined([(tree, 1.0) for tree in trees], constant, single=False, inverse_link=names[type(link).__name__])
+    return _sum(trees, 1.0, constant, single=False, link=names[type(link).__name__])
 
 
-def _joined(parts: list[Part], constant: float, *, single: bool, inverse_link: Any = None) -> Trees | str:
-    if not parts:
+def _sum(trees: list[FittedTrees], weight: float, constant: float, *, single: bool, link: Any = None) -> Trees | str:
+    if not trees:
         return "it has no trees"
-    trees = [tree for tree, _ in parts]
-    roots = np.cumsum([0, *(len(tree.feature) for tree in trees[:-1])]).astype(np.intp)
-    return Trees(
-        roots,
-        np.concatenate([tree.feature for tree in trees]).astype(np.intp),
-        np.concatenate([tree.threshold for tree in trees]),
-        np.concatenate([tree.left + root for tree, root in zip(trees, roots, strict=True)]),
-        np.concatenate([tree.right + root for tree, root in zip(trees, roots, strict=True)]),
-        np.concatenate([weight * tree.values[:, 0] for tree, weight in parts]),
-        constant,
-        single,
-        inverse_link,
-    )
+    return Trees(joined([replace(tree, values=weight * tree.values) for tree in trees]), constant, single, link)
 
 
 def _repeats(trees: Trees, estimator: Any) -> bool:
     """Whether the trees give the estimator's own predictions, at thresholds, beside them and between."""
     rng = np.random.default_rng(0)
-    rows = np.zeros((256, int(estimator.n_features_in_)))
+    rows, at = np.zeros((256, int(estimator.n_features_in_))), trees.nodes.threshold
     for k in range(rows.shape[1]):
-        cuts = trees.threshold[(trees.feature == k) & np.isfinite(trees.threshold)]
+        cuts = at[(trees.nodes.feature == k) & np.isfinite(at)]
         if len(cuts):
             drawn = rng.choice(cuts, len(rows))
             step = np.abs(drawn) * rng.choice([0.0, EPS, -EPS, 1e-7, -1e-7, 0.1, -0.1], len(rows))

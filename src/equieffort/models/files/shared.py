@@ -1,19 +1,66 @@
-"""What the adapters share: columns by name from a table, or by position from an array, as a matrix."""
+"""What the readers of model files share: optional libraries, errors about files, and the base of their classifiers."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from equieffort.data.frames import Floats
-from equieffort.errors import listed
+from equieffort.errors import ModelError, ParameterError, listed, sentence, warn
+
+bad_file = partial(ModelError, "MODEL_FILE")
+"""The error for a file that gives no model."""
+
+
+def need(module: str, extra: str, path: Path) -> Any:
+    """A library that only some installations have.
+
+    >>> need("no_such_library", "onnx", Path("model.onnx"))
+    Traceback (most recent call last):
+    equieffort.errors.ParameterError: Reading 'model.onnx' needs the package no_such_library, ...
+    """
+    try:
+        return import_module(module)
+    except ImportError as error:
+        raise ParameterError(
+            "OPTIONAL_DEPENDENCY",
+            f"Reading {path.name!r} needs the package {module}, which cannot be imported here: {sentence(error)}",
+            fix=f"Run pip install 'equieffort[{extra}]'.",
+        ) from error
+
+
+def broken(path: Path, kind: str, why: object) -> ModelError:
+    """The error for a file that is not what its name says, or not all of it."""
+    return bad_file(
+        f"{path.name!r} is not a complete {kind} file: {sentence(why)}",
+        fix="Save the model again and copy the file whole.",
+    )
+
+
+def require(holds: object, why: str) -> None:
+    """Refuse what a file holds; readers turn the ValueError into words about the file."""
+    if not holds:
+        raise ValueError(why)
+
+
+def other_version(path: Path, library: str, saved: str, here: str) -> None:
+    """Warn that the library which saved a model is not the one that reads it."""
+    warn(
+        "MODEL_VERSION",
+        f"{path.name!r} was saved by {library} {saved}, and is read by {here}.",
+        fix=f"Read it with {library} {saved}, or save it again with {here}.",
+        stacklevel=5,
+    )
 
 
 class Labels:
-    """Base of the classifiers read from files.
+    """Base of the classifiers read from files: columns by name from a table, or by position from an array.
 
     `feature_names_in_` and `classes_` exist only where known, `predict_proba` only where the file gives probabilities.
     """
@@ -24,18 +71,27 @@ class Labels:
 
     def __init__(
         self,
+        own: Any,
         names: Sequence[str] | None,
         width: int,
         classes: Sequence[Any] | None,
         levels: Mapping[int, Sequence[str]] | None = None,
+        *,
+        probable: bool,
     ) -> None:
-        self.n_features_in_ = width
+        self.own, self.n_features_in_ = own, width
+        """What the library made of the file, and how many columns it takes."""
         self.levels = {column: tuple(known) for column, known in (levels or {}).items()}
         """For each column of text: what it may say, in the order of its codes."""
         if names is not None:
             self.feature_names_in_ = np.array(list(names), dtype=object)
         if classes is not None:
             self.classes_ = np.array(list(classes))
+        if probable:
+            self.predict_proba = self._chances
+
+    def _chances(self, X: Any) -> np.ndarray[Any, Any]:
+        raise NotImplementedError
 
     def columns(self, X: Any) -> list[np.ndarray[Any, Any]]:
         """The model's columns in its order."""
