@@ -5,13 +5,17 @@ can be written: in containers, in a shared installation, for an account without 
 files does then, and where there is none either, each process compiles for itself. What is kept saves time and nothing
 else: no audit ends because it cannot be read or written.
 
-Of the files that a loop is made from numba looks only at the one in which it stands, not at those of the loops and
-constants it uses (numba issue 1833): after an update it would go on with old parts. Here what is kept belongs to all of
-them together.
+Of what a loop is made from numba looks only at the file in which it stands, not at the loops and constants it uses
+(numba issue 1833): after an update it would go on with old parts. Here what is kept belongs to all of them together.
+
+Kernels are plain functions with a mark: Python can run them as they are, and `linked` compiles one with all it calls.
+The same kernel can be linked several times with other functions in the place of some that it calls, which is how one
+search serves several kinds of models.
 """
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import os
 import stat
@@ -20,9 +24,12 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
+from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 import numba
+
+from equieffort.foundations.deferred import deferred, gathering
 
 Loop = Callable[..., Any]
 
@@ -47,31 +54,132 @@ def njit(**options: Any) -> Callable[[Loop], Loop]:
     return compiled
 
 
+def kernel(function: Loop) -> Loop:
+    """Mark a plain function as one that `linked` compiles where another kernel calls it.
+
+    It works on arrays that its callers hold, makes none and returns none: so nobody need count who uses them, which
+    would take as long as the work itself. One that makes arrays is a `maker`, and so are those that call it.
+    """
+    function.__dict__["is_kernel"] = True
+    return function
+
+
+def maker(function: Loop) -> Loop:
+    """Mark a kernel that makes arrays."""
+    function.__dict__["makes_arrays"] = True
+    return kernel(function)
+
+
+class Linked:
+    """A kernel with all it calls: compiled where it is called, interpreted (to the same bits) where that is asked for.
+
+    >>> @kernel
+    ... def step(x):
+    ...     return x + 1.0
+    >>> @kernel
+    ... def twice(x):
+    ...     return step(step(x))
+    >>> linked(twice)(1.0), linked(twice).interpreted(1.0)
+    (3.0, 3.0)
+    >>> @kernel
+    ... def leap(x):
+    ...     return 10.0 * x
+    >>> linked(twice, "leaps", step=leap)(1.0)
+    100.0
+    """
+
+    def __init__(self, entry: Loop, name: str, parts: dict[str, Loop]) -> None:
+        self.interpreted = _twin(entry, parts, lambda function: function, {})
+        calls = _twin(entry, parts, _inner, {}, whole=False)
+        calls.__qualname__ = f"{entry.__qualname__}-{name}" if name else entry.__qualname__
+        how = {} if gathering is None else {"pipeline_class": gathering}
+        self.compiled: Any = njit(nogil=True, error_model="numpy", no_cfunc_wrapper=True, **how)(calls)
+
+    def __call__(self, *arguments: Any) -> Any:
+        """What the compiled kernel answers."""
+        if self.compiled.signatures:
+            return self.compiled(*arguments)
+        # The collector finds nothing to free while numba compiles, and takes a tenth of the time.
+        collects = gc.isenabled()
+        gc.disable()
+        try:
+            return self.compiled(*arguments)
+        finally:
+            if collects:
+                gc.enable()
+
+
+def linked(entry: Loop, name: str = "", **parts: Loop) -> Linked:
+    """A kernel ready to be called, with `parts` in the place of what it calls by these names."""
+    return Linked(entry, name, parts)
+
+
+def _inner(function: Loop) -> Loop:
+    """A loop that only compiled loops call."""
+    how = {} if deferred is None else {"pipeline_class": deferred}
+    counts = function.__dict__.get("makes_arrays", False)
+    wrap = numba.njit(error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True, _nrt=counts, **how)
+    return wrap(function)
+
+
+def _twin(function: Any, parts: dict[str, Loop], made_by: Any, made: dict[Loop, Loop], *, whole: bool = True) -> Loop:
+    """The function with twins of all kernels that it calls, each made once; `whole`: it is made into one itself."""
+    if function in made:
+        return made[function]
+    known = function.__globals__
+    called = {name: parts.get(name, known.get(name)) for name in _names(function.__code__)}
+    twins = {
+        name: _twin(other, parts, made_by, made) for name, other in called.items() if getattr(other, "is_kernel", False)
+    }
+    twin = FunctionType(function.__code__, {**known, **twins}, function.__name__, function.__defaults__)
+    twin.__qualname__, twin.__module__ = function.__qualname__, function.__module__
+    twin.__dict__.update(function.__dict__)
+    made[function] = made_by(twin) if whole else twin
+    return made[function]
+
+
+def _names(code: CodeType) -> list[str]:
+    """The global names that code may use, those of its inner functions too."""
+    inner = [part for part in code.co_consts if isinstance(part, CodeType)]
+    return [*code.co_names, *(name for part in inner for name in _names(part))]
+
+
 def _stamped(loop: Loop) -> Loop:
-    """What is kept is taken for another's where any file that loops are made from has changed."""
+    """What is kept is taken for another's where anything that it is made from has changed."""
     file: Any = getattr(getattr(loop, "_cache", None), "_cache_file", None)
     if hasattr(file, "_source_stamp"):
-        file._source_stamp = (file._source_stamp, digest())
+        file._source_stamp = (file._source_stamp, digest(loop))
     return loop
 
 
-@cache
-def digest() -> str:
-    """Of all files that loops and their constants stand in."""
-    found = hashlib.sha256()
-    for source in sources():
-        found.update(source.read_bytes())
-    return found.hexdigest()
+def digest(loop: Loop) -> str:
+    """Of the code of a loop and of all it calls, and of the constants these use."""
+    told: dict[Any, str] = {}
+    _tell(loop, told)
+    return hashlib.sha256("\n".join(told.values()).encode()).hexdigest()
 
 
-def sources() -> list[Path]:
-    """Those files, by the places they may have."""
-    package = Path(__file__).parents[1]
-    places = (
-        "foundations/*.py", "world/cost.py", "effort/neighbours/*.py", "recourse/solvers/endings.py",
-        "recourse/solvers/**/kernels/*.py", "recourse/solvers/**/*_kernels.py",
-    )  # fmt: skip
-    return sorted({source for place in places for source in package.glob(place)})
+def _tell(loop: Any, told: dict[Any, str]) -> None:
+    function = getattr(loop, "py_func", loop)
+    if function in told:
+        return
+    told[function] = _code(function.__code__)
+    for name in _names(function.__code__):
+        used = function.__globals__.get(name)
+        if hasattr(used, "py_func"):
+            _tell(used, told)
+        elif used is not None and not isinstance(used, ModuleType):
+            # Of a class of arrays the fields count, of all else what it is: a number, a text, a tuple of these.
+            told[function] += (
+                f"{name}={getattr(used, '_fields', used)!r};"
+                if not callable(used)
+                else (f"{name}={getattr(used, '_fields', name)!r};")
+            )
+
+
+def _code(code: CodeType) -> str:
+    constants = [_code(part) if isinstance(part, CodeType) else repr(part) for part in code.co_consts]
+    return f"{code.co_code.hex()} {code.co_names} {constants}"
 
 
 def _kept_aside(loop: Loop, options: dict[str, Any]) -> Loop:

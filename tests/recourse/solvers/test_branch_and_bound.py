@@ -19,7 +19,7 @@ from tests.own_solver import refusal
 
 import equieffort as ee
 from equieffort.errors import EquieffortWarning, ParameterError
-from equieffort.recourse.solvers.branch_and_bound.trees import compiled_problem
+from equieffort.recourse.solvers.branch_and_bound import compiled_problem, search
 from equieffort.recourse.solvers.kernels import threads
 from equieffort.world.cost import BoundCost
 
@@ -209,7 +209,7 @@ def test_an_interruption_stops_the_search_and_is_passed_on(monkeypatch):
     def interrupted(*args, **kwargs):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(compiled_problem, "wait", interrupted)
+    monkeypatch.setattr(search, "wait", interrupted)
     frame, problem = audited(RandomForestClassifier(20, random_state=0), {"age": "actionable", "income": "actionable"})
     with pytest.raises(KeyboardInterrupt):
         solved(problem, frame, SOLVER)

@@ -1,23 +1,18 @@
 """BranchAndBound: exact recourse for sums of trees and for networks in a linear world, certified person by person.
 
-The searches are compiled, over arrays made from the problem (`networks`, `trees`). Cells of trees on the decision
-boundary that only the model's own rounding decides are put to the model, all people's at once.
+One search (`search_kernels`) is compiled for each oracle that bounds its nodes (`trees`, `networks`), over arrays made
+from the problem. Points on the decision boundary that only the model's own rounding decides are put to the model, all
+people's at once.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
-import numpy as np
-
-from equieffort.data.frames import Bools, Floats
-from equieffort.foundations.tolerances import is_closed
+from equieffort.data.frames import Floats
 from equieffort.models.classifiers import BlackBox, NetworkView, TreeView
 from equieffort.recourse.problem import RecourseProblem
 from equieffort.recourse.solvers.base import (
-    FOUND,
-    LIMIT,
     Batch,
     PreparedSolver,
     Proposal,
@@ -26,12 +21,12 @@ from equieffort.recourse.solvers.base import (
     check_gap,
     check_seconds,
 )
-from equieffort.recourse.solvers.branch_and_bound.networks.compiled_problem import CompiledNetwork, compile_network
-from equieffort.recourse.solvers.branch_and_bound.networks.search import attempt_networks
-from equieffort.recourse.solvers.branch_and_bound.trees.compiled_problem import CompiledTrees, together
-from equieffort.recourse.solvers.endings import termination
+from equieffort.recourse.solvers.branch_and_bound.compiled_problem import together
+from equieffort.recourse.solvers.branch_and_bound.networks.oracle import NetworkOracle
+from equieffort.recourse.solvers.branch_and_bound.search import Oracle, search
+from equieffort.recourse.solvers.branch_and_bound.trees.oracle import TreeOracle
 from equieffort.recourse.solvers.infeasibility import ANY, NODES_EACH, Relaxations
-from equieffort.recourse.solvers.interventions import InterventionSet, NotLinear
+from equieffort.recourse.solvers.interventions import NotLinear
 from equieffort.recourse.solvers.stepping import step_over
 from equieffort.recourse.status import Infeasibility, Refusal, Unfit
 from equieffort.world.cost import LinearCost, PiecewiseCost
@@ -84,11 +79,12 @@ class BranchAndBound(Solver):
             return Refusal(Unfit.SETTING, reason)
         relaxations = Relaxations(problem, replace(self, gap=ANY, node_limit=NODES_EACH, time_limit=None))
         try:
-            if isinstance(view, NetworkView):
-                return PreparedNetwork(problem, self, relaxations, compile_network(problem, view))
-            return PreparedTrees(problem, self, relaxations, view, CompiledTrees.of(problem, view))
+            oracle: Oracle = (
+                NetworkOracle.of(problem, view) if isinstance(view, NetworkView) else TreeOracle.of(problem, view)
+            )
         except NotLinear as reason:
             return Refusal(Unfit.EQUATIONS, f"It is not linear: {reason.reason}.")
+        return PreparedSearch(oracle, self, relaxations)
 
     def harder(self) -> BranchAndBound:
         """Ten times the seconds and the nodes."""
@@ -97,134 +93,30 @@ class BranchAndBound(Solver):
 
 
 @dataclass(frozen=True, eq=False)
-class _Prepared(PreparedSolver):
-    """A problem, the limits it is searched with, and what becomes of it without some of its own limits."""
+class PreparedSearch(PreparedSolver):
+    """An oracle, the limits it is searched with, and what becomes of the problem without some of its own limits."""
 
-    problem: RecourseProblem
+    oracle: Oracle
     limits: BranchAndBound
     relaxations: Relaxations
+
+    def propose(self, batch: Batch) -> Proposal:
+        """The cheapest action of each person, or what was found and proven within the limits."""
+        return step_over(batch, self._attempt)
 
     def infeasibility(self, people: Floats) -> list[Infeasibility]:
         """Which limits or rules would have to go, for many people at once."""
         return self.relaxations.infeasibility(people)
 
-
-@dataclass(frozen=True, eq=False)
-class PreparedNetwork(_Prepared):
-    """A ReLU network, or linear scores of several classes."""
-
-    made: CompiledNetwork
-
-    def propose(self, batch: Batch) -> Proposal:
-        """The cheapest action of each person, or what was found and proven within the limits."""
-        return step_over(batch, self._attempt)
-
     def _attempt(self, people: Floats, attempt: int) -> Proposal:
-        of = self.limits
-        return attempt_networks(
-            self.problem, self.made, people, attempt, gap=of.gap, node_limit=of.node_limit, time_limit=of.time_limit
-        )
-
-
-@dataclass(frozen=True, eq=False)
-class PreparedTrees(_Prepared):
-    """A sum of trees."""
-
-    view: TreeView
-    made: CompiledTrees
-
-    def propose(self, batch: Batch) -> Proposal:
-        """The cheapest action of each person, or what was found and proven within the limits."""
-        return step_over(batch, self._attempt)
-
-    def _attempt(self, people: Floats, attempt: int) -> Proposal:
-        proposal, size = Proposal.empty(self.problem, len(people)), together(self.problem, people)
+        of, problem = self.limits, self.relaxations.problem
+        proposal, size = Proposal.empty(problem, len(people)), together(problem, people)
         for first in range(0, len(people), size):
-            part, rows = self._search(people[first : first + size], attempt), slice(first, first + size)
-            for name in ("code", "bound"):
-                getattr(proposal, name)[rows] = getattr(part, name)
+            rows = slice(first, first + size)
+            part = search(self.oracle, people[rows], attempt, gap=of.gap, nodes=of.node_limit, seconds=of.time_limit)
+            proposal.code[rows], proposal.bound[rows] = part.code, part.bound
             proposal.put(rows, part)
             proposal.notes |= {first + row: note for row, note in part.notes.items()}
+        if isinstance(self.oracle.view, NetworkView):
+            proposal.state_vanishing(problem, people)
         return proposal
-
-    def _search(self, people: Floats, attempt: int) -> Proposal:
-        problem, made, limits = self.problem, self.made, self.limits
-        found = made.search(
-            made.people(problem, people),
-            gap=limits.gap,
-            strict=2.0**attempt,
-            asks=attempt == 0,
-            nodes=limits.node_limit,
-            seconds=limits.time_limit,
-        )
-        proposal = Proposal.empty(problem, len(people))
-        proposal.cost, proposal.bound = found.cost, found.bound
-        roots, change = found.root, found.change
-        if len(found.asked):
-            _ask(problem, self.view, made, people, found.asked, proposal, roots, change)
-        has = roots >= 0
-        proposal.code[has] = FOUND
-        for i in np.flatnonzero(has).tolist():
-            interventions = made.intervention_sets[roots[i]]
-            proposal.intervention_mask[i] = interventions.intervention_mask
-            proposal.delta[i] = np.where(interventions.is_set, change[i], 0.0)
-            proposal.level[i] = interventions.levels
-        proposal.bound = np.minimum(proposal.bound, proposal.cost)
-        # Without proof that nothing is left, nothing found is not the same as nothing there.
-        unsure = ~has & (np.isfinite(proposal.bound) | (found.ended > 0) | (attempt > 0))
-        proposal.code[unsure] = LIMIT
-        cost = np.where(has, proposal.cost, 0.0)
-        far = has & ~is_closed(cost, np.minimum(proposal.bound, cost), limits.gap)
-        for i in np.flatnonzero(unsure | far).tolist():
-            proposal.notes[i] = termination(
-                int(found.ended[i]), found=bool(has[i]), bound=float(proposal.bound[i]) * problem.cost_unit,
-                nodes=limits.node_limit, seconds=limits.time_limit,
-            )  # fmt: skip
-        return proposal
-
-
-def _ask(
-    problem: RecourseProblem,
-    view: TreeView,
-    made: CompiledTrees,
-    matrix: Floats,
-    asked: Floats,
-    proposal: Proposal,
-    roots: Any,
-    change: Floats,
-) -> None:
-    """Let the model decide cells in which its own rounding decides; each has one leaf of every tree, so one label."""
-    rows = asked[:, 0].astype(np.intp)
-    asked = asked[asked[:, 3] < proposal.cost[rows]]
-    if len(asked) == 0:
-        return
-    rows, tried = asked[:, 0].astype(np.intp), asked[:, 1].astype(np.intp)
-    answers = _is_favourable(problem, view, [made.intervention_sets[r] for r in tried], matrix[rows], asked[:, 4:])
-    for k in np.flatnonzero(answers).tolist():
-        i = rows[k]
-        proposal.bound[i] = min(proposal.bound[i], asked[k, 3])
-        if asked[k, 2] < proposal.cost[i]:
-            proposal.cost[i], roots[i], change[i] = asked[k, 2], tried[k], asked[k, 4:]
-
-
-def _is_favourable(
-    problem: RecourseProblem, view: TreeView, intervention_sets: list[InterventionSet], facts: Floats, change: Floats
-) -> Bools:
-    """The model's own labels of actions."""
-    moved = np.empty_like(facts)
-    low, high = problem.action_box(facts)
-    for i, interventions in enumerate(intervention_sets):
-        moved[i] = facts[i] + interventions.effect @ change[i]
-        for c, level in zip(problem.categorical, interventions.levels, strict=True):
-            if level >= 0:
-                shift = interventions.shifts[c]
-                moved[i] += shift[:, level] - shift[:, int(facts[i, c])]
-        for c, level in zip(problem.categorical, interventions.levels, strict=True):
-            moved[i, c] = facts[i, c] if level < 0 else level
-        for j, k in enumerate(problem.numeric):
-            if interventions.is_set[j]:
-                moved[i, k] = min(max(facts[i, k] + change[i, j], low[i, j]), high[i, j])
-    answers = problem.decision.is_favourable(problem.encoding.decode(moved, None))
-    if problem.margin > 0:
-        answers &= view.goals.met(view.margins(moved) + view.rounding_error(moved), problem.margin)
-    return answers

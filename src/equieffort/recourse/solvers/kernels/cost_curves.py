@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from equieffort.foundations.jit import kernel, linked
 from equieffort.foundations.tolerances import ALIKE, OUTWARDS
-from equieffort.recourse.solvers.kernels.compiled import entry, inner
 from equieffort.world.cost import PiecewiseCost
 
 
@@ -49,7 +49,7 @@ def curves_of(cost: PiecewiseCost, facts: Any) -> Curves:
     return Curves(True, np.concatenate(points), places, np.array(cost.tails, dtype=np.float64, order="C"))
 
 
-@inner
+@kernel
 def _part(points: Any, first: int, last: int, value: float) -> int:
     """The knot at which the straight part around a value begins; the value lies between the first and the last."""
     a, b = first, last
@@ -62,7 +62,7 @@ def _part(points: Any, first: int, last: int, value: float) -> int:
     return a
 
 
-@inner
+@kernel
 def cost_at(curves: Curves, i: int, j: int, value: float) -> float:
     """What it costs person i to set action j to a value, computed as `PiecewiseCost` does."""
     points, first, last = curves.points, curves.places[i, j, 0], curves.places[i, j, 1]
@@ -77,14 +77,17 @@ def cost_at(curves: Curves, i: int, j: int, value: float) -> float:
     return slope * (value - points[a, 0]) + points[a, 1]
 
 
-@entry
-def costs_at(curves: Curves, j: int, values: Any, costs: Any) -> None:
+@kernel
+def _costs_at(curves: Curves, j: int, values: Any, costs: Any) -> None:
     """What it costs each person to set action j to their value."""
     for i in range(values.shape[0]):
         costs[i] = cost_at(curves, i, j, values[i])
 
 
-@inner
+costs_at = linked(_costs_at)
+
+
+@kernel
 def farthest(curves: Curves, i: int, j: int, side: int, budget: float) -> float:
     """The last value to one side (1, -1) of the fact that a budget pays for, rounded outwards."""
     points, zero = curves.points, curves.places[i, j, 2]
@@ -108,8 +111,8 @@ def farthest(curves: Curves, i: int, j: int, side: int, budget: float) -> float:
     return value + side * OUTWARDS * (abs(value) + way)
 
 
-@inner
-def tighten_to_budget(curves: Curves, i: int, fact: Any, budget: float, low: Any, high: Any) -> bool:
+@kernel
+def tighten_to_curves(curves: Curves, i: int, fact: Any, budget: float, low: Any, high: Any) -> bool:
     """Tighten a box to what a budget pays for, in place; False if it pays for nothing there."""
     least = 0.0
     for j in range(low.shape[0]):
@@ -129,7 +132,7 @@ def tighten_to_budget(curves: Curves, i: int, fact: Any, budget: float, low: Any
     return True
 
 
-@inner
+@kernel
 def slope_below(curves: Curves, i: int, j: int, near: float, far: float) -> float:
     """The steepest line through the cost at `near`, the end next to the fact, that stays below the cost up to `far`."""
     points, first, last = curves.points, curves.places[i, j, 0], curves.places[i, j, 1]
@@ -154,7 +157,7 @@ def slope_below(curves: Curves, i: int, j: int, near: float, far: float) -> floa
     return max(best, 0.0)
 
 
-@inner
+@kernel
 def nearest_knot(curves: Curves, i: int, j: int, low: float, high: float, value: float) -> float:
     """The knot strictly between two ends that is nearest to a value there; NaN if there is none."""
     points, first, last = curves.points, curves.places[i, j, 0], curves.places[i, j, 1]
@@ -167,7 +170,7 @@ def nearest_knot(curves: Curves, i: int, j: int, low: float, high: float, value:
     return best
 
 
-@inner
+@kernel
 def most_underpaid(curves: Curves, i: int, fact: Any, low: Any, high: Any, z: Any) -> tuple[int, float, float]:
     """The action whose cost lies furthest above the line that it was charged by: (action or -1, knot, by how much)."""
     best, most, cut = -1, 0.0, 0.0

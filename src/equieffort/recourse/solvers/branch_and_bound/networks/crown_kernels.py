@@ -10,12 +10,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from equieffort.recourse.solvers.branch_and_bound.networks.value_kernels import clear, copy
-from equieffort.recourse.solvers.kernels.compiled import inner
+from equieffort.foundations.jit import kernel
+from equieffort.recourse.solvers.branch_and_bound.box_kernels import copy
+from equieffort.recourse.solvers.branch_and_bound.networks.value_kernels import Net, Work, clear
 
 
-@inner
-def _lines(work: Any, t: int, width: int) -> None:
+@kernel
+def _lines(work: Work, t: int, width: int) -> None:
     """The lines above and below each ReLU of a layer."""
     for i in range(width):
         low, high = work.low[t, i], work.high[t, i]
@@ -29,8 +30,8 @@ def _lines(work: Any, t: int, width: int) -> None:
             work.floor[t, i] = 1.0 if high > -low else 0.0
 
 
-@inner
-def _plane(net: Any, group: int, start: Any, t: int, i: int, sign: float, work: Any, out: Any) -> float:
+@kernel
+def _plane(net: Net, group: int, start: Any, t: int, i: int, sign: float, work: Work, out: Any) -> float:
     """A plane above sign * (output i of layer t): its coefficients go to `out`, its constant is returned."""
     here, there = work.coef[0], work.coef[1]
     const = sign * net.biases[t - 1, i]
@@ -66,7 +67,7 @@ def _plane(net: Any, group: int, start: Any, t: int, i: int, sign: float, work: 
     return const
 
 
-@inner
+@kernel
 def _highest(plane: Any, const: float, low: Any, high: Any) -> float:
     total = const
     for j in range(plane.shape[0]):
@@ -74,8 +75,8 @@ def _highest(plane: Any, const: float, low: Any, high: Any) -> float:
     return total
 
 
-@inner
-def _ranges(net: Any, work: Any, t: int) -> None:
+@kernel
+def _ranges(net: Net, work: Work, t: int) -> None:
     """What a layer's outputs can be, and their sizes, by the ranges of its inputs alone."""
     width = net.widths[t]
     low, high, size = work.low[t], work.high[t], work.size[t]
@@ -91,8 +92,8 @@ def _ranges(net: Any, work: Any, t: int) -> None:
             size[i] += (rises[i] - falls[i]) * large
 
 
-@inner
-def _second_layer(net: Any, group: int, start: Any, low: Any, high: Any, work: Any) -> None:
+@kernel
+def _second_layer(net: Net, group: int, start: Any, low: Any, high: Any, work: Work) -> None:
     """Planes above and below all outputs of the second layer at once, and what these leave of the ranges."""
     width, actions = net.widths[1], low.shape[0]
     tops, bottoms = work.tops, work.bottoms
@@ -129,51 +130,23 @@ def _second_layer(net: Any, group: int, start: Any, low: Any, high: Any, work: A
         work.low[1, i], work.high[1, i] = least, most
 
 
-@inner
+@kernel
 def crown_upper_bounds(
-    net: Any, group: int, start: Any, start_size: Any, low: Any, high: Any, members: Any, work: Any, spare: Any
+    net: Net, work: Work, group: int, root: int, low: Any, high: Any, members: Any, spare: Any
 ) -> None:
-    """Planes above these margins over a finite box, and how far rounding may carry the margins there."""
-    layers, actions = net.widths.shape[0], low.shape[0]
-    last = layers - 1
-    for i in range(net.widths[0]):
-        least = most = start[i]
-        absolute = start_size[i]
-        for j in range(actions):
-            weight = net.first[group, i, j]
-            if weight > 0.0:
-                least += weight * low[j]
-                most += weight * high[j]
-            else:
-                least += weight * high[j]
-                most += weight * low[j]
-            absolute += net.first_size[group, i, j] * max(abs(low[j]), abs(high[j]))
-            work.reach[0, i, j] = abs(weight)
-        work.low[0, i], work.high[0, i], work.size[0, i] = least, most, absolute
-    for t in range(1, layers):
+    """Planes above these margins over a finite box of changes, and how far rounding may carry the margins there."""
+    start, last = work.start[root], net.widths.shape[0] - 1
+    _first_layer(net, work, group, root, low, high)
+    for t in range(1, last + 1):
         _lines(work, t - 1, net.widths[t - 1])
         _ranges(net, work, t)
         if t == last:
             break
         if t == 1:
             _second_layer(net, group, start, low, high, work)
-            continue
-        for i in range(net.widths[t]):
-            least, most = work.low[t, i], work.high[t, i]
-            if most > 0.0:
-                const = _plane(net, group, start, t, i, 1.0, work, spare)
-                most = min(most, _highest(spare, const, low, high))
-                for j in range(actions):
-                    work.reach[t, i, j] = abs(spare[j])
-            if least < 0.0 and most > 0.0:
-                const = _plane(net, group, start, t, i, -1.0, work, spare)
-                least = max(least, -_highest(spare, const, low, high))
-            if least > most:
-                least = most = 0.5 * (least + most)
-            work.low[t, i], work.high[t, i] = least, most
+        else:
+            _later_layer(net, group, start, t, low, high, work, spare)
     for m in members:
-        if m < 0:
-            continue
         if last == 0:
             copy(net.first[group, m], work.plane[m])
             work.const[m] = start[m]
@@ -182,8 +155,41 @@ def crown_upper_bounds(
         work.rounding_error[m] = net.relative_error * work.size[last, m]
 
 
-@inner
-def branching_scores(net: Any, group: int, start: Any, margin: int, low: Any, high: Any, work: Any, score: Any) -> None:
+@kernel
+def _first_layer(net: Net, work: Work, group: int, root: int, low: Any, high: Any) -> None:
+    """What the first layer's outputs can be, and their sizes."""
+    for i in range(net.widths[0]):
+        least = most = work.start[root, i]
+        absolute = work.start_size[root, i]
+        for j in range(low.shape[0]):
+            weight = net.first[group, i, j]
+            least += weight * (low[j] if weight > 0.0 else high[j])
+            most += weight * (high[j] if weight > 0.0 else low[j])
+            absolute += net.first_size[group, i, j] * max(abs(low[j]), abs(high[j]))
+            work.reach[0, i, j] = abs(weight)
+        work.low[0, i], work.high[0, i], work.size[0, i] = least, most, absolute
+
+
+@kernel
+def _later_layer(net: Net, group: int, start: Any, t: int, low: Any, high: Any, work: Work, spare: Any) -> None:
+    """Planes above and below the undecided outputs of a layer, one by one, and what these leave of the ranges."""
+    for i in range(net.widths[t]):
+        least, most = work.low[t, i], work.high[t, i]
+        if most > 0.0:
+            const = _plane(net, group, start, t, i, 1.0, work, spare)
+            most = min(most, _highest(spare, const, low, high))
+            for j in range(low.shape[0]):
+                work.reach[t, i, j] = abs(spare[j])
+        if least < 0.0 and most > 0.0:
+            const = _plane(net, group, start, t, i, -1.0, work, spare)
+            least = max(least, -_highest(spare, const, low, high))
+        if least > most:
+            least = most = 0.5 * (least + most)
+        work.low[t, i], work.high[t, i] = least, most
+
+
+@kernel
+def branching_scores(net: Net, work: Work, margin: int, low: Any, high: Any, score: Any) -> None:
     """How much each action's width has to do with the looseness of a margin's plane, most of all at the point looked at
     last."""
     here, there = work.coef[0], work.coef[1]

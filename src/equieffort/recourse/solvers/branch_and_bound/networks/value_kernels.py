@@ -9,15 +9,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from equieffort.recourse.solvers.kernels.compiled import inner
+from equieffort.foundations.jit import kernel, maker
 
 
 class Net(NamedTuple):
-    """A network over the changes. Layer t has `widths[t]` outputs; those of the last are the margins."""
+    """A network over the changes. Layer t has `widths[t]` outputs; those of the last are the margins.
+
+    p intervention sets, c actionable categories.
+    """
 
     widths: Any
     first: Any
-    """(group, output, action): the first layer a unit of each action; a group is a choice of what is set."""
+    """(p, output, action): the first layer a unit of each action."""
     first_size: Any
     """The same summed without signs: what rounding is relative to."""
     weights: Any
@@ -26,7 +29,15 @@ class Net(NamedTuple):
     """(layer - 1, input, output): the positive weights, so that loops run along outputs; and the negative ones."""
     falls: Any
     biases: Any
+    gain: Any
+    """(p, c, output, level): what a level adds to the first layer, up to a constant; and its size."""
+    gain_size: Any
+    need: Any
+    """(margin): what each must reach."""
     relative_error: float
+    base: Any
+    """(person, output): the first layer of the facts, and the size of what is summed into it."""
+    base_size: Any
 
 
 class Work(NamedTuple):
@@ -53,45 +64,52 @@ class Work(NamedTuple):
     value: Any
     """(layer, output): what enters the ReLU at the point looked at last."""
     size: Any
+    start: Any
+    """(root, output): the first layer before any number changes."""
+    start_size: Any
 
 
-@inner
-def copy(source: Any, target: Any) -> None:
-    """Numbers one by one: a loop compiles faster than an assignment of slices."""
-    for j in range(source.shape[0]):
-        target[j] = source[j]
-
-
-@inner
+@kernel
 def clear(target: Any, count: int) -> None:
     """Zeros."""
     for j in range(count):
         target[j] = 0.0
 
 
-@inner
-def make_work(net: Any) -> Any:
+@maker
+def make_work(net: Net, roots: int) -> Work:
     """Room for a network."""
-    layers, actions = net.widths.shape[0], net.first.shape[2]
-    width = 1
-    for t in range(layers):
-        width = max(width, net.widths[t])
+    layers, actions, width = net.widths.shape[0], net.first.shape[2], np.max(net.widths)
     shape = (layers, width)
     return Work(
         np.zeros(shape), np.zeros(shape), np.zeros(shape), np.zeros(shape), np.zeros(shape),
         np.zeros((layers, width, actions)), np.zeros((2, width)), np.zeros((actions + 1, width)),
-        np.zeros((actions + 1, width)), np.zeros((width, actions)), np.zeros(width),
-        np.zeros(width), np.zeros(shape), np.zeros(shape),
+        np.zeros((actions + 1, width)), np.zeros((width, actions)), np.zeros(width), np.zeros(width),
+        np.zeros(shape), np.zeros(shape), np.zeros((roots, width)), np.zeros((roots, width)),
     )  # fmt: skip
 
 
-@inner
-def look_at(net: Any, group: int, start: Any, start_size: Any, point: Any, work: Any) -> None:
-    """Values and sizes of every layer at a point."""
+@kernel
+def start_at(net: Net, work: Work, i: int, group: int, root: int, levels: Any, before: Any) -> None:
+    """The first layer of person i under the levels of a root, -1 where one stays as it was before."""
+    start, size = work.start[root], work.start_size[root]
+    for h in range(net.widths[0]):
+        start[h], size[h] = net.base[i, h], net.base_size[i, h]
+    for c in range(levels.shape[0]):
+        if levels[c] >= 0:
+            own = before[c]
+            for h in range(net.widths[0]):
+                start[h] += net.gain[group, c, h, levels[c]] - net.gain[group, c, h, own]
+                size[h] += net.gain_size[group, c, h, levels[c]] + net.gain_size[group, c, h, own]
+
+
+@kernel
+def look_at(net: Net, work: Work, group: int, root: int, point: Any) -> None:
+    """Values and sizes of every layer at a point of changes."""
     layers, actions = net.widths.shape[0], point.shape[0]
     value, size = work.value, work.size
     for i in range(net.widths[0]):
-        total, absolute = start[i], start_size[i]
+        total, absolute = work.start[root, i], work.start_size[root, i]
         for j in range(actions):
             total += net.first[group, i, j] * point[j]
             absolute += net.first_size[group, i, j] * abs(point[j])
@@ -108,8 +126,8 @@ def look_at(net: Any, group: int, start: Any, start_size: Any, point: Any, work:
                 size[t, i] += (net.rises[t - 1, h, i] - net.falls[t - 1, h, i]) * large
 
 
-@inner
-def gradient_at(net: Any, group: int, margin: int, work: Any, out: Any) -> None:
+@kernel
+def gradient_at(net: Net, work: Work, group: int, margin: int, out: Any) -> None:
     """How a margin changes with each action around the point looked at last."""
     here, there = work.coef[0], work.coef[1]
     last = net.widths.shape[0] - 1
@@ -132,48 +150,34 @@ def gradient_at(net: Any, group: int, margin: int, work: Any, out: Any) -> None:
                 out[j] += here[i] * net.first[group, i, j]
 
 
-@inner
-def reaches(
-    net: Any, group: int, start: Any, start_size: Any, low: Any, high: Any, need: Any, members: Any, work: Any
-) -> bool:
+@kernel
+def reaches(net: Net, work: Work, group: int, root: int, low: Any, high: Any, members: Any) -> bool:
     """Whether each of these margins may reach its need in a box, which may be without end; by ranges alone."""
-    layers, actions = net.widths.shape[0], low.shape[0]
-    for t in range(layers):
+    last = net.widths.shape[0] - 1
+    for t in range(last + 1):
         for i in range(net.widths[t]):
-            if t == 0:
-                least, most, absolute = start[i], start[i], start_size[i]
-                for j in range(actions):
-                    weight = net.first[group, i, j]
-                    if weight > 0.0:
-                        least += weight * low[j]
-                        most += weight * high[j]
-                    elif weight < 0.0:
-                        least += weight * high[j]
-                        most += weight * low[j]
-                    if net.first_size[group, i, j] > 0.0:
-                        absolute += net.first_size[group, i, j] * max(abs(low[j]), abs(high[j]))
-            else:
-                least = most = net.biases[t - 1, i]
-                absolute = abs(least)
-                for h in range(net.widths[t - 1]):
-                    weight = net.weights[t - 1, i, h]
-                    if weight > 0.0:
-                        least += weight * max(work.low[t - 1, h], 0.0)
-                        most += weight * max(work.high[t - 1, h], 0.0)
-                    elif weight < 0.0:
-                        least += weight * max(work.high[t - 1, h], 0.0)
-                        most += weight * max(work.low[t - 1, h], 0.0)
-                    if weight != 0.0:
-                        absolute += abs(weight) * work.size[t - 1, h]
+            least = most = work.start[root, i] if t == 0 else net.biases[t - 1, i]
+            absolute = work.start_size[root, i] if t == 0 else abs(most)
+            for h in range(low.shape[0] if t == 0 else net.widths[t - 1]):
+                if t == 0:
+                    weight, size = net.first[group, i, h], net.first_size[group, i, h]
+                    under, over, large = low[h], high[h], max(abs(low[h]), abs(high[h]))
+                else:
+                    weight, size = net.weights[t - 1, i, h], abs(net.weights[t - 1, i, h])
+                    under, over, large = (
+                        max(work.low[t - 1, h], 0.0),
+                        max(work.high[t - 1, h], 0.0),
+                        work.size[t - 1, h],
+                    )
+                if weight != 0.0:
+                    least += weight * (under if weight > 0.0 else over)
+                    most += weight * (over if weight > 0.0 else under)
+                if size != 0.0:
+                    absolute += size * large
             work.low[t, i], work.high[t, i], work.size[t, i] = least, most, absolute
-    last = layers - 1
     for m in members:
-        if m >= 0:
-            most = work.high[last, m]
-            if np.isfinite(work.size[last, m]):
-                if most + net.relative_error * work.size[last, m] < need[m]:
-                    return False
-            elif most + 1e-6 * (1.0 + abs(most)) < need[m]:
-                # The size has no end, but then numbers too large for any computer would decide.
-                return False
+        most, size = work.high[last, m], work.size[last, m]
+        # Where the size has no end, numbers too large for any computer would decide.
+        if most + (net.relative_error * size if np.isfinite(size) else 1e-6 * (1.0 + abs(most))) < net.need[m]:
+            return False
     return True

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from equieffort.recourse.solvers.kernels.compiled import inner
+from equieffort.foundations.jit import kernel, maker
 
 
 class Forest(NamedTuple):
@@ -47,7 +47,7 @@ class Grove(NamedTuple):
     """For each margin, the sum of the base and of the trees that are decided."""
 
 
-@inner
+@maker
 def make_grove(nodes: int, trees: int, margins: int) -> Grove:
     """Room for all that may be left."""
     return Grove(
@@ -58,7 +58,7 @@ def make_grove(nodes: int, trees: int, margins: int) -> Grove:
     )
 
 
-@inner
+@kernel
 def _side(feature: int, threshold: float, subset: int, low: Any, high: Any, subsets: Any, mask: Any, codes: Any) -> int:
     """-1 left, 1 right, 0 undecided; a category is undecided when its allowed levels differ."""
     if subset < 0:
@@ -78,7 +78,7 @@ def _side(feature: int, threshold: float, subset: int, low: Any, high: Any, subs
     return 0 if left and right else (-1 if left else 1)
 
 
-@inner
+@kernel
 def collapse(forest: Forest, low: Any, high: Any, mask: Any, codes: Any, grove: Grove, stack: Any, parents: Any) -> int:
     """Copy what is undecided over a box into the grove; returns how many trees are left.
 
@@ -131,7 +131,7 @@ def collapse(forest: Forest, low: Any, high: Any, mask: Any, codes: Any, grove: 
     return trees
 
 
-@inner
+@kernel
 def _goes(link: Any, value: Any, subsets: Any, v: int, low: Any, high: Any) -> int:
     """-1 left, 1 right, 0 undecided, once levels are chosen."""
     track = link[v, 0]
@@ -143,7 +143,7 @@ def _goes(link: Any, value: Any, subsets: Any, v: int, low: Any, high: Any) -> i
     return -1 if subsets[link[v, 2], int(low[track])] else 1
 
 
-@inner
+@kernel
 def _first_undecided(link: Any, value: Any, subsets: Any, v: int, low: Any, high: Any) -> int:
     """Follow decided splits from a node: the first that is undecided, or the leaf."""
     while link[v, 0] >= 0:
@@ -154,7 +154,7 @@ def _first_undecided(link: Any, value: Any, subsets: Any, v: int, low: Any, high
     return v
 
 
-@inner
+@kernel
 def _largest(link: Any, value: Any, subsets: Any, v: int, low: Any, high: Any, m: int, stack: Any) -> float:
     """The largest leaf below a node that a cell reaches; m is its column."""
     best = -np.inf
@@ -179,7 +179,7 @@ def _largest(link: Any, value: Any, subsets: Any, v: int, low: Any, high: Any, m
     return best
 
 
-@inner
+@kernel
 def _smallest(link: Any, value: Any, subsets: Any, v: int, low: Any, high: Any, m: int, stack: Any) -> float:
     """The least leaf below a node that a cell reaches; m is its column."""
     best = np.inf
@@ -201,7 +201,7 @@ def _smallest(link: Any, value: Any, subsets: Any, v: int, low: Any, high: Any, 
     return best
 
 
-@inner
+@kernel
 def advance(subsets: Any, grove: Grove, count: int, tops: Any, start: Any, low: Any, high: Any) -> int:
     """Follow each tree to its first undecided split in a cell; what is decided moves into `start`.
 
@@ -220,7 +220,7 @@ def advance(subsets: Any, grove: Grove, count: int, tops: Any, start: Any, low: 
     return left
 
 
-@inner
+@kernel
 def most_of(
     forest: Forest, grove: Grove, count: int, tops: Any, start: Any, members: Any, low: Any, high: Any, stack: Any,
     most: Any,
@@ -240,7 +240,7 @@ def most_of(
     return True
 
 
-@inner
+@kernel
 def worth_of(
     forest: Forest, grove: Grove, count: int, tops: Any, start: Any, members: Any, strict: float, low: Any, high: Any,
     stack: Any, most: Any, worth: Any, gain: Any,
@@ -269,7 +269,7 @@ def worth_of(
     return verdict
 
 
-@inner
+@kernel
 def is_decided(subsets: Any, grove: Grove, count: int, tops: Any, low: Any, high: Any) -> bool:
     """Whether a cell falls into one leaf of each tree."""
     for at in range(count):
@@ -279,7 +279,7 @@ def is_decided(subsets: Any, grove: Grove, count: int, tops: Any, low: Any, high
     return True
 
 
-@inner
+@kernel
 def choose_split(
     grove: Grove, count: int, tops: Any, gain: Any, shares: Any, votes: Any, weights: Any
 ) -> tuple[int, float]:
@@ -305,7 +305,7 @@ def choose_split(
     return best, weighted_median(voters, votes, weights)
 
 
-@inner
+@kernel
 def weighted_median(count: int, values: Any, weights: Any) -> float:
     """The value at which half of the weight is reached; sorts both arrays by value."""
     gap = count // 2

@@ -1,95 +1,53 @@
-"""A problem with trees as arrays for the compiled search: intervention sets, roots, people; the search over threads."""
+"""A problem and people as arrays for the compiled search: intervention sets, roots, limits, prices, rules."""
 
 from __future__ import annotations
 
-import time
-from concurrent.futures import wait
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from equieffort.data.frames import Floats
-from equieffort.models.classifiers import TreeView
+from equieffort.models.classifiers.views import Goals
 from equieffort.recourse.problem import RecourseProblem
 from equieffort.recourse.solvers.interventions import InterventionSet, intervention_sets_of
-from equieffort.recourse.solvers.kernels.threads import pool
 from equieffort.world.cost import LinearCost, PiecewiseCost
 
-BLOCK = 64
-"""Most people a thread takes at once."""
-TICK = 0.02
-"""Seconds between two looks at the clock."""
 MOST_KNOTS = 4_000_000
 """Knots of cost curves that are kept at once; more people are solved one batch after another."""
 
 
-@dataclass(eq=False)
-class Found:
-    """What the search says of each person."""
-
-    cost: Floats
-    bound: Floats
-    root: Any
-    change: Floats
-    ended: Any
-    looked: Any
-    asked: Floats
-    """Cells only the model can decide: person, root, cost, bound, and the change of each action."""
-
-
 @dataclass(frozen=True, eq=False)
-class CompiledTrees:
+class SearchArrays:
     """What is the same for everybody, in the form that the kernels want."""
 
+    problem: RecourseProblem
+    kinds: list[InterventionSet]
+    """One intervention set for each choice of what is set: those share their effects."""
     intervention_sets: list[InterventionSet]
     """The intervention set of each root."""
-    forest: Any
     compiled: Any
-    least: Floats
-    """(track) the least threshold of the forest, infinite where there is none."""
-    most: Floats
     atoms: Atoms
 
     @classmethod
-    def of(cls, problem: RecourseProblem, view: TreeView) -> CompiledTrees:
-        """Sets of the same features share their effects; each level and goal makes a root of its own."""
-        from equieffort.recourse.solvers.branch_and_bound.trees.ensemble_kernels import Forest
-
+    def of(cls, problem: RecourseProblem, goals: Goals, reads: Any) -> SearchArrays:
+        """Each level and goal makes a root of its own; `reads`: columns whose ranges the classifier is bounded by."""
         kinds: dict[tuple[bool, ...], InterventionSet] = {}
         roots: list[tuple[int, InterventionSet]] = []
         for interventions in intervention_sets_of(problem):
             kinds.setdefault(interventions.is_set, interventions)
             if not any(row.position in problem.categorical for row in interventions.rows):
                 roots.append((list(kinds).index(interventions.is_set), interventions))
-        atoms = Atoms.of(problem)
-        forest = Forest(
-            feature=_plain(view.feature, np.int32),
-            threshold=_plain(view.threshold),
-            subset=_plain(view.subset, np.int32),
-            left=_plain(view.left, np.int32),
-            right=_plain(view.right, np.int32),
-            roots=_plain(view.roots, np.int32),
-            values=_plain(view.values),
-            subsets=_plain(view.subsets, np.bool_),
-            base=_plain(view.base),
-            need=np.full(len(view.base), float(problem.margin)),
-            rounding_error=_plain(view.error),
-            closed=_plain(view.goals.closed | (problem.margin > 0), np.bool_),
-        )
-        compiled = _world(problem, list(kinds.values()), roots, view, atoms)
-        tracks = compiled.effect.shape[1]
-        least, most = np.full(tracks, np.inf), np.full(tracks, -np.inf)
-        splits = (view.feature >= 0) & (view.subset < 0)
-        np.minimum.at(least, view.feature[splits], view.threshold[splits])
-        np.maximum.at(most, view.feature[splits], view.threshold[splits])
-        return cls([r for _, r in roots] * len(view.goals.sets), forest, compiled, least, most, atoms)
+        atoms, own = Atoms.of(problem), list(kinds.values())
+        compiled = _compile(problem, own, roots, goals.sets, reads, atoms)
+        return cls(problem, own, [r for _, r in roots] * len(goals.sets), compiled, atoms)
 
-    def people(self, problem: RecourseProblem, matrix: Floats) -> Any:
-        """Facts, limits, prices, ranges and rules of encoded people."""
-        from equieffort.recourse.solvers.branch_and_bound.trees.root_kernels import TreeBatch
+    def people(self, matrix: Floats) -> Any:
+        """Facts, limits, prices, ranges and rules of encoded people; the first budget is anything."""
+        from equieffort.recourse.solvers.branch_and_bound.arrays import CompiledBatch
         from equieffort.recourse.solvers.kernels.cost_curves import curves_of, straight
 
+        problem = self.problem
         facts = matrix[:, list(problem.numeric)]
         low, high = problem.action_box(matrix)
         if isinstance(problem.cost, PiecewiseCost):
@@ -97,93 +55,19 @@ class CompiledTrees:
         else:
             assert isinstance(problem.cost, LinearCost)
             curves = straight()
-            up, down = (_plain(np.broadcast_to(price, facts.shape)) for price in problem.cost.prices(facts))
+            up, down = (plain(np.broadcast_to(price, facts.shape)) for price in problem.cost.prices(facts))
         tracks = problem.rules.extend(matrix)
         range_low, range_high = np.full(tracks.shape, -np.inf), np.full(tracks.shape, np.inf)
         for k in range(matrix.shape[1]):
             range_low[:, k], range_high[:, k] = problem.plausible(matrix, k)
-        budget = self._first_budget(tracks, facts, low, high, up, down, curves)
         atom_low, atom_high = self.atoms.ends(problem, matrix)
         allowed = np.ones((len(matrix), len(problem.categorical), self.compiled.shift.shape[3]), dtype=bool)
         for b, c in enumerate(problem.categorical):
             for level in range(len(problem.encoding.columns[c].levels)):
                 allowed[:, b, level] = problem.rules.allows(c, matrix[:, c], level)
-        return TreeBatch(
-            x=_plain(tracks),
-            low=_plain(low),
-            high=_plain(high),
-            up=up,
-            down=down,
-            range_low=range_low,
-            range_high=range_high,
-            budget=_plain(budget),
-            atom_low=atom_low,
-            atom_high=atom_high,
-            allowed=allowed,
-            curves=curves,
-        )
-
-    def _first_budget(
-        self, matrix: Floats, facts: Floats, low: Floats, high: Floats, up: Floats, down: Floats, curves: Any
-    ) -> Floats:
-        """A small part of what it takes to carry the cheapest action past all thresholds it can move a column over."""
-        strength = np.abs(self.compiled.effect).max(axis=0, initial=0.0)
-        cheapest = np.full(len(matrix), np.inf)
-        for j in range(facts.shape[1]):
-            own = np.zeros(len(matrix))
-            for k in np.flatnonzero((strength[:, j] > 0) & np.isfinite(self.least)).tolist():
-                for room, way, price in (
-                    (high[:, j] - facts[:, j], np.maximum(self.most[k] - matrix[:, k], 0), up),
-                    (facts[:, j] - low[:, j], np.maximum(matrix[:, k] - self.least[k], 0), down),
-                ):
-                    reach = np.minimum(room, way / strength[k, j])
-                    if curves.bends:
-                        reach = _height(curves, j, facts[:, j] + (reach if price is up else -reach))
-                    else:
-                        reach = price[:, j] * reach
-                    own = np.where((own == 0) | ((reach > 0) & (reach < own)), reach, own)
-            cheapest = np.where(own > 0, np.minimum(cheapest, own), cheapest)
-        return cheapest / 16.0
-
-    def search(
-        self, people: Any, *, gap: float, strict: float, asks: bool, nodes: int | None, seconds: float | None
-    ) -> Found:
-        """Solve everybody, spread over numba's number of threads; can be interrupted at any time."""
-        import numba
-
-        from equieffort.recourse.solvers.branch_and_bound.trees.search_kernels import Answers, Options, search_people
-
-        n, count = len(people.x), self.compiled.effect.shape[2]
-        answers = Answers(
-            np.full(n, np.inf), np.full(n, np.inf), np.full(n, -1, dtype=np.int64), np.zeros((n, count)),
-            np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64),
-        )  # fmt: skip
-        options = Options(
-            gap, strict, asks, 2**62 if nodes is None else int(nodes), np.inf if seconds is None else float(seconds)
-        )
-        clock = np.array([time.monotonic(), 0.0])
-        size = max(1, min(BLOCK, -(-n // (4 * numba.get_num_threads()))))
-        threads = pool()
-        jobs = [
-            threads.submit(
-                search_people, self.forest, self.compiled, people, options, clock, k, min(k + size, n), answers
-            )
-            for k in range(0, n, size)
-        ]
-        try:
-            waiting = set(jobs)
-            while waiting:
-                waiting = wait(waiting, timeout=TICK).not_done
-                clock[0] = time.monotonic()
-        except BaseException:
-            clock[1] = 1.0
-            for job in jobs:
-                job.cancel()
-            raise
-        asked = [job.result() for job in jobs]
-        return Found(
-            answers.cost, answers.bound, answers.root, answers.change, answers.ended, answers.looked,
-            np.concatenate(asked) if asked else np.empty((0, 4 + count)),
+        return CompiledBatch(
+            plain(tracks), plain(low), plain(high), up, down, range_low, range_high, np.ones(len(matrix)), atom_low,
+            atom_high, allowed, curves,
         )  # fmt: skip
 
 
@@ -222,16 +106,17 @@ class Atoms:
         return low, high
 
 
-def _world(
+def _compile(
     problem: RecourseProblem,
     kinds: list[InterventionSet],
     roots: list[tuple[int, InterventionSet]],
-    view: TreeView,
+    goals: tuple[tuple[int, ...], ...],
+    reads: Any,
     atoms: Atoms,
 ) -> Any:
-    from equieffort.recourse.solvers.branch_and_bound.trees.root_kernels import CompiledProblem
+    from equieffort.recourse.solvers.branch_and_bound.arrays import CompiledProblem
 
-    categories, goals, sums = list(problem.categorical), view.goals.sets, problem.rules.weights
+    categories, sums = list(problem.categorical), problem.rules.weights
     p, count, columns = len(kinds), len(problem.numeric), len(problem.names)
     tracks = columns + len(sums)
     levels = max((len(problem.encoding.columns[c].levels) for c in categories), default=1)
@@ -239,7 +124,7 @@ def _world(
     fixed, limited = np.zeros((p, tracks), dtype=bool), np.zeros((p, tracks), dtype=bool)
     follows = np.zeros((p, tracks), dtype=bool)
     used = np.zeros(tracks, dtype=bool)
-    used[view.feature[view.feature >= 0]] = True
+    used[reads] = True
     used[atoms.track] = True
     for a, interventions in enumerate(kinds):
         effect[a, :columns] = interventions.effect
@@ -279,8 +164,8 @@ def _world(
         slot_of=slot_of,
         action_of=action_of,
         codes=codes,
-        whole=_plain(problem.is_integer, np.bool_),
-        root_pattern=np.array([a for a, _ in roots] * len(goals), dtype=np.int32),
+        whole=plain(problem.is_integer, np.bool_),
+        root_set=np.array([a for a, _ in roots] * len(goals), dtype=np.int32),
         root_level=targets.reshape(len(roots) * len(goals), len(categories)),
         root_price=np.array(prices * len(goals), dtype=np.float64),
         root_goal=np.repeat(np.arange(len(goals), dtype=np.int32), len(roots)),
@@ -291,14 +176,6 @@ def _world(
     )
 
 
-def _height(curves: Any, action: int, values: Floats) -> Floats:
-    from equieffort.recourse.solvers.kernels.cost_curves import costs_at
-
-    costs = np.empty(len(values))
-    costs_at(curves, action, _plain(values), costs)
-    return costs
-
-
 def together(problem: RecourseProblem, matrix: Floats) -> int:
     """How many people's curves have room at once; everybody's where costs do not bend."""
     if len(matrix) == 0 or not isinstance(problem.cost, PiecewiseCost):
@@ -307,6 +184,6 @@ def together(problem: RecourseProblem, matrix: Floats) -> int:
     return max(MOST_KNOTS // max(knots, 1), 1)
 
 
-def _plain(array: Any, dtype: Any = np.float64) -> Any:
-    # A copy: arrays that may not be written would be another type, and compiled anew.
+def plain(array: Any, dtype: Any = np.float64) -> Any:
+    """A copy: arrays that may not be written would be another type, and compiled anew."""
     return np.array(array, dtype=dtype, order="C")

@@ -1,0 +1,302 @@
+"""Boxes of set values: bound tightening, the ranges of what follows, and the least cost inside.
+
+Feasibility-based bound tightening by the budget and by rows, what followers must keep or what an oracle knows (Belotti
+et al., "Feasibility-based bounds tightening via fixed points", 2010). Cuts round outwards: nothing allowed is lost.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from equieffort.foundations.jit import kernel
+from equieffort.foundations.tolerances import ALIKE, OUTWARDS, PRUNING, ROUNDING, SUMMED, TOLERANCE
+from equieffort.recourse.solvers.branch_and_bound.arrays import Box, CompiledProblem, Person, Planes, Space
+from equieffort.recourse.solvers.kernels.cost_curves import Curves, cost_at, slope_below, tighten_to_curves
+from equieffort.recourse.solvers.kernels.simplex import EMPTY, SOLVED, dual_simplex
+
+GIVE, ROUNDS = PRUNING * TOLERANCE, PRUNING * ROUNDING
+"""How far rounding may carry a follower past a branching bound: a tenth of what replay forgives."""
+FREE = 1e-12
+"""What a whole column may cost and still be left free in a program: less than it proves anyway."""
+
+
+@kernel
+def copy(source: Any, target: Any) -> None:
+    """Numbers one by one: a loop compiles faster than an assignment of slices."""
+    for j in range(source.shape[0]):
+        target[j] = source[j]
+
+
+@kernel
+def price_at(person: Person, curves: Curves, j: int, value: float) -> float:
+    """What it costs to set action j to a value."""
+    change = value - person.fact[j]
+    if change == 0.0:
+        return 0.0
+    if curves.bends:
+        return cost_at(curves, person.row, j, value)
+    return person.up[j] * change if change > 0.0 else -person.down[j] * change
+
+
+@kernel
+def cost_of(person: Person, curves: Curves, z: Any) -> float:
+    """What setting these values costs, levels included."""
+    total = 0.0
+    for j in range(z.shape[0]):
+        total += price_at(person, curves, j, z[j])
+    return total + person.price
+
+
+@kernel
+def reach(
+    weights: Any, start: float, still: float, give: float, fact: Any, low: Any, high: Any
+) -> tuple[float, float, float]:
+    """The range of start + weights . (z - fact) over a box, and how far rounding may carry it.
+
+    What stands `still`, since neither a level nor an action moves it, is known to the last bit.
+    """
+    least = most = start
+    size, moved = 0.0, start != still
+    for j in range(low.shape[0]):
+        weight = weights[j]
+        if weight == 0.0:
+            continue
+        a, b = weight * (low[j] - fact[j]), weight * (high[j] - fact[j])
+        if weight < 0.0:
+            a, b = b, a
+        if a != 0.0 or b != 0.0:
+            moved = True
+        least += a
+        most += b
+        far = max(abs(a), abs(b))
+        if far < np.inf:
+            size += far
+    tolerance = give + SUMMED * size if moved else 0.0
+    return least - tolerance, most + tolerance, tolerance
+
+
+@kernel
+def reach_of(person: Person, box: Box, track: int) -> tuple[float, float, float]:
+    """The range of a follower over a box, and how far rounding may carry it."""
+    start, still = person.start[track], person.still[track]
+    give = GIVE + ROUNDS * abs(still)
+    return reach(person.effect[track], start, still, give, person.fact, box.low, box.high)
+
+
+@kernel
+def tighten_bounds(
+    problem: CompiledProblem, person: Person, curves: Curves, budget: float, box: Box, planes: Planes
+) -> bool:
+    """Tighten a box by its budget, branching bounds and planes, in place; False when nothing is left."""
+    low, high = box.low, box.high
+    for _ in range(3):
+        changed = False
+        if budget < np.inf and not _tighten_to_budget(person, curves, budget, low, high):
+            return False
+        for at in range(person.followers):
+            slot = person.slots[at]
+            if box.floor[slot] == -np.inf and box.roof[slot] == np.inf:
+                continue
+            track = problem.tracks[slot]
+            start, still = person.start[track], person.still[track]
+            told = _tighten_to_row(
+                person.effect[track], start, still, GIVE + ROUNDS * abs(still), box.floor[slot], box.roof[slot],
+                person.fact, low, high,
+            )  # fmt: skip
+            if told < 0:
+                return False
+            changed = changed or told > 0
+        for k in range(planes.count[0]):
+            told = _tighten_to_row(planes.rows[k], 0.0, 0.0, 0.0, planes.low[k], np.inf, person.fact, low, high)
+            if told < 0:
+                return False
+            changed = changed or told > 0
+        for j in range(low.shape[0]):
+            if problem.whole[j]:
+                low[j], high[j] = np.ceil(low[j]), np.floor(high[j])
+            if low[j] > high[j]:
+                return False
+        if not changed:
+            break
+    return True
+
+
+@kernel
+def _tighten_to_budget(person: Person, curves: Curves, budget: float, low: Any, high: Any) -> bool:
+    """Tighten a box to what a budget pays for, in place; False if it pays for nothing there."""
+    if curves.bends:
+        return tighten_to_curves(curves, person.row, person.fact, budget, low, high)
+    fact, least = person.fact, 0.0
+    for j in range(low.shape[0]):
+        if low[j] > fact[j]:
+            least += person.up[j] * (low[j] - fact[j])
+        elif high[j] < fact[j]:
+            least += person.down[j] * (fact[j] - high[j])
+    spare = budget - least + ALIKE * (1.0 + budget)
+    if spare < 0.0:
+        return False
+    for j in range(low.shape[0]):
+        rise, fall = spare / person.up[j], spare / person.down[j]
+        above, below = max(low[j], fact[j]) + rise, min(high[j], fact[j]) - fall
+        high[j] = min(high[j], above + OUTWARDS * (abs(above) + rise))
+        low[j] = max(low[j], below - OUTWARDS * (abs(below) + fall))
+    return True
+
+
+@kernel
+def _tighten_to_row(
+    weights: Any, start: float, still: float, give: float, floor: float, roof: float, fact: Any, low: Any, high: Any
+) -> int:
+    """Tighten a box to floor <= start + weights . (z - fact) <= roof: -1 nothing is left, 1 much is gone, else 0."""
+    least, most, tolerance = reach(weights, start, still, give, fact, low, high)
+    if least > roof or most < floor:
+        return -1
+    if least >= floor and most <= roof:
+        return 0
+    told = 0
+    for j in range(low.shape[0]):
+        weight = weights[j]
+        if weight == 0.0 or low[j] == high[j]:
+            continue
+        a, b = weight * (low[j] - fact[j]), weight * (high[j] - fact[j])
+        if weight < 0.0:
+            a, b = b, a
+        # What the others allow; without an end of their own there is none here either.
+        under = floor - (most - b) - tolerance if b < np.inf and most < np.inf else -np.inf
+        over = roof - (least - a) + tolerance if a > -np.inf and least > -np.inf else np.inf
+        if b == np.inf and most == np.inf and floor > -np.inf:
+            under = floor - _others(weights, start, j, fact, low, high, 1.0) - tolerance
+        if a == -np.inf and least == -np.inf and roof < np.inf:
+            over = roof - _others(weights, start, j, fact, low, high, -1.0) + tolerance
+        if weight < 0.0:
+            under, over = over, under
+        under, over = under / weight, over / weight
+        new_low = fact[j] + under - OUTWARDS * (abs(fact[j]) + abs(under))
+        new_high = fact[j] + over + OUTWARDS * (abs(fact[j]) + abs(over))
+        much = 0.1 * (high[j] - low[j])
+        if new_low > low[j] + much or new_high < high[j] - much:
+            told = 1
+        low[j], high[j] = max(low[j], new_low), min(high[j], new_high)
+        if low[j] > high[j]:
+            return -1
+        least, most, tolerance = reach(weights, start, still, give, fact, low, high)
+    return told
+
+
+@kernel
+def _others(weights: Any, start: float, skip: int, fact: Any, low: Any, high: Any, side: float) -> float:
+    """How far the actions but one carry a row at most (side 1) or at least (-1)."""
+    total = start
+    for j in range(low.shape[0]):
+        if weights[j] != 0.0 and j != skip:
+            a, b = weights[j] * (low[j] - fact[j]), weights[j] * (high[j] - fact[j])
+            total += max(a, b) if side > 0.0 else min(a, b)
+    return total
+
+
+@kernel
+def cell_of(problem: CompiledProblem, person: Person, box: Box, cell_low: Any, cell_high: Any) -> None:
+    """The range of every track over a box under its branching bounds."""
+    copy(person.start, cell_low)
+    copy(person.start, cell_high)
+    for j in range(box.low.shape[0]):
+        if person.set_[j]:
+            cell_low[problem.actions[j]], cell_high[problem.actions[j]] = box.low[j], box.high[j]
+    for at in range(person.followers):
+        slot = person.slots[at]
+        track = problem.tracks[slot]
+        least, most, _ = reach_of(person, box, track)
+        least, most = max(least, box.floor[slot]), min(most, box.roof[slot])
+        cell_low[track], cell_high[track] = min(least, most), max(least, most)
+
+
+@kernel
+def cheapest(
+    problem: CompiledProblem, person: Person, curves: Curves, box: Box, planes: Planes, z: Any, space: Space
+) -> tuple[int, float]:
+    """(how it ended, lower bound): the least cost in a box under its branching bounds and planes, levels not counted.
+
+    Where costs bend and rows bind, each action is charged by a line below its cost.
+    """
+    total = 0.0
+    for j in range(z.shape[0]):
+        z[j] = min(max(person.fact[j], box.low[j]), box.high[j])
+        space.base[j] = z[j] - person.fact[j]
+        total += price_at(person, curves, j, z[j])
+    rows = _rows(problem, person, box, planes, space)
+    if rows <= 0:
+        return (SOLVED, total) if rows == 0 else (EMPTY, np.inf)
+    columns = _columns(person, curves, box, z, rows, space)
+    state, value = dual_simplex(space.program, rows, columns)
+    if state == EMPTY:
+        return EMPTY, np.inf
+    for at in range(columns):
+        space.base[space.action[at]] += space.sign[at] * space.program.t[at]
+    for j in range(z.shape[0]):
+        z[j] = min(max(person.fact[j] + space.base[j], box.low[j]), box.high[j])
+    return state, total + value
+
+
+@kernel
+def _rows(problem: CompiledProblem, person: Person, box: Box, planes: Planes, space: Space) -> int:
+    """The rows that a box may break: how many; 0 if its end nearest to the fact keeps all, -1 if one cannot be kept.
+
+    Their weights are left in the program's table, to be turned into columns.
+    """
+    program, n, rows, kept = space.program, box.low.shape[0], 0, True
+    for at in range(person.followers + planes.count[0]):
+        if at < person.followers:
+            slot = person.slots[at]
+            floor, roof, track = box.floor[slot], box.roof[slot], problem.tracks[slot]
+            if floor == -np.inf and roof == np.inf:
+                continue
+            weights, here = person.effect[track], person.start[track]
+            least, most, tolerance = reach_of(person, box, track)
+        else:
+            weights, here = planes.rows[at - person.followers], 0.0
+            floor, roof = planes.low[at - person.followers], np.inf
+            least, most, tolerance = reach(weights, 0.0, 0.0, 0.0, person.fact, box.low, box.high)
+        if least >= floor and most <= roof:
+            continue
+        if least > roof or most < floor:
+            return -1
+        for j in range(n):
+            program.table[rows, j] = weights[j]
+            if weights[j] != 0.0:
+                here += weights[j] * space.base[j]
+        program.low[rows], program.high[rows] = floor - here, roof - here
+        if at < person.followers:
+            program.tolerance[rows] = max(tolerance, SUMMED + ROUNDS * abs(here))
+        else:
+            program.tolerance[rows] = tolerance + SUMMED * abs(floor)
+        kept = kept and floor <= here <= roof
+        rows += 1
+    return 0 if kept else rows
+
+
+@kernel
+def _columns(person: Person, curves: Curves, box: Box, z: Any, rows: int, space: Space) -> int:
+    """A column for each way that an action can go on from the end nearest to the fact; returns how many."""
+    program, columns = space.program, 0
+    for j in range(z.shape[0]):
+        for side in range(2):
+            far = box.high[j] if side == 0 else box.low[j]
+            sign = 1.0 if side == 0 else -1.0
+            width = sign * (far - z[j])
+            if not width > 0.0 or sign * space.base[j] < 0.0:
+                continue
+            for r in range(rows):
+                program.matrix[r, columns] = sign * program.table[r, j]
+            price = person.up[j] if side == 0 else person.down[j]
+            program.reduced[columns] = 1.0
+            if curves.bends:
+                price = slope_below(curves, person.row, j, z[j], far)
+                if price == 0.0 or price * width <= FREE:
+                    price = 1.0 / width if width < np.inf else 1.0
+                    program.reduced[columns] = 0.0
+            program.price[columns], program.width[columns] = price, width
+            space.action[columns], space.sign[columns] = j, sign
+            columns += 1
+    return columns
