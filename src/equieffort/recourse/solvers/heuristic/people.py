@@ -17,6 +17,7 @@ from equieffort.models.classifiers import View
 from equieffort.recourse.counterfactuals import is_allowed, propagate
 from equieffort.recourse.problem import RecourseProblem
 from equieffort.recourse.solvers.heuristic.examples import Examples, frame_of
+from equieffort.recourse.solvers.rule_table import allowed_levels
 from equieffort.world.cost import PiecewiseCost
 
 Ints = npt.NDArray[np.intp]
@@ -82,7 +83,7 @@ class SearchBatch:
         self.high = np.column_stack([box[1], ends])
         self.is_number = np.arange(len(problem.acts)) < self.numbers
         self.whole = np.append(problem.is_integer, np.ones(len(sizes), dtype=bool))
-        self.allowed = [self._levels_allowed(k) for k in problem.categorical]
+        self.allowed = allowed_levels(problem, matrix)
         self.follows = _follows(problem)
         self.used = np.zeros(self.count, dtype=np.int64)
         self.seeds = _seeds(matrix, random_state)
@@ -96,11 +97,6 @@ class SearchBatch:
         )
         part.used, part.ids, part.memory = self.used[rows], self.ids[rows], self.memory
         return part
-
-    def _levels_allowed(self, k: int) -> Bools:
-        column, facts = self.problem.encoding.columns[k], self.matrix[:, k]
-        good = [self.problem.rules.allows(k, facts, level) for level in range(len(column.levels))]
-        return np.column_stack(good)
 
     def can_change(self) -> Bools:
         """(person, feature): whether any other value may be set."""

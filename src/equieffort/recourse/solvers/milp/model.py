@@ -14,6 +14,7 @@ import numpy as np
 from equieffort.data.frames import Floats
 from equieffort.recourse.problem import RecourseProblem
 from equieffort.recourse.solvers.milp.program import NOTHING, Form, Program
+from equieffort.recourse.solvers.rule_table import RuleTable, allowed_levels
 from equieffort.world.cost import LinearCost, PiecewiseCost
 from equieffort.world.scm import Linear
 
@@ -27,6 +28,7 @@ class Model:
     """A person's program and what its variables mean."""
 
     problem: RecourseProblem
+    rules: RuleTable
     facts: Floats
     """The encoded person, a matrix of one row."""
     program: Program = field(default_factory=Program)
@@ -114,6 +116,7 @@ def obstacle(problem: RecourseProblem) -> str:
 
 def person_model(
     problem: RecourseProblem,
+    rules: RuleTable,
     facts: Floats,
     *,
     budget: float = np.inf,
@@ -129,7 +132,7 @@ def person_model(
     `reach` says of numeric actions how far down and up a change can make any difference.
     With `loose` what needs a bound that is not there is left out, so that the program only bounds from below.
     """
-    model = Model(problem, facts, Program(loose=loose), any_cost=any_cost, reach=reach or {})
+    model = Model(problem, rules, facts, Program(loose=loose), any_cost=any_cost, reach=reach or {})
     _add_levels(model)
     _add_columns(model, budget, hold)
     _add_ranges(model)
@@ -138,14 +141,12 @@ def person_model(
 
 def _add_levels(model: Model) -> None:
     problem, program = model.problem, model.program
-    for b, c in enumerate(problem.categorical):
+    allowed = allowed_levels(problem, model.facts)
+    for c, weight, levels in zip(problem.categorical, problem.change_weights.tolist(), allowed, strict=True):
         own = int(model.fact(c))
-        switches = []
-        for level in range(len(problem.encoding.columns[c].levels)):
-            switch = program.switch(price=0.0 if level == own else float(problem.change_weights[b]))
-            if not problem.rules.allows(c, model.facts[:, c], level)[0]:
-                program.fix(switch, 0.0)
-            switches.append(switch)
+        switches = [program.switch(price=0.0 if level == own else weight) for level in range(levels.shape[1])]
+        for level in np.flatnonzero(~levels[0]).tolist():
+            program.fix(switches[level], 0.0)
         model.levels[c] = switches
         program.one_of(switches)
 

@@ -18,6 +18,7 @@ from equieffort.recourse.solvers.milp.networks import add_linear, add_network
 from equieffort.recourse.solvers.milp.program import Unbounded
 from equieffort.recourse.solvers.milp.rules import add_rules
 from equieffort.recourse.solvers.milp.trees import add_trees, leaf_switches, useful_reach
+from equieffort.recourse.solvers.rule_table import RuleTable
 from equieffort.recourse.status import Ending, Termination
 
 STEPS = (1.0, 30.0, 1000.0, 0.0)
@@ -47,8 +48,10 @@ class Result:
 class Search:
     """The search for one encoded person (a matrix of one row)."""
 
-    def __init__(self, problem: RecourseProblem, facts: Floats, gap: float, seconds: float, attempt: int) -> None:
-        self.problem, self.facts, self.gap = problem, facts, gap
+    def __init__(
+        self, problem: RecourseProblem, rules: RuleTable, facts: Floats, gap: float, seconds: float, attempt: int
+    ) -> None:
+        self.problem, self.rules, self.facts, self.gap = problem, rules, facts, gap
         self.seconds, self.attempt = seconds, attempt
         self.end = time.monotonic() + seconds
         self.best: Action | None = None
@@ -134,7 +137,7 @@ class Search:
         """
         for hold in (True, False) if isinstance(self.problem.view, LinearView) else ():
             try:
-                model = person_model(self.problem, self.facts, hold=hold, any_cost=True)
+                model = person_model(self.problem, self.rules, self.facts, hold=hold, any_cost=True)
                 self._decide(model)
             except Unbounded:
                 return np.inf
@@ -163,7 +166,7 @@ class Search:
 
     def _loosely(self) -> float:
         """A bound on the cost without what has no end; infinite where even so there is no action."""
-        model = person_model(self.problem, self.facts, loose=True, reach=self._reach())
+        model = person_model(self.problem, self.rules, self.facts, loose=True, reach=self._reach())
         try:
             self._decide(model)
         except Unbounded:
@@ -178,13 +181,13 @@ class Search:
         return answer.bound
 
     def _model(self, budget: float) -> Model:
-        model = person_model(self.problem, self.facts, budget=budget, reach=self._reach())
+        model = person_model(self.problem, self.rules, self.facts, budget=budget, reach=self._reach())
         self._decide(model)
         return model
 
     def _reach(self) -> Reach:
         view = self.problem.view
-        return useful_reach(self.problem, view, self.facts) if isinstance(view, TreeView) else {}
+        return useful_reach(self.problem, self.rules, view, self.facts) if isinstance(view, TreeView) else {}
 
     def _decide(self, model: Model) -> None:
         """Add the rules between features and the favourable decision."""

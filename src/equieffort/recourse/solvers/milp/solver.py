@@ -24,6 +24,7 @@ from equieffort.recourse.solvers.base import (
 from equieffort.recourse.solvers.infeasibility import ANY, MOST_ALONE, Relaxations
 from equieffort.recourse.solvers.milp.model import obstacle
 from equieffort.recourse.solvers.milp.search import Result, Search
+from equieffort.recourse.solvers.rule_table import RuleTable
 from equieffort.recourse.solvers.stepping import step_over
 from equieffort.recourse.status import Infeasibility, Refusal, Unfit
 from equieffort.world.cost import LinearCost, PiecewiseCost
@@ -84,7 +85,7 @@ class Milp(Solver):
             return Refusal(Unfit.ACTIONS, reason)
         if reason := obstacle(problem):
             return Refusal(Unfit.EQUATIONS, reason)
-        return PreparedPrograms(problem, self)
+        return PreparedPrograms(problem, self, RuleTable.of(problem))
 
     def harder(self) -> Milp:
         """Ten times the seconds."""
@@ -97,6 +98,7 @@ class PreparedPrograms(PreparedSolver):
 
     problem: RecourseProblem
     limits: Milp
+    rules: RuleTable
 
     @cached_property
     def relaxations(self) -> Relaxations:
@@ -112,7 +114,7 @@ class PreparedPrograms(PreparedSolver):
         """The same at a step over the boundary."""
         proposal, limits = Proposal.empty(self.problem, len(people)), self.limits
         for i in range(len(people)):
-            search = Search(self.problem, people[i : i + 1], limits.gap, limits.time_limit, attempt)
+            search = Search(self.problem, self.rules, people[i : i + 1], limits.gap, limits.time_limit, attempt)
             self._write(proposal, i, search.run(), attempt)
         proposal.state_vanishing(self.problem, people)
         return proposal

@@ -10,6 +10,7 @@ from equieffort.recourse.problem import RecourseProblem
 from equieffort.recourse.solvers.milp.model import Model, Reach
 from equieffort.recourse.solvers.milp.networks import SURE, add_goals
 from equieffort.recourse.solvers.milp.program import NOTHING, Form
+from equieffort.recourse.solvers.rule_table import RuleTable
 
 ASIDE = 1e-9
 """How far from a threshold a value that follows must lie to be tried, relative to its size."""
@@ -20,15 +21,13 @@ def add_trees(model: Model, view: TreeView) -> None:
     _Trees(model, view).add()
 
 
-def useful_reach(problem: RecourseProblem, view: TreeView, facts: Floats) -> Reach:
+def useful_reach(problem: RecourseProblem, rules: RuleTable, view: TreeView, facts: Floats) -> Reach:
     """How far an action that moves only its own column can make a difference: just past the outermost thresholds."""
-    graph, rules = problem.scm.graph, problem.rules
-    ruled = {atom.column for clause in rules.clauses for atom in clause.atoms}
-    ruled |= set(np.flatnonzero(np.any(rules.weights != 0, axis=0)).tolist())
+    graph = problem.scm.graph
     found: Reach = {}
     for j, k in enumerate(problem.numeric):
         name = problem.names[k]
-        if k in ruled or (name in graph.nodes and graph.descendants(name)):
+        if k in rules.columns or (name in graph.nodes and graph.descendants(name)):
             continue
         at = view.threshold[(view.feature == k) & (view.subset < 0)]
         aside = 1e-6 * (1.0 + np.abs(at)) + float(problem.is_integer[j])

@@ -14,6 +14,7 @@ from equieffort.data.frames import Bools, Floats
 from equieffort.foundations.tolerances import TOLERANCE
 from equieffort.models.classifiers import BlackBox, TreeView
 from equieffort.recourse.problem import RecourseProblem
+from equieffort.recourse.solvers.rule_table import AtomEnds, RuleTable
 from equieffort.world.cost import LinearCost, PiecewiseCost
 from equieffort.world.scm.equations import Additive, Discrete
 from equieffort.world.scm.mechanisms import LinearEquation
@@ -77,6 +78,7 @@ class CompiledProblem:
     """By numeric action: where trees of equations split it, as the largest values that go left."""
     amounts: Bools
     """(column): whether it may take any value between its ends, so that it has no levels."""
+    rules: RuleTable
 
     @cached_property
     def intervention_masks(self) -> npt.NDArray[np.int64]:
@@ -97,7 +99,8 @@ def compile_problem(problem: RecourseProblem) -> CompiledProblem:
             f"there are {total:,} ways to combine interventions on {len(problem.acts)} actionable features, and at "
             f"most {MOST_WAYS:,} are tried"
         )
-    needed = _needed(problem)
+    rules = RuleTable.of(problem)
+    needed = _needed(problem, used_columns(problem, rules))
     intervention_sets: list[InterventionSet] = []
     roots: list[Root] = []
     options = [(True, False) if k in follows else (True,) for k in problem.numeric]
@@ -119,11 +122,11 @@ def compile_problem(problem: RecourseProblem) -> CompiledProblem:
     columns = enumerate(problem.encoding.columns)
     amounts = np.array([k not in stepped and not column.is_category for k, column in columns], dtype=bool)
     return CompiledProblem(
-        tuple(intervention_sets), tuple(roots), followers, _cuts(problem, intervention_sets), amounts
+        tuple(intervention_sets), tuple(roots), followers, _cuts(problem, intervention_sets), amounts, rules
     )
 
 
-def used_columns(problem: RecourseProblem) -> set[int]:
+def used_columns(problem: RecourseProblem, rules: RuleTable) -> set[int]:
     """Columns that the decision, a range or a rule looks at."""
     view = problem.view
     assert not isinstance(view, BlackBox)
@@ -135,18 +138,12 @@ def used_columns(problem: RecourseProblem) -> set[int]:
         used |= set(view.feature[view.feature >= 0].tolist())
     else:
         used |= {problem.encoding.position(name) for name in problem.decision.features}
-    rules = problem.rules
-    for atom in (atom for clause in rules.clauses for atom in clause.atoms):
-        if atom.column < len(problem.names):
-            used.add(atom.column)
-    used |= set(np.flatnonzero((rules.weights != 0).any(axis=0)).tolist()) if len(rules.weights) else set()
-    return used | {move.column for move in rules.moves}
+    return used | rules.columns
 
 
-def _needed(problem: RecourseProblem) -> set[int]:
+def _needed(problem: RecourseProblem, used: set[int]) -> set[int]:
     """Those columns and everything upstream of them."""
-    graph = problem.scm.graph
-    found = used_columns(problem)
+    graph, found = problem.scm.graph, set(used)
     for node in graph.nodes:
         if problem.scm.mechanisms_.get(node, 0) is None:
             found |= {problem.encoding.position(parent) for parent in graph.parents(node)}
@@ -218,8 +215,8 @@ class SpatialBatch:
     least: Floats
     """(person, column): the range a counterfactual must lie in, rounding forgiven."""
     most: Floats
-    asked: Bools
-    """(person, clause)."""
+    atoms: AtomEnds
+    """What rules ask of them."""
 
     @classmethod
     def of(cls, problem: RecourseProblem, compiled: CompiledProblem, matrix: Floats) -> SpatialBatch:
@@ -238,8 +235,8 @@ class SpatialBatch:
             # The replay forgives a little; what is pruned must lie beyond even that.
             forgiven = 1.01 * problem.tolerance(k, matrix[:, k])
             least[:, k], most[:, k] = start - forgiven, end + forgiven
-        asked = problem.rules.asked(matrix)
-        return cls(problem, compiled, matrix, facts, low, high, up, down, straight, least, most, asked)
+        atoms = compiled.rules.ends(matrix)
+        return cls(problem, compiled, matrix, facts, low, high, up, down, straight, least, most, atoms)
 
     @cached_property
     def start(self) -> dict[int, Floats]:

@@ -13,52 +13,33 @@ from equieffort.world.scm.equations import EPS
 
 def demand_rules(people: SpatialBatch, boxes: Boxes, found: Enclosure) -> Bools:
     """Where every rule can still hold; rows are added to the enclosure."""
-    rules, facts = people.problem.rules, people.matrix[boxes.person]
+    rules, facts = people.compiled.rules, people.matrix[boxes.person]
     possible = np.ones(len(facts), dtype=bool)
-    if rules.clauses:
-        least, most, below, above, sizes = _extended(rules.weights, found)
-        forgiven = 2 * tolerance(sizes)
-        for c, clause in enumerate(rules.clauses):
-            ends = rules.ends(facts, clause)
-            can = np.array(
-                [
-                    _can_hold(least[:, a.column], most[:, a.column], low, high, a.levels, forgiven[:, a.column])
-                    for a, (low, high) in zip(clause.atoms, ends, strict=True)
-                ]
-            )
-            asked = people.asked[boxes.person, c]
-            possible &= can.any(axis=0) | ~asked
-            alone = asked & (can.sum(axis=0) == 1)
-            for a, atom in enumerate(clause.atoms):
-                only = alone & can[a]
-                if atom.levels is not None or not only.any():
-                    continue
-                k, (low, high) = atom.column, ends[a]
-                found.rows.append(_row(only, above.slope[:, k], above.offset[:, k] - low + forgiven[:, k]))
-                found.rows.append(_row(only, -below.slope[:, k], high - below.offset[:, k] + forgiven[:, k]))
-    for move in rules.moves:
+    if len(rules.track):
+        least, most, below, above, sizes = _extended(rules.rules.weights, found)
+        forgiven = 2 * tolerance(sizes[:, rules.track])
+        low, high = people.atoms.low[boxes.person], people.atoms.high[boxes.person]
+        can = (most[:, rules.track] >= low - forgiven) & (least[:, rules.track] <= high + forgiven)
+        for c in range(len(rules.rules.clauses)):
+            own = rules.atoms(c)
+            possible &= can[:, own].any(axis=1)
+            alone = can[:, own].sum(axis=1) == 1
+            for a in own:
+                only, k = alone & can[:, a], rules.track[a]
+                if rules.level[a] < 0 and only.any():
+                    found.rows.append(_row(only, above.slope[:, k], above.offset[:, k] - low[:, a] + forgiven[:, a]))
+                    found.rows.append(_row(only, -below.slope[:, k], high[:, a] - below.offset[:, k] + forgiven[:, a]))
+    for move in rules.rules.moves:
         k = move.column
-        before, least, most = facts[:, k], found.least[:, k], found.most[:, k]
-        forbidden = (least == most) & (least != before) & ((before == move.start) | (move.start < 0))
-        possible &= ~(forbidden & ((least == move.end) | (move.end < 0)))
+        before, start, end = facts[:, k], found.least[:, k], found.most[:, k]
+        forbidden = (start == end) & (start != before) & ((before == move.start) | (move.start < 0))
+        possible &= ~(forbidden & ((start == move.end) | (move.end < 0)))
     return possible
 
 
 def _row(only: Bools, slope: Floats, offset: Floats) -> Planes:
     usable = only & np.isfinite(offset) & np.isfinite(slope).all(axis=1)
     return Planes(np.where(usable[:, None], slope, 0.0)[:, None], np.where(usable, offset, FAR)[:, None])
-
-
-def _can_hold(
-    least: Floats, most: Floats, low: Floats, high: Floats, levels: tuple[int, ...] | None, forgiven: Floats
-) -> Bools:
-    if levels is not None:
-        return (
-            np.asarray(np.any([(least <= level) & (level <= most) for level in levels], axis=0) & True)
-            if levels
-            else np.zeros(len(least), dtype=bool)
-        )
-    return np.asarray((most >= low - forgiven) & (least <= high + forgiven))
 
 
 def _extended(weights: Floats, found: Enclosure) -> tuple[Floats, Floats, Planes, Planes, Floats]:

@@ -17,6 +17,7 @@ from equieffort.data.frames import Bools, Floats
 from equieffort.foundations.tolerances import ALIKE
 from equieffort.models.classifiers import BlackBox, TreeView
 from equieffort.recourse.solvers.endings import DONE, ENDLESS, NODES
+from equieffort.recourse.solvers.rule_table import allowed_levels
 from equieffort.recourse.solvers.spatial.boxes import Look, Open, boxes_of
 from equieffort.recourse.solvers.spatial.compiled_problem import Indices, SpatialBatch
 from equieffort.recourse.solvers.spatial.enclosures import Boxes
@@ -106,11 +107,7 @@ class Search:
         problem, compiled = people.problem, people.compiled
         low, high = people.reach(i, self.budget[i])
         own = people.matrix[i, list(problem.categorical)]
-        counts = [len(problem.encoding.columns[c].levels) for c in problem.categorical]
-        allowed = [
-            [bool(problem.rules.allows(c, own[b : b + 1], level)[0]) for level in range(counts[b])]
-            for b, c in enumerate(problem.categorical)
-        ]
+        allowed = [levels[0] for levels in allowed_levels(problem, people.matrix[i : i + 1])]
         assert not isinstance(problem.view, BlackBox)
         goals = len(problem.view.goals.sets)
         for root in compiled.roots:
