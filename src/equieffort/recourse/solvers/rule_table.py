@@ -45,22 +45,20 @@ class RuleTable:
     """(atom): the column, or the weighted sum behind the columns, that it is about."""
     level: Indices
     """(atom): the level that it asks for; -1 for a range."""
-    source: tuple[tuple[int, int], ...]
-    """(atom): its clause, and its place among the clause's own atoms."""
+    source: Indices
+    """(atom, 2): its clause, and its place among the clause's own atoms."""
 
     @classmethod
     def of(cls, problem: RecourseProblem) -> RuleTable:
         """All atoms in order; a clause has at least one."""
-        start, track, level, source = [0], list[int](), list[int](), list[tuple[int, int]]()
+        atoms, start = list[tuple[int, int, int, int]](), [0]
         for c, clause in enumerate(problem.rules.clauses):
             for a, atom in enumerate(clause.atoms):
                 levels = (-1,) if atom.levels is None else atom.levels
-                level += levels
-                track += [atom.column] * len(levels)
-                source += [(c, a)] * len(levels)
-            start.append(len(track))
-        places = (np.array(part, dtype=np.intp) for part in (start, track, level))
-        return cls(problem.rules, *places, source=tuple(source))
+                atoms += [(c, a, atom.column, level) for level in levels]
+            start.append(len(atoms))
+        table = np.array(atoms, dtype=np.intp).reshape(-1, 4)
+        return cls(problem.rules, np.array(start, dtype=np.intp), table[:, 2], table[:, 3], table[:, :2])
 
     @cached_property
     def columns(self) -> set[int]:
