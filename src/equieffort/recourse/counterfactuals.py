@@ -14,6 +14,7 @@ import pandas as pd
 
 from equieffort.data.frames import Bools, Floats
 from equieffort.data.stored import as_stored, inside
+from equieffort.models.classifiers import BlackBox
 from equieffort.recourse.problem import RecourseProblem
 from equieffort.recourse.status import Fault
 
@@ -105,6 +106,16 @@ def is_allowed(
     for whom, _, _ in faults(problem, facts, moved, unknown, share):
         allowed &= ~whom
     return np.asarray(allowed)
+
+
+def keeps_margin(problem: RecourseProblem, moved: Floats, *, rounding: bool = True) -> Bools:
+    """Who is as far beyond the boundary as is asked, with `rounding` that of the model forgiven; everybody where no
+    distance is asked, or none is known."""
+    view = problem.view
+    if problem.margin <= 0 or isinstance(view, BlackBox):
+        return np.ones(len(moved), dtype=bool)
+    margins = view.margins(moved)
+    return view.goals.met(margins + view.rounding_error(moved) if rounding else margins, problem.margin)
 
 
 def with_columns(frame: pd.DataFrame, columns: Mapping[str, Any]) -> pd.DataFrame:

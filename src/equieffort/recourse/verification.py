@@ -15,10 +15,10 @@ from equieffort.data.frames import Bools, Floats, Missing
 from equieffort.errors import ParameterError
 from equieffort.foundations.arguments import check_instance
 from equieffort.foundations.tolerances import REPLAYED, STEPS, TOLERANCE, is_closed, tolerance
-from equieffort.models.classifiers import View
 from equieffort.recourse.counterfactuals import (
     action_costs,
     faults,
+    keeps_margin,
     propagate_as_stored,
     settings,
     with_columns,
@@ -196,11 +196,7 @@ class ActionVerifier(Batch):
             k = problem.encoding.position(name)
             if not np.array_equal(moved[:, k], matrix[:, k]):
                 changed[name] = problem.encoding.columns[k].decode(moved[:, k])
-        answer = problem.decision.is_favourable(with_columns(after, changed))
-        if problem.margin > 0 and isinstance(problem.view, View):
-            nearly = problem.view.margins(moved) + problem.view.rounding_error(moved)
-            answer &= problem.view.goals.met(nearly, problem.margin)
-        return answer
+        return problem.decision.is_favourable(with_columns(after, changed)) & keeps_margin(problem, moved)
 
     def _needed(self, matrix: Floats, moved: Floats, picked: Bools, values: Floats, mask: Any) -> Any:
         """The set without features that are kept at their fact although nothing would have moved them."""

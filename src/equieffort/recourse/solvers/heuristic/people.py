@@ -13,8 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from equieffort.data.frames import Bools, Floats
-from equieffort.models.classifiers import View
-from equieffort.recourse.counterfactuals import is_allowed, propagate
+from equieffort.recourse.counterfactuals import is_allowed, keeps_margin, propagate
 from equieffort.recourse.problem import RecourseProblem
 from equieffort.recourse.solvers.heuristic.examples import Examples, frame_of
 from equieffort.recourse.solvers.rule_table import allowed_levels
@@ -202,12 +201,9 @@ class SearchBatch:
         return np.asarray(fits)
 
     def _is_favourable(self, moved: Floats) -> Bools:
-        problem = self.problem
-        answers = problem.decision.is_favourable(frame_of(problem, moved))
-        if problem.margin > 0 and isinstance(problem.view, View):
-            # Replay forgives rounding here; a search that did so too would use it up.
-            answers = answers & problem.view.goals.met(problem.view.margins(moved), problem.margin)
-        return answers
+        answers = self.problem.decision.is_favourable(frame_of(self.problem, moved))
+        # Replay forgives rounding here; a search that did so too would use it up.
+        return answers & keeps_margin(self.problem, moved, rounding=False)
 
 
 def _follows(problem: RecourseProblem) -> Bools:

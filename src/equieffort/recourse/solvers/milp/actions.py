@@ -7,9 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from equieffort.data.frames import Bools, Floats
-from equieffort.models.classifiers import View
-from equieffort.recourse.counterfactuals import action_costs, is_allowed, propagate
-from equieffort.recourse.problem import RecourseProblem
+from equieffort.recourse.counterfactuals import action_costs, is_allowed, keeps_margin, propagate
+from equieffort.recourse.problem import ReadableView, RecourseProblem
 from equieffort.recourse.solvers.milp.model import Model
 from equieffort.world.scm import Linear
 
@@ -106,14 +105,10 @@ def _keeps(problem: RecourseProblem, facts: Floats, picked: Bools, values: Float
     return True
 
 
-def flips(problem: RecourseProblem, moved: Floats) -> bool:
+def flips(problem: RecourseProblem[ReadableView], moved: Floats) -> bool:
     """The model's own label, which is asked for where rounding may decide, and the distance that is wanted."""
-    view = problem.view
-    assert isinstance(view, View)
-    if view.is_clear(moved)[0]:
-        answer = bool(view.is_favourable(moved)[0])
+    if problem.view.is_clear(moved)[0]:
+        answer = problem.view.is_favourable(moved)
     else:
-        answer = bool(problem.decision.is_favourable(problem.encoding.decode(moved, None))[0])
-    if answer and problem.margin > 0:
-        answer = bool(view.goals.met(view.margins(moved) + view.rounding_error(moved), problem.margin)[0])
-    return answer
+        answer = problem.decision.is_favourable(problem.encoding.decode(moved, None))
+    return bool((answer & keeps_margin(problem, moved))[0])

@@ -12,7 +12,7 @@ from itertools import pairwise
 import numpy as np
 
 from equieffort.data.frames import Floats
-from equieffort.recourse.problem import RecourseProblem
+from equieffort.recourse.problem import ReadableView, RecourseProblem
 from equieffort.recourse.solvers.milp.program import NOTHING, Form, Program
 from equieffort.recourse.solvers.rule_table import RuleTable, allowed_levels
 from equieffort.world.cost import LinearCost, PiecewiseCost
@@ -27,7 +27,7 @@ Piece = tuple[float, float]
 class Model:
     """A person's program and what its variables mean."""
 
-    problem: RecourseProblem
+    problem: RecourseProblem[ReadableView]
     rules: RuleTable
     facts: Floats
     """The encoded person, a matrix of one row."""
@@ -115,7 +115,7 @@ def obstacle(problem: RecourseProblem) -> str:
 
 
 def person_model(
-    problem: RecourseProblem,
+    problem: RecourseProblem[ReadableView],
     rules: RuleTable,
     facts: Floats,
     *,
@@ -236,7 +236,7 @@ def _add_amount(model: Model, j: int, follows: Form, budget: float) -> Form:
     return model.amounts[j].plus(left)
 
 
-def _pieces(problem: RecourseProblem, j: int, facts: Floats, sign: float, room: float) -> list[Piece]:
+def _pieces(problem: RecourseProblem[ReadableView], j: int, facts: Floats, sign: float, room: float) -> list[Piece]:
     """What each further part of a change in one direction costs, up to the room there is."""
     cost, own = problem.cost, facts[:, list(problem.numeric)]
     if room <= 0:

@@ -9,7 +9,7 @@ import numpy as np
 
 from equieffort.data.frames import Floats
 from equieffort.models.classifiers import LinearView, NetworkView, TreeView
-from equieffort.recourse.problem import RecourseProblem
+from equieffort.recourse.problem import ReadableView, RecourseProblem
 from equieffort.recourse.solvers.endings import proven
 from equieffort.recourse.solvers.highs import Status
 from equieffort.recourse.solvers.milp.actions import Action, act, flips
@@ -49,7 +49,13 @@ class Search:
     """The search for one encoded person (a matrix of one row)."""
 
     def __init__(
-        self, problem: RecourseProblem, rules: RuleTable, facts: Floats, gap: float, seconds: float, attempt: int
+        self,
+        problem: RecourseProblem[ReadableView],
+        rules: RuleTable,
+        facts: Floats,
+        gap: float,
+        seconds: float,
+        attempt: int,
     ) -> None:
         self.problem, self.rules, self.facts, self.gap = problem, rules, facts, gap
         self.seconds, self.attempt = seconds, attempt
@@ -198,7 +204,6 @@ class Search:
         elif isinstance(view, NetworkView):
             add_network(model, view)
         else:
-            assert isinstance(view, LinearView)
             add_linear(model, view)
 
     def _search(self, model: Model) -> float:

@@ -9,7 +9,7 @@ import numpy as np
 
 from equieffort.data.frames import Bools, Floats
 from equieffort.foundations.tolerances import ALIKE, TOLERANCE, tolerance
-from equieffort.models.classifiers import BlackBox, LinearView, NetworkView, TreeView
+from equieffort.models.classifiers import TreeView
 from equieffort.recourse.solvers.spatial.compiled_problem import Indices, SpatialBatch
 from equieffort.recourse.solvers.spatial.enclosures import (
     FAR,
@@ -70,16 +70,12 @@ class Look:
     def margins(self) -> Layered | Leaves:
         """The classifier over boxes."""
         view = self.people.problem.view
-        if isinstance(view, TreeView):
-            return Leaves(view)
-        assert isinstance(view, LinearView | NetworkView)
-        return Layered.of(view)
+        return Leaves(view) if isinstance(view, TreeView) else Layered.of(view)
 
     @cached_property
     def goals(self) -> Bools:
         """(goal, margin): which margins a goal asks for."""
         view = self.people.problem.view
-        assert not isinstance(view, BlackBox)
         table = np.zeros((len(view.goals.sets), len(view.goals.closed)), dtype=bool)
         for g, members in enumerate(view.goals.sets):
             table[g, list(members)] = True
@@ -118,7 +114,6 @@ class Look:
     def _can_reach(self, margins: Margins, mine: Bools) -> Bools:
         """Whether every margin of the goal can be what it must, the model's own rounding granted."""
         view, need = self.people.problem.view, self.people.problem.margin
-        assert not isinstance(view, BlackBox)
         most = margins.most + margins.rounding_error
         # Where sums of leaves are exact, a tie is no win.
         exact = (margins.rounding_error == 0) & (need == 0) & ~view.goals.closed & (margins.above is None)

@@ -12,8 +12,8 @@ import numpy.typing as npt
 
 from equieffort.data.frames import Bools, Floats
 from equieffort.foundations.tolerances import TOLERANCE
-from equieffort.models.classifiers import BlackBox, TreeView
-from equieffort.recourse.problem import RecourseProblem
+from equieffort.models.classifiers import TreeView
+from equieffort.recourse.problem import ReadableView, RecourseProblem
 from equieffort.recourse.solvers.rule_table import AtomEnds, RuleTable
 from equieffort.world.cost import LinearCost, PiecewiseCost
 from equieffort.world.scm.equations import Additive, Discrete
@@ -86,7 +86,7 @@ class CompiledProblem:
         return np.array([interventions.intervention_mask for interventions in self.intervention_sets], dtype=np.int64)
 
 
-def compile_problem(problem: RecourseProblem) -> CompiledProblem:
+def compile_problem(problem: RecourseProblem[ReadableView]) -> CompiledProblem:
     """What is the same for everybody; raises `Refused` if it cannot be enclosed."""
     graph, names = problem.scm.graph, problem.names
     nodes = set(graph.nodes)
@@ -126,10 +126,9 @@ def compile_problem(problem: RecourseProblem) -> CompiledProblem:
     )
 
 
-def used_columns(problem: RecourseProblem, rules: RuleTable) -> set[int]:
+def used_columns(problem: RecourseProblem[ReadableView], rules: RuleTable) -> set[int]:
     """Columns that the decision, a range or a rule looks at."""
     view = problem.view
-    assert not isinstance(view, BlackBox)
     used = {
         k for k in range(len(problem.names))
         if problem.feature(k).role == "immutable" or problem.feature(k).plausible is not None
@@ -141,7 +140,7 @@ def used_columns(problem: RecourseProblem, rules: RuleTable) -> set[int]:
     return used | rules.columns
 
 
-def _needed(problem: RecourseProblem, used: set[int]) -> set[int]:
+def _needed(problem: RecourseProblem[ReadableView], used: set[int]) -> set[int]:
     """Those columns and everything upstream of them."""
     graph, found = problem.scm.graph, set(used)
     for node in graph.nodes:
@@ -153,7 +152,7 @@ def _needed(problem: RecourseProblem, used: set[int]) -> set[int]:
     return found
 
 
-def _way(problem: RecourseProblem, picks: tuple[bool, ...], needed: set[int]) -> InterventionSet | None:
+def _way(problem: RecourseProblem[ReadableView], picks: tuple[bool, ...], needed: set[int]) -> InterventionSet | None:
     """What follows if these features are set; None if a feature left would stay anyway, as if it were held."""
     graph, count = problem.scm.graph, len(problem.numeric)
     picked = {k for k, pick in zip(problem.acts, picks, strict=True) if pick}
@@ -186,7 +185,7 @@ def _way(problem: RecourseProblem, picks: tuple[bool, ...], needed: set[int]) ->
     return InterventionSet(is_set, sets_level, tuple(steps), tuple(dict.fromkeys(frozen)), bent, mask)
 
 
-def _cuts(problem: RecourseProblem, intervention_sets: list[InterventionSet]) -> dict[int, Floats]:
+def _cuts(problem: RecourseProblem[ReadableView], intervention_sets: list[InterventionSet]) -> dict[int, Floats]:
     found: dict[int, list[Floats]] = {}
     equations: dict[int, Step] = {
         step.column: step for interventions in intervention_sets for step in interventions.steps
@@ -202,7 +201,7 @@ def _cuts(problem: RecourseProblem, intervention_sets: list[InterventionSet]) ->
 class SpatialBatch:
     """Encoded people, what they may do, what it costs, and what must hold of them afterwards."""
 
-    problem: RecourseProblem
+    problem: RecourseProblem[ReadableView]
     compiled: CompiledProblem
     matrix: Floats
     facts: Floats
@@ -219,7 +218,7 @@ class SpatialBatch:
     """What rules ask of them."""
 
     @classmethod
-    def of(cls, problem: RecourseProblem, compiled: CompiledProblem, matrix: Floats) -> SpatialBatch:
+    def of(cls, problem: RecourseProblem[ReadableView], compiled: CompiledProblem, matrix: Floats) -> SpatialBatch:
         """Limits, prices and ranges."""
         facts = matrix[:, list(problem.numeric)]
         low, high = problem.action_box(matrix)

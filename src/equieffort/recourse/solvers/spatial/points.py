@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from equieffort.data.frames import Bools, Floats
 from equieffort.foundations.tolerances import tolerance
-from equieffort.models.classifiers import BlackBox, TreeView
+from equieffort.models.classifiers import TreeView
 from equieffort.recourse.counterfactuals import is_allowed, propagate
 from equieffort.recourse.solvers.spatial.compiled_problem import Indices, SpatialBatch
 
@@ -79,7 +79,6 @@ def _settings(people: SpatialBatch, points: Points, facts: Floats) -> tuple[Bool
 
 def _labels(people: SpatialBatch, moved: Floats, follows: Bools, attempt: int) -> npt.NDArray[np.int8]:
     problem, view = people.problem, people.problem.view
-    assert not isinstance(view, BlackBox)
     margins, rounding_error = view.margins(moved), view.rounding_error(moved)
     sound = view.goals.met(margins - 2.0**attempt * rounding_error, problem.margin)
     if isinstance(view, TreeView):

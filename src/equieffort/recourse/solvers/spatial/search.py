@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from equieffort.data.frames import Bools, Floats
 from equieffort.foundations.tolerances import ALIKE
-from equieffort.models.classifiers import BlackBox, TreeView
+from equieffort.models.classifiers import TreeView
 from equieffort.recourse.solvers.endings import DONE, ENDLESS, NODES
 from equieffort.recourse.solvers.rule_table import allowed_levels
 from equieffort.recourse.solvers.spatial.boxes import Look, Open, boxes_of
@@ -108,7 +108,6 @@ class Search:
         low, high = people.reach(i, self.budget[i])
         own = people.matrix[i, list(problem.categorical)]
         allowed = [levels[0] for levels in allowed_levels(problem, people.matrix[i : i + 1])]
-        assert not isinstance(problem.view, BlackBox)
         goals = len(problem.view.goals.sets)
         for root in compiled.roots:
             levels = np.array(root.levels, dtype=np.float64)
@@ -315,12 +314,13 @@ class Search:
     def _ask(self, kept: Open) -> Open:
         """A cell with one leaf of every tree has one label; where rounding decides it, the model says which."""
         problem, view = self.people.problem, self.people.problem.view
+        if not isinstance(view, TreeView):
+            return kept
         mine, margins = self.look.goals[kept.boxes.goal], kept.margins
         near = margins.most - 2 * margins.rounding_error <= problem.margin
         rows = np.flatnonzero(margins.decided & (mine & near & (margins.rounding_error > 0)).any(axis=1))
         if len(rows) == 0:
             return kept
-        assert isinstance(view, TreeView)
         least, most = kept.found.least[rows], kept.found.most[rows]
         facts = self.people.matrix[kept.boxes.person[rows]]
         sample = np.where(np.isfinite(least), least, np.where(np.isfinite(most), most, facts))

@@ -9,35 +9,24 @@ and Tuy, "Global Optimization", 1996).
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 
 from equieffort.data.frames import Floats
 from equieffort.foundations.tolerances import is_closed
 from equieffort.models.classifiers import BlackBox
-from equieffort.recourse.problem import RecourseProblem
-from equieffort.recourse.solvers.base import (
-    FOUND,
-    LIMIT,
-    NONE,
-    Batch,
-    PreparedSolver,
-    Proposal,
-    Solver,
-    check_count,
-    check_gap,
-)
+from equieffort.recourse.problem import ReadableView, RecourseProblem
+from equieffort.recourse.solvers.base import FOUND, LIMIT, NONE, Proposal, Solver, check_count, check_gap
 from equieffort.recourse.solvers.endings import DONE, termination
-from equieffort.recourse.solvers.infeasibility import ANY, Relaxations
+from equieffort.recourse.solvers.infeasibility import ANY
 from equieffort.recourse.solvers.spatial.compiled_problem import (
     CompiledProblem,
     Refused,
     SpatialBatch,
     compile_problem,
 )
-from equieffort.recourse.solvers.stepping import step_over
-from equieffort.recourse.status import Infeasibility, Refusal, Unfit
+from equieffort.recourse.solvers.stepping import SteppingSolver
+from equieffort.recourse.status import Refusal, Unfit
 from equieffort.world.cost import LinearCost, PiecewiseCost
 
 STRICTER = 1000
@@ -77,8 +66,10 @@ class SpatialBranchAndBound(Solver):
 
     def prepare(self, problem: RecourseProblem) -> PreparedSpatial | Refusal:
         """The problem, if the classifier can be read and every equation below an action can be enclosed."""
-        if isinstance(problem.view, BlackBox):
-            return Refusal(Unfit.MODEL, f"The classifier cannot be read: {problem.view.reason}.")
+        view = problem.view
+        if not isinstance(view, ReadableView):
+            reason = view.reason if isinstance(view, BlackBox) else f"a {type(view).__name__} is not known"
+            return Refusal(Unfit.MODEL, f"The classifier cannot be read: {reason}.")
         if not isinstance(problem.cost, LinearCost):
             if not isinstance(problem.cost, PiecewiseCost):
                 return Refusal(Unfit.COST, "The cost is neither linear nor piecewise linear in each change.")
@@ -87,7 +78,8 @@ class SpatialBranchAndBound(Solver):
                     Unfit.COST, "The cost does not grow beyond its last knot, so no budget limits an action."
                 )
         try:
-            return PreparedSpatial(problem, self, compile_problem(problem))
+            known = problem.with_known(view)
+            return PreparedSpatial(known, self, compile_problem(known))
         except Refused as refusal:
             return Refusal(Unfit.EQUATIONS, f"Nothing can be proven: {refusal.reason}.")
 
@@ -97,21 +89,14 @@ class SpatialBranchAndBound(Solver):
 
 
 @dataclass(frozen=True, eq=False)
-class PreparedSpatial(PreparedSolver):
+class PreparedSpatial(SteppingSolver[SpatialBranchAndBound, ReadableView]):
     """A problem that can be enclosed over boxes of actions."""
 
-    problem: RecourseProblem
-    limits: SpatialBranchAndBound
     compiled: CompiledProblem
 
-    @cached_property
-    def relaxations(self) -> Relaxations:
-        """What becomes of the problem without some of its limits."""
-        return Relaxations(self.problem, replace(self.limits, gap=ANY, node_limit=BOXES_EACH))
-
-    def propose(self, batch: Batch) -> Proposal:
-        """The cheapest action of each person within the gap, or what was found and proven within the limit."""
-        return step_over(batch, self.attempt)
+    def quick(self) -> SpatialBranchAndBound:
+        """Any action, of few boxes."""
+        return replace(self.limits, gap=ANY, node_limit=BOXES_EACH)
 
     def attempt(self, people: Floats, attempt: int) -> Proposal:
         """The same at a step over the boundary."""
@@ -150,7 +135,3 @@ class PreparedSpatial(PreparedSolver):
             proposal.notes[start + i] = termination(
                 int(found.ended[i]), found=bool(has[i]), bound=bound, nodes=self.limits.node_limit
             )
-
-    def infeasibility(self, people: Floats) -> list[Infeasibility]:
-        """Which limits or rules would have to go, for many people at once."""
-        return self.relaxations.infeasibility(people)
