@@ -9,17 +9,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from equieffort.data.frames import Bools, Floats
+from equieffort.data.frames import Floats
 from equieffort.models.classifiers import LinearView
 from equieffort.recourse.problem import Limit, RecourseProblem
 from equieffort.recourse.solvers.interventions import Row
-from equieffort.recourse.solvers.linear.programs import Program, Side
 from equieffort.recourse.solvers.linear.solver import (
-    Box,
     LinearBatch,
     LinearInterventionSet,
     level_shift,
     make_box,
+    program_of,
     row_range,
 )
 from equieffort.recourse.solvers.obstacles import obstacle_of, room_to
@@ -30,11 +29,11 @@ Stop = Callable[[float, float], Obstacle]
 
 
 def infeasibility(
-    problem: RecourseProblem, view: LinearView, intervention_sets: list[LinearInterventionSet], matrix: Floats
+    problem: RecourseProblem[LinearView], intervention_sets: list[LinearInterventionSet], matrix: Floats
 ) -> list[Infeasibility]:
     """For each person how close the best intervention set comes, and what stops it."""
-    lacking = problem.margin - view.score(matrix)
-    people = LinearBatch.of(problem, view, matrix, 0)
+    lacking = problem.margin - problem.view.score(matrix)
+    people = LinearBatch.of(problem, matrix, 0)
     best, most = np.zeros(len(matrix), dtype=np.intp), np.full(len(matrix), -np.inf)
     for b, interventions in enumerate(intervention_sets):
         reach = _reach(problem, interventions, people, lacking)
@@ -157,23 +156,5 @@ def _reach(
     hard = box.usable & (box.forced | bool(box.shared))
     for i in np.flatnonzero(hard).tolist():
         most = 2 * abs(float(lacking[i])) + abs(float(total[i]))
-        reach[i] = total[i] + _program(problem, interventions, box, whole, i).largest_gain(most)[0]
+        reach[i] = total[i] + program_of(problem, people, interventions, box, i).largest_gain(most)[0]
     return reach
-
-
-def _program(problem: RecourseProblem, interventions: LinearInterventionSet, box: Box, whole: Bools, i: int) -> Program:
-    """Person i under an intervention set, where several actions share a column or a change forces another."""
-    low, high = box.low[i], box.high[i]
-    sides = [
-        Side(j, sign, [(room, 1.0)])
-        for j in range(len(problem.numeric))
-        for sign, room in ((1.0, float(high[j])), (-1.0, float(-low[j])))
-        if room > 0
-    ]
-    unit = np.eye(len(problem.numeric))
-    rows = [(row.effect, least[i], most[i]) for row, least, most in box.shared]
-    rows += [(unit[j], low[j], high[j]) for j in range(len(unit)) if low[j] > 0 or high[j] < 0]
-    return Program(
-        sides, interventions.gain, whole,
-        np.array([row for row, _, _ in rows]), np.array([low for _, low, _ in rows]), np.array([h for _, _, h in rows]),
-    )  # fmt: skip

@@ -13,14 +13,12 @@ import numpy as np
 
 from equieffort.data.frames import Floats
 from equieffort.recourse.problem import ReadableView, RecourseProblem
+from equieffort.recourse.solvers.cost_segments import Segment, segments
 from equieffort.recourse.solvers.milp.program import NOTHING, Form, Program
 from equieffort.recourse.solvers.rule_table import RuleTable, allowed_levels
-from equieffort.world.cost import LinearCost, PiecewiseCost
 from equieffort.world.scm import Linear
 
 Reach = dict[int, tuple[float, float]]
-Piece = tuple[float, float]
-"""Width and price a unit."""
 
 
 @dataclass(eq=False)
@@ -197,7 +195,7 @@ def _add_amount(model: Model, j: int, follows: Form, budget: float) -> Form:
     for sign, end in ((1.0, high), (-1.0, low)):
         room = sign * (float(end[0, j]) - model.fact(k))
         room = min(room, model.reach.get(j, (np.inf, np.inf))[1 if sign > 0 else 0])
-        pieces = _pieces(problem, j, model.facts, sign, max(room, 0.0))
+        pieces = segments(problem.cost, j, model.facts[0, list(problem.numeric)], sign, room)
         if model.any_cost and pieces:
             pieces = [(max(room, 0.0), pieces[-1][1])]
         if np.isfinite(budget):
@@ -236,37 +234,9 @@ def _add_amount(model: Model, j: int, follows: Form, budget: float) -> Form:
     return model.amounts[j].plus(left)
 
 
-def _pieces(problem: RecourseProblem[ReadableView], j: int, facts: Floats, sign: float, room: float) -> list[Piece]:
-    """What each further part of a change in one direction costs, up to the room there is."""
-    cost, own = problem.cost, facts[:, list(problem.numeric)]
-    if room <= 0:
-        return []
-    if isinstance(cost, LinearCost):
-        up, down = cost.prices(own)
-        return [(room, float((up if sign > 0 else down)[0, j]))]
-    assert isinstance(cost, PiecewiseCost)
-    fact = float(own[0, j])
-    knots, heights = cost.curve(j, fact)
-    distance = sign * (knots - fact)
-    order = np.argsort(distance)
-    distance, heights = distance[order], heights[order]
-    ahead = distance >= 0
-    found: list[Piece] = []
-    for start, end, low, high in zip(
-        distance[ahead], distance[ahead][1:], heights[ahead], heights[ahead][1:], strict=False
-    ):
-        width = min(float(end), room) - float(start)
-        if width > 0:
-            found.append((width, float((high - low) / (end - start))))
-    beyond = room - float(distance[-1])
-    if beyond > 0:
-        found.append((beyond, float(cost.tails[j, 1 if sign > 0 else 0])))
-    return found
-
-
-def _affordable(pieces: list[Piece], budget: float, whole: bool) -> tuple[list[Piece], bool]:
+def _affordable(pieces: list[Segment], budget: float, whole: bool) -> tuple[list[Segment], bool]:
     """The pieces that a budget pays for, and whether it ends them."""
-    found: list[Piece] = []
+    found: list[Segment] = []
     total = 0.0
     for width, price in pieces:
         if total > budget:
@@ -280,7 +250,7 @@ def _affordable(pieces: list[Piece], budget: float, whole: bool) -> tuple[list[P
     return found, False
 
 
-def _add_pieces(model: Model, pieces: list[Piece], whole: bool, name: str) -> tuple[Form, float]:
+def _add_pieces(model: Model, pieces: list[Segment], whole: bool, name: str) -> tuple[Form, float]:
     """A part of a change as a form, and how far it can go; pieces whose price falls are kept in order by switches."""
     program = model.program
     if not pieces:

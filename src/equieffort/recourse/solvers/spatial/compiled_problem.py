@@ -14,6 +14,7 @@ from equieffort.data.frames import Bools, Floats
 from equieffort.foundations.tolerances import TOLERANCE
 from equieffort.models.classifiers import TreeView
 from equieffort.recourse.problem import ReadableView, RecourseProblem
+from equieffort.recourse.solvers.cost_segments import paid_by, segments
 from equieffort.recourse.solvers.rule_table import AtomEnds, RuleTable
 from equieffort.world.cost import LinearCost, PiecewiseCost
 from equieffort.world.scm.equations import Additive, Discrete
@@ -265,26 +266,11 @@ class SpatialBatch:
         if not np.isfinite(budget):
             return low, high
         for j, fact in enumerate(self.facts[i].tolist()):
-            if self.straight:
-                ends = fact - budget / self.down[i, j], fact + budget / self.up[i, j]
-            else:
-                ends = _paid(self.problem.cost, j, fact, budget)
+            down, up = (
+                paid_by(segments(self.problem.cost, j, self.facts[i], sign, np.inf), budget) for sign in (-1.0, 1.0)
+            )
+            ends = fact - down, fact + up
             tolerance = TOLERANCE * (abs(fact) + (ends[1] - ends[0]))
             low[j], high[j] = max(low[j], ends[0] - tolerance), min(high[j], ends[1] + tolerance)
         whole = self.problem.is_integer
         return np.where(whole, np.ceil(low), low), np.where(whole, np.floor(high), high)
-
-
-def _paid(cost: object, j: int, fact: float, budget: float) -> tuple[float, float]:
-    """How far down and up a budget reaches on a curve; where a tail costs nothing, without end."""
-    assert isinstance(cost, PiecewiseCost)
-    knots, heights = cost.curve(j, fact)
-    ends = []
-    for side, tail in ((-1, cost.tails[j, 0]), (1, cost.tails[j, 1])):
-        last = 0 if side < 0 else -1
-        if heights[last] >= budget:
-            inside = knots[(side * (knots - fact) >= 0) & (heights >= budget)]
-            ends.append(float(inside[-1] if side < 0 else inside[0]))
-        else:
-            ends.append(knots[last] + side * ((budget - heights[last]) / tail if tail > 0 else np.inf))
-    return ends[0], ends[1]
