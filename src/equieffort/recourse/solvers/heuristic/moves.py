@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from equieffort.data.frames import Bools, Floats
-from equieffort.recourse.solvers.heuristic.examples import SHARES
-from equieffort.recourse.solvers.heuristic.people import Candidates, SearchBatch
+from equieffort.recourse.solvers.heuristic.people import SHARES, Candidates, SearchBatch
 
 LIKE = 6
 """How many of the nearest favourably decided people are imitated."""

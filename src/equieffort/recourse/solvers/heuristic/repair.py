@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from equieffort.data.frames import Bools, Floats
-from equieffort.recourse.solvers.heuristic.people import Candidates, Ints, SearchBatch
+from equieffort.recourse.solvers.heuristic.people import Candidates, Ints, SearchBatch, place_in_run
 from equieffort.world.rules import Clauses
 
 PASSES = 2
@@ -18,7 +18,7 @@ def repaired(people: SearchBatch, tried: Candidates) -> Candidates:
     if not rules.clauses or len(tried) == 0:
         return tried
     tried = people.allow(tried)
-    turn = _turns(tried.who)
+    turn = place_in_run(tried.who)
     for _ in range(PASSES):
         moved, _ = people.counterfactuals(tried)
         facts = people.matrix[tried.who]
@@ -58,9 +58,3 @@ def _bend(
             lacking = np.clip(here, low[mine], high[mine]) - here
             value[at, b] = moved[at, acts[b]] + lacking / weight
         is_set[at, b] = True
-
-
-def _turns(who: Ints) -> Ints:
-    """The place of each candidate among those of its person."""
-    first = np.flatnonzero(np.diff(who, prepend=-1))
-    return np.arange(len(who)) - np.repeat(first, np.diff(np.append(first, len(who))))

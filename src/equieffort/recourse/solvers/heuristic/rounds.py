@@ -6,7 +6,7 @@ import numpy as np
 
 from equieffort.data.frames import Bools, Floats
 from equieffort.recourse.solvers.heuristic.moves import Moves
-from equieffort.recourse.solvers.heuristic.people import Answers, Candidates, Ints, SearchBatch
+from equieffort.recourse.solvers.heuristic.people import Answers, Candidates, Ints, SearchBatch, place_in_run
 from equieffort.recourse.solvers.heuristic.repair import repaired
 from equieffort.recourse.solvers.heuristic.variations import VARIED, vary
 
@@ -40,7 +40,7 @@ class Best:
         """Keep what is cheaper; says whose action changed."""
         good = np.flatnonzero(found.good)
         order = good[np.lexsort((found.cost[good], found.asked.who[good]))]
-        order = order[_is_first(found.asked.who[order])]
+        order = order[(place_in_run(found.asked.who[order]) == 0)]
         order = order[found.cost[order] < self.cost[found.asked.who[order]]]
         who = found.asked.who[order]
         self.cost[who] = found.cost[order]
@@ -103,7 +103,7 @@ def _cheapest_kinds(found: Answers) -> Candidates:
     asked, cost = found.asked.take(good), found.cost[good]
     kind = (asked.is_set.astype(np.int64) << np.arange(asked.is_set.shape[1])).sum(axis=1)
     order = np.lexsort((cost, kind, asked.who))
-    order = order[_is_first(asked.who[order]) | _is_first(kind[order])]
+    order = order[(place_in_run(asked.who[order]) == 0) | (place_in_run(kind[order]) == 0)]
     return asked.take(np.sort(order[_ranks(asked.who[order], cost[order]) < STARTS]))
 
 
@@ -121,7 +121,7 @@ def _draw_back(people: SearchBatch, lines: Candidates, moving: Bools, halvings: 
         found = people.ask(tried, cost[line])
         # Of the points that work on a line the one nearest to the facts is also the cheapest.
         good = np.flatnonzero(found.good)
-        good = good[_is_first(found.rows[good] // POINTS)]
+        good = good[(place_in_run(found.rows[good] // POINTS) == 0)]
         hit, point = found.rows[good] // POINTS, found.rows[good] % POINTS
         value[hit], cost[hit] = found.asked.value[good], found.cost[good]
         low = at[:, -1]
@@ -164,12 +164,6 @@ def _trim(people: SearchBatch, best: Best, halvings: int) -> None:
 def _ranks(who: Ints, cost: Floats) -> Ints:
     """The place of each action among those of its person, the cheapest first."""
     order = np.lexsort((cost, who))
-    starts = np.flatnonzero(_is_first(who[order]))
     rank = np.empty(len(who), dtype=np.intp)
-    rank[order] = np.arange(len(who)) - np.repeat(starts, np.diff(np.append(starts, len(who))))
+    rank[order] = place_in_run(who[order])
     return rank
-
-
-def _is_first(sorted_values: Ints) -> Bools:
-    """Where a value differs from the one before."""
-    return np.append(True, sorted_values[1:] != sorted_values[:-1]) if len(sorted_values) else np.zeros(0, dtype=bool)

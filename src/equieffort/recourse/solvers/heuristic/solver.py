@@ -16,10 +16,9 @@ from equieffort.foundations.arguments import check_number
 from equieffort.models.classifiers import BlackBox, View
 from equieffort.recourse.problem import RecourseProblem
 from equieffort.recourse.solvers.base import FOUND, LIMIT, NONE, Proposal, Solver, check_count
-from equieffort.recourse.solvers.heuristic.examples import Examples
-from equieffort.recourse.solvers.heuristic.people import SearchBatch
+from equieffort.recourse.solvers.heuristic.people import Examples, SearchBatch
 from equieffort.recourse.solvers.heuristic.rounds import HALVINGS, Best, search
-from equieffort.recourse.solvers.obstacles import obstacle_of, room_to
+from equieffort.recourse.solvers.infeasibility import obstacle_of, room_to
 from equieffort.recourse.solvers.stepping import SteppingSolver
 from equieffort.recourse.status import (
     Blocking,

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from equieffort.data.frames import Floats
 from equieffort.models.classifiers import LinearView
 from equieffort.recourse.problem import Limit, RecourseProblem
+from equieffort.recourse.solvers.infeasibility import obstacle_of, room_to
 from equieffort.recourse.solvers.interventions import Row
 from equieffort.recourse.solvers.linear.solver import (
     LinearBatch,
@@ -21,7 +22,6 @@ from equieffort.recourse.solvers.linear.solver import (
     program_of,
     row_range,
 )
-from equieffort.recourse.solvers.obstacles import obstacle_of, room_to
 from equieffort.recourse.status import Blocking, Infeasibility, LimitKind, Obstacle
 
 Stop = Callable[[float, float], Obstacle]

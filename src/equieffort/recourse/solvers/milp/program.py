@@ -24,10 +24,6 @@ NOISE = 1e-14
 class Unbounded(Exception):
     """What has no end, where a row that a choice switches off needs one."""
 
-    def __init__(self, what: str) -> None:
-        super().__init__(what)
-        self.what = what
-
 
 @dataclass(frozen=True, eq=False)
 class Form:

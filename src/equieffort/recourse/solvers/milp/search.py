@@ -81,7 +81,7 @@ class Search:
                 model = self._model(budget)
             except Unbounded as endless:
                 if np.isfinite(budget):
-                    return self._result(bound, self._unlimited(endless.what))
+                    return self._result(bound, self._unlimited(str(endless)))
                 bound = self._loosely()
                 if bound == np.inf or self._closed(bound):
                     break

@@ -1,4 +1,4 @@
-"""Boxes of one way to act, looked at together: what they can hold, what that costs at least, which points to try."""
+"""Boxes of one intervention set, looked at together: what they can hold, what it costs at least, points to try."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from equieffort.data.frames import Bools, Floats
 from equieffort.foundations.tolerances import ALIKE, TOLERANCE, tolerance
 from equieffort.models.classifiers import TreeView
-from equieffort.recourse.solvers.spatial.compiled_problem import Indices, SpatialBatch
+from equieffort.recourse.solvers.spatial.compiled_problem import Indices, Records, SpatialBatch
 from equieffort.recourse.solvers.spatial.enclosures import (
     FAR,
     Boxes,
@@ -27,8 +27,8 @@ from equieffort.recourse.solvers.spatial.views import Layered, Leaves, Margins
 
 
 @dataclass(eq=False)
-class Open:
-    """Boxes of one way that may hold something, and what is known of them."""
+class Open(Records):
+    """Boxes of one intervention set that may hold something, and what is known of them."""
 
     interventions: int
     boxes: Boxes
@@ -42,21 +42,6 @@ class Open:
 
     def __len__(self) -> int:
         return len(self.boxes.person)
-
-    def take(self, which: Bools) -> Open:
-        """Some of them."""
-        e, m = self.found, self.margins
-        enclosure = Enclosure(
-            e.least[which], e.most[which], e.below.take(which), e.above.take(which), e.alive[which], []
-        )  # fmt: skip
-        below, above = (planes.take(which) if planes is not None else None for planes in (m.below, m.above))
-        margins = Margins(
-            m.most[which], m.rounding_error[which], below, above, m.decided[which], m.column[which], m.threshold[which]
-        )  # fmt: skip
-        return Open(
-            self.interventions, self.boxes.take(which), self.bound[which], enclosure, margins, self.start[which],
-            self.wanted[which],
-        )  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,6 +94,7 @@ class Look:
                 if people.straight:
                     price = price + extra[each, dearest]
         bound = np.maximum(bound, (fixed + price) * (1 - ALIKE))
+        found.rows = []
         return Open(set_index, boxes, bound, found, margins, start, wanted).take(found.alive)
 
     def _can_reach(self, margins: Margins, mine: Bools) -> Bools:
@@ -179,7 +165,7 @@ def _usable(slope: Floats, offset: Floats, where: Bools) -> Planes:
 
 
 def boxes_of(part: list[tuple[float, tuple[int, int, Floats, int, Floats, Floats, Floats, Floats]]]) -> Boxes:
-    """Boxes as arrays: (person, way, levels, goal, low, high, branching bounds) each."""
+    """Boxes as arrays: (person, intervention set, levels, goal, low, high, branching bounds) each."""
     person, _, levels, goal, low, high, branching_low, branching_high = zip(*(box for _, box in part), strict=True)
     whom: Indices = np.array(person, dtype=np.intp)
     return Boxes(

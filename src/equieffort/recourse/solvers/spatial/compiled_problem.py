@@ -1,11 +1,12 @@
-"""A problem with bent equations as arrays: ways to act, what follows in each, and what people start from."""
+"""A problem with bent equations as arrays: intervention sets, what follows in each, and what people start from."""
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
-from math import prod
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
@@ -15,14 +16,27 @@ from equieffort.foundations.tolerances import TOLERANCE
 from equieffort.models.classifiers import TreeView
 from equieffort.recourse.problem import ReadableView, RecourseProblem
 from equieffort.recourse.solvers.cost_segments import paid_by, segments
+from equieffort.recourse.solvers.interventions import MOST_INTERVENTION_SETS, count_sets, followers
 from equieffort.recourse.solvers.rule_table import AtomEnds, RuleTable
 from equieffort.world.cost import LinearCost, PiecewiseCost
 from equieffort.world.scm.equations import Additive, Discrete
 from equieffort.world.scm.mechanisms import LinearEquation
 
-MOST_WAYS = 4096
-
 Indices = npt.NDArray[np.intp]
+
+
+class Records:
+    """A dataclass of arrays, a row a box or a point; records in it and what is the same for all rows included."""
+
+    def take(self, which: Bools | Indices) -> Self:
+        """Some of them."""
+        found = copy(self)
+        for name, value in vars(self).items():
+            if isinstance(value, np.ndarray):
+                setattr(found, name, value[which])
+            elif isinstance(value, Records):
+                setattr(found, name, value.take(which))
+        return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +67,7 @@ class InterventionSet:
 
 @dataclass(frozen=True)
 class Root:
-    """A way and a level for each actionable category, -1 where it is left."""
+    """An intervention set, and a level for each actionable category: -1 where it is left."""
 
     interventions: int
     levels: tuple[int, ...]
@@ -61,10 +75,6 @@ class Root:
 
 class Refused(Exception):
     """Why the problem cannot be enclosed."""
-
-    def __init__(self, reason: str) -> None:
-        super().__init__(reason)
-        self.reason = reason
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,38 +92,34 @@ class CompiledProblem:
     rules: RuleTable
 
     @cached_property
-    def intervention_masks(self) -> npt.NDArray[np.int64]:
-        """(way) bits of the features that are set."""
-        return np.array([interventions.intervention_mask for interventions in self.intervention_sets], dtype=np.int64)
+    def is_set(self) -> Bools:
+        """(intervention set, numeric action)."""
+        return np.array([interventions.is_set for interventions in self.intervention_sets])
 
 
 def compile_problem(problem: RecourseProblem[ReadableView]) -> CompiledProblem:
     """What is the same for everybody; raises `Refused` if it cannot be enclosed."""
-    graph, names = problem.scm.graph, problem.names
-    nodes = set(graph.nodes)
-    acting = {names[k] for k in problem.acts if names[k] in nodes}
-    follows = {k for k in problem.acts if names[k] in nodes and acting & set(graph.ancestors(names[k]))}
+    follows, numbers = followers(problem), len(problem.numeric)
     levels = [len(problem.encoding.columns[c].levels) for c in problem.categorical]
-    total = 2 ** sum(k in follows for k in problem.numeric) * prod(count + 1 for count in levels)
-    if total > MOST_WAYS or len(problem.acts) > 62:
+    total = count_sets(problem)
+    if total > MOST_INTERVENTION_SETS or len(problem.acts) > 62:
         raise Refused(
             f"there are {total:,} ways to combine interventions on {len(problem.acts)} actionable features, and at "
-            f"most {MOST_WAYS:,} are tried"
+            f"most {MOST_INTERVENTION_SETS:,} are tried"
         )
     rules = RuleTable.of(problem)
     needed = _needed(problem, used_columns(problem, rules))
     intervention_sets: list[InterventionSet] = []
     roots: list[Root] = []
-    options = [(True, False) if k in follows else (True,) for k in problem.numeric]
+    options = [(True, False) if can_follow else (True,) for can_follow in follows[:numbers]]
     options += [(False, True)] * len(problem.categorical)
     for picks in product(*options):
-        interventions = _way(problem, picks, needed)
+        interventions = _intervention_set(problem, picks, needed)
         if interventions is None:
             continue
         chosen = [range(count) if pick else (-1,) for count, pick in zip(levels, interventions.sets_level, strict=True)]
         roots += [Root(len(intervention_sets), target) for target in product(*chosen)]
         intervention_sets.append(interventions)
-    followers = np.array([k in follows for k in problem.categorical], dtype=bool)
     stepped = {
         step.column
         for interventions in intervention_sets
@@ -123,7 +129,7 @@ def compile_problem(problem: RecourseProblem[ReadableView]) -> CompiledProblem:
     columns = enumerate(problem.encoding.columns)
     amounts = np.array([k not in stepped and not column.is_category for k, column in columns], dtype=bool)
     return CompiledProblem(
-        tuple(intervention_sets), tuple(roots), followers, _cuts(problem, intervention_sets), amounts, rules
+        tuple(intervention_sets), tuple(roots), follows[numbers:], _cuts(problem, intervention_sets), amounts, rules
     )
 
 
@@ -153,7 +159,9 @@ def _needed(problem: RecourseProblem[ReadableView], used: set[int]) -> set[int]:
     return found
 
 
-def _way(problem: RecourseProblem[ReadableView], picks: tuple[bool, ...], needed: set[int]) -> InterventionSet | None:
+def _intervention_set(
+    problem: RecourseProblem[ReadableView], picks: tuple[bool, ...], needed: set[int]
+) -> InterventionSet | None:
     """What follows if these features are set; None if a feature left would stay anyway, as if it were held."""
     graph, count = problem.scm.graph, len(problem.numeric)
     picked = {k for k, pick in zip(problem.acts, picks, strict=True) if pick}

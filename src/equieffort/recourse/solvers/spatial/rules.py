@@ -7,7 +7,7 @@ import numpy as np
 from equieffort.data.frames import Bools, Floats
 from equieffort.foundations.tolerances import tolerance
 from equieffort.recourse.solvers.spatial.compiled_problem import SpatialBatch
-from equieffort.recourse.solvers.spatial.enclosures import FAR, Boxes, Enclosure, Planes
+from equieffort.recourse.solvers.spatial.enclosures import Boxes, Enclosure, Planes, row_where
 from equieffort.world.scm.equations import EPS
 
 
@@ -27,19 +27,15 @@ def demand_rules(people: SpatialBatch, boxes: Boxes, found: Enclosure) -> Bools:
             for a in own:
                 only, k = alone & can[:, a], rules.track[a]
                 if rules.level[a] < 0 and only.any():
-                    found.rows.append(_row(only, above.slope[:, k], above.offset[:, k] - low[:, a] + forgiven[:, a]))
-                    found.rows.append(_row(only, -below.slope[:, k], high[:, a] - below.offset[:, k] + forgiven[:, a]))
+                    for side, planes, end in ((1, above, low[:, a]), (-1, below, high[:, a])):
+                        offset = side * (planes.offset[:, k] - end) + forgiven[:, a]
+                        found.rows.append(row_where(only, side * planes.slope[:, k], offset))
     for move in rules.rules.moves:
         k = move.column
         before, start, end = facts[:, k], found.least[:, k], found.most[:, k]
         forbidden = (start == end) & (start != before) & ((before == move.start) | (move.start < 0))
         possible &= ~(forbidden & ((start == move.end) | (move.end < 0)))
     return possible
-
-
-def _row(only: Bools, slope: Floats, offset: Floats) -> Planes:
-    usable = only & np.isfinite(offset) & np.isfinite(slope).all(axis=1)
-    return Planes(np.where(usable[:, None], slope, 0.0)[:, None], np.where(usable, offset, FAR)[:, None])
 
 
 def _extended(weights: Floats, found: Enclosure) -> tuple[Floats, Floats, Planes, Planes, Floats]:

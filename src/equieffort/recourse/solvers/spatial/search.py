@@ -102,7 +102,7 @@ class Search:
                 self._step(taken)
 
     def _plant(self, i: int) -> None:
-        """One box for each way to act, level and goal."""
+        """One box for each intervention set, level and goal."""
         people = self.people
         problem, compiled = people.problem, people.compiled
         low, high = people.reach(i, self.budget[i])
@@ -190,7 +190,7 @@ class Search:
         return bool(self.budget[i] == np.inf or self._proven_by(self.cost[i]) <= self.budget[i])
 
     def _step(self, taken: list[tuple[float, Any]]) -> None:
-        """Look at boxes, way by way: bound, try points, split."""
+        """Look at boxes, one intervention set after another: bound, try points, split."""
         intervention_sets: dict[int, list[tuple[float, Any]]] = {}
         for bound, box in taken:
             intervention_sets.setdefault(box[1], []).append((bound, box))

@@ -81,7 +81,7 @@ class SpatialBranchAndBound(Solver):
             known = problem.with_known(view)
             return PreparedSpatial(known, self, compile_problem(known))
         except Refused as refusal:
-            return Refusal(Unfit.EQUATIONS, f"Nothing can be proven: {refusal.reason}.")
+            return Refusal(Unfit.EQUATIONS, f"Nothing can be proven: {refusal}.")
 
     def harder(self) -> SpatialBranchAndBound:
         """Ten times the boxes."""
@@ -116,12 +116,10 @@ class PreparedSpatial(SteppingSolver[SpatialBranchAndBound, ReadableView]):
         rows = slice(start, start + len(matrix))
         has = found.interventions >= 0
         proposal.cost[rows], proposal.bound[rows] = found.cost, found.bound
-        proposal.intervention_mask[rows] = np.where(
-            has, people.compiled.intervention_masks[np.maximum(found.interventions, 0)], 0
-        )
-        is_set = np.array([interventions.is_set for interventions in people.compiled.intervention_sets])[
-            np.maximum(found.interventions, 0)
-        ]
+        which = np.maximum(found.interventions, 0)
+        masks = np.array([interventions.intervention_mask for interventions in self.compiled.intervention_sets])
+        proposal.intervention_mask[rows] = np.where(has, masks[which], 0)
+        is_set = self.compiled.is_set[which]
         proposal.delta[rows] = np.where(is_set & has[:, None], found.z - people.facts, 0.0)
         proposal.level[rows] = np.where(has[:, None], found.levels, -1).astype(np.int16)
         none = ~has & (found.bound == np.inf) & (found.ended == DONE) & (attempt == 0)
