@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from equieffort.data.frames import Bools, Floats, Missing
+from equieffort.data.frames import Bools, Floats
 from equieffort.errors import ParameterError
 from equieffort.foundations.arguments import check_instance
 from equieffort.foundations.tolerances import REPLAYED, STEPS, TOLERANCE, is_closed, tolerance
@@ -45,7 +45,7 @@ class ActionVerifier(Batch):
         self.problem, self.solver, self.prepared, self.frame = problem, solver, prepared, frame
         """The problem is in scaled units."""
 
-    def run(self, table: RecourseTable, start: int, missing: Missing) -> npt.NDArray[np.intp]:
+    def run(self, table: RecourseTable, start: int) -> npt.NDArray[np.intp]:
         """Fill the table's rows for these people; returns who is outside the declared limits."""
         problem = self.problem
         everyone = problem.encoding.encode(self.frame)
@@ -140,9 +140,9 @@ class ActionVerifier(Batch):
         """
         if len(rows) == 0:
             return np.empty(0, dtype=np.int16), []
-        ways = roundings(self.problem, self._facts[rows], trial.delta)
-        wrong, kinds = self._replay_once(rows, trial, next(ways))
-        for delta in ways:
+        changes = roundings(self.problem, self._facts[rows], trial.delta)
+        wrong, kinds = self._replay_once(rows, trial, next(changes))
+        for delta in changes:
             left = np.flatnonzero(wrong >= 0)
             if len(left) == 0:
                 break

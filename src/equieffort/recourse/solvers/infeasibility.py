@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from equieffort.data.frames import Floats
-from equieffort.recourse.counterfactuals import propagate
+from equieffort.recourse.counterfactuals import propagate, settings
 from equieffort.recourse.problem import Limit, RecourseProblem, limits
 from equieffort.recourse.solvers.base import FOUND, LIMIT, NONE, Batch, PreparedSolver, Proposal, Solver
 from equieffort.recourse.status import Blocking, Infeasibility, LimitKind, Obstacle, Refusal
@@ -162,14 +162,8 @@ class Relaxations:
     def _broken(self, person: Floats, proposal: Proposal, row: int) -> set[_Part]:
         """The limits that a proposed action goes beyond."""
         problem = self.problem
-        picked, values = np.zeros(person.shape, dtype=bool), person.copy()
-        for b, k in enumerate(problem.acts):
-            numbers = len(problem.numeric)
-            picked[0, k] = bool((int(proposal.intervention_mask[row]) >> b) & 1)
-            if b < numbers:
-                values[0, k] += proposal.delta[row, b]
-            elif picked[0, k] and proposal.level[row, b - numbers] >= 0:
-                values[0, k] = proposal.level[row, b - numbers]
+        action, free = proposal.take([row]), self.without(frozenset(self.parts))
+        picked, values = settings(free, person, action.intervention_mask, action.delta, action.level)
         moved, _ = propagate(problem, person, picked, values)
         found = set()
         for part in self.parts:

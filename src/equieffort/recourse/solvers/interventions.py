@@ -16,6 +16,7 @@ from equieffort.data.frames import Bools, Floats
 from equieffort.errors import SchemaError
 from equieffort.foundations.tolerances import CANCELLED
 from equieffort.recourse.problem import RecourseProblem
+from equieffort.recourse.solvers.base import MOST_ACTS
 from equieffort.world.scm import Linear
 
 MOST_INTERVENTION_SETS = 4096
@@ -51,7 +52,7 @@ class Row:
 
 @dataclass(frozen=True, eq=False)
 class InterventionSet:
-    """One way to act: the numeric features that are set, the levels chosen, and what that does to every column."""
+    """The numeric features that are set, the levels chosen, and what that does to every column."""
 
     intervention_mask: int
     """Bits over problem.acts of the features that are set when their category, if any, changes."""
@@ -87,7 +88,7 @@ def intervention_sets_of(problem: RecourseProblem) -> list[InterventionSet]:
     free = np.flatnonzero(follows[:numbers]).tolist()
     level_counts = [len(problem.encoding.columns[k].levels) for k in problem.categorical]
     total = count_sets(problem)
-    if total > MOST_INTERVENTION_SETS or len(problem.acts) > 62:
+    if total > MOST_INTERVENTION_SETS or len(problem.acts) > MOST_ACTS:
         raise SchemaError(
             "PROBLEM_TOO_MANY_INTERVENTIONS",
             f"There are {total:,} ways to combine interventions on {len(problem.acts)} actionable features "
@@ -128,7 +129,7 @@ def _effects(problem: RecourseProblem, is_set: tuple[bool, ...]) -> tuple[Floats
             raise NotLinear(f"the equation of {node!r} is not linear, and an action can move it")
         weights, tables = mechanism.arrays(node, scm.causes(node))
         effect[k], size[k] = weights @ effect[parents], np.abs(weights) @ size[parents]
-        # Ways that cancel but for rounding do not move it, however far an action goes.
+        # Paths that cancel but for rounding do not move it, however far an action goes.
         effect[k, np.abs(effect[k]) <= CANCELLED * size[k]] = 0.0
         for c, shift in shifts.items():
             shift[k] = weights @ shift[parents]

@@ -1,4 +1,4 @@
-"""Candidates that break a rule between features, bent until they keep it where an actionable feature can do that."""
+"""Candidates that break a rule between features, changed until they keep it where an actionable feature can do that."""
 
 from __future__ import annotations
 
@@ -26,32 +26,32 @@ def repaired(people: SearchBatch, tried: Candidates) -> Candidates:
         # Breaches stand in the order of the clauses, those of moves of categories behind them.
         for c, (broken, _) in enumerate(rules.faults(facts, moved)[: len(rules.clauses)]):
             if broken.any():
-                _bend(people, rules, c, np.flatnonzero(broken), facts, moved, turn, is_set, value)
+                _repair(people, rules, c, np.flatnonzero(broken), facts, moved, turn, is_set, value)
         tried = people.allow(Candidates(tried.who, is_set, value))
     return tried
 
 
-def _bend(
+def _repair(
     people: SearchBatch, rules: Clauses, c: int, rows: Ints, facts: Floats, moved: Floats, turn: Ints, is_set: Bools,
     value: Floats,
 ) -> None:  # fmt: skip
-    """Make one clause hold for these candidates, each by one of the ways there are, in place."""
+    """Make one clause hold for these candidates, each by one of the repairs that there are, in place."""
     clause, acts = rules.clauses[c], list(people.problem.acts)
     columns = len(people.problem.names)
-    ways = []
+    repairs = []
     for a, atom in enumerate(clause.atoms):
         weights = np.eye(columns)[atom.column] if atom.column < columns else rules.weights[atom.column - columns]
-        ways += [(a, b, float(weights[k])) for b, k in enumerate(acts) if weights[k]]
-    if not ways:
+        repairs += [(a, b, float(weights[k])) for b, k in enumerate(acts) if weights[k]]
+    if not repairs:
         return
     ends = rules.ends(facts[rows], clause)
     now = rules.extend(moved[rows])
-    for w, (a, b, weight) in enumerate(ways):
-        mine = np.flatnonzero(turn[rows] % len(ways) == w)
+    for w, (a, b, weight) in enumerate(repairs):
+        mine = np.flatnonzero(turn[rows] % len(repairs) == w)
         atom, at = clause.atoms[a], rows[mine]
         if atom.levels is not None:
             if atom.levels:
-                value[at, b] = np.array(atom.levels)[(turn[at] // len(ways)) % len(atom.levels)]
+                value[at, b] = np.array(atom.levels)[(turn[at] // len(repairs)) % len(atom.levels)]
         else:
             low, high = ends[a]
             here = now[mine, atom.column]

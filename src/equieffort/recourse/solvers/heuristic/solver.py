@@ -15,7 +15,7 @@ from equieffort.data.frames import Floats, number
 from equieffort.foundations.arguments import check_number
 from equieffort.models.classifiers import BlackBox, View
 from equieffort.recourse.problem import RecourseProblem
-from equieffort.recourse.solvers.base import FOUND, LIMIT, NONE, Proposal, Solver, check_count
+from equieffort.recourse.solvers.base import FOUND, LIMIT, MOST_ACTS, NONE, Proposal, Solver, check_count
 from equieffort.recourse.solvers.heuristic.people import Examples, SearchBatch
 from equieffort.recourse.solvers.heuristic.rounds import HALVINGS, Best, search
 from equieffort.recourse.solvers.infeasibility import obstacle_of, room_to
@@ -33,7 +33,6 @@ from equieffort.recourse.status import (
 
 BLOCK = 512
 """People searched together; results do not depend on it."""
-MOST_ACTS = 62
 BUDGET_EACH = 200
 """Candidates for each question about a limit that is left out."""
 

@@ -43,16 +43,16 @@ class LinearInterventionSet(InterventionSet):
 
     gain: Floats
     """Gain in score a unit of each numeric action."""
-    level_gain: tuple[Floats, ...]
-    """Score at each level of each actionable category, up to a constant."""
+    level_gain: dict[int, Floats]
+    """By actionable category: the score at each level, up to a constant."""
 
     @classmethod
     def of(cls, interventions: InterventionSet, view: LinearView) -> LinearInterventionSet:
         """The score follows the columns."""
-        level_gain = tuple(
-            view.weights @ shift + view.tables.get(c, np.zeros(shift.shape[1]))
+        level_gain = {
+            c: view.weights @ shift + view.tables.get(c, np.zeros(shift.shape[1]))
             for c, shift in interventions.shifts.items()
-        )
+        }
         return cls(**vars(interventions), gain=view.weights @ interventions.effect, level_gain=level_gain)
 
 
@@ -184,13 +184,14 @@ class LinearBatch:
         return 2.0 * self.noise + self.step * (self.tolerance / self.step) ** (turn / ATTEMPTS) * 2.0**turn
 
 
-def level_shift(problem: RecourseProblem, interventions: InterventionSet, matrix: Floats, values: Any) -> Floats:
+def level_shift(
+    problem: RecourseProblem, interventions: InterventionSet, matrix: Floats, tables: dict[int, Floats]
+) -> Floats:
     """Sum over the changed categories of value at the new level minus value at the fact's level."""
     total = np.zeros(len(matrix))
-    for b, (c, level) in enumerate(zip(problem.categorical, interventions.levels, strict=True)):
-        table = values(b, c)
-        if level >= 0 and table is not None:
-            total += table[level] - table[matrix[:, c].astype(np.intp)]
+    for c, level in zip(problem.categorical, interventions.levels, strict=True):
+        if level >= 0 and c in tables:
+            total += tables[c][level] - tables[c][matrix[:, c].astype(np.intp)]
     return total
 
 
@@ -200,7 +201,7 @@ def row_range(
     """Least and largest change that numeric actions may still make to a row's column."""
     fact = matrix[:, row.position]
     low, high = (fact, fact) if row.fixed else problem.plausible(matrix, row.position)
-    start = fact + level_shift(problem, interventions, matrix, lambda b, c: row.shifts.get(c))
+    start = fact + level_shift(problem, interventions, matrix, row.shifts)
     return low - start, high - start
 
 
@@ -255,10 +256,8 @@ def _try_interventions(
     from equieffort.recourse.solvers.linear.fill_kernels import fill_batch
 
     n, cost = len(people.matrix), problem.cost
-    need, price = people.need, np.zeros(n)
-    if problem.categorical:
-        need = need - level_shift(problem, interventions, people.matrix, lambda b, c: interventions.level_gain[b])
-        price += sum(w for w, level in zip(problem.change_weights, interventions.levels, strict=True) if level >= 0)
+    need = people.need - level_shift(problem, interventions, people.matrix, interventions.level_gain)
+    price = np.full(n, problem.change_weights[np.array(interventions.levels, dtype=np.intp) >= 0].sum())
     whole = problem.is_integer & np.array(interventions.is_set, dtype=bool)
     box = make_box(problem, people, interventions, whole)
     low, high, shared, hard = box.low, box.high, box.shared, box.forced.copy()
@@ -269,9 +268,9 @@ def _try_interventions(
         hard[:] = True
     out_cost, out_bound, delta = np.empty(n), np.empty(n), np.zeros((n, len(problem.numeric)))
     code = np.empty(n, dtype=np.int8)
-    slack = people.slack(bool(whole.any()))
-    least, most = (np.minimum(low, 0.0), np.maximum(high, 0.0)) if hard.any() else (low, high)
     any_whole = bool(whole.any())
+    slack = people.slack(any_whole)
+    least, most = (np.minimum(low, 0.0), np.maximum(high, 0.0)) if hard.any() else (low, high)
     # Compiled code cannot be interrupted, and searches for whole numbers can be long.
     for start in range(0, n, AT_ONCE if any_whole else max(n, 1)):
         part = slice(start, start + AT_ONCE if any_whole else n)

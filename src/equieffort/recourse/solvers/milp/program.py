@@ -37,7 +37,7 @@ class Form:
         weights = dict(self.weights)
         for variable, weight in other.weights.items():
             before, added = weights.pop(variable, 0.0), factor * weight
-            # Ways that cancel but for rounding leave nothing.
+            # Paths that cancel but for rounding leave nothing.
             if abs(before + added) > NOISE * (abs(before) + abs(added)):
                 weights[variable] = before + added
         return Form(weights, self.constant + factor * other.constant)

@@ -9,7 +9,7 @@ import numpy as np
 from equieffort.data.frames import Floats
 from equieffort.models.classifiers import BlackBox
 from equieffort.recourse.problem import ReadableView, RecourseProblem
-from equieffort.recourse.solvers.base import FOUND, LIMIT, NONE, Proposal, Solver, check_gap, check_seconds
+from equieffort.recourse.solvers.base import FOUND, LIMIT, MOST_ACTS, NONE, Proposal, Solver, check_gap, check_seconds
 from equieffort.recourse.solvers.infeasibility import ANY, MOST_ALONE
 from equieffort.recourse.solvers.milp.model import obstacle
 from equieffort.recourse.solvers.milp.search import Result, Search
@@ -18,8 +18,6 @@ from equieffort.recourse.solvers.stepping import SteppingSolver
 from equieffort.recourse.status import Refusal, Unfit
 from equieffort.world.cost import LinearCost, PiecewiseCost
 
-MOST_ACTS = 62
-"""Sets of intervened features are bits of one number."""
 SECONDS_EACH = 5.0
 """For each question about a limit that is left out."""
 
@@ -103,15 +101,15 @@ class PreparedPrograms(SteppingSolver[Milp, ReadableView]):
         return proposal
 
     def _write(self, proposal: Proposal, i: int, result: Result, attempt: int) -> None:
-        action = result.action
+        action, bound, note = result
         if action is not None:
             proposal.code[i] = FOUND
             proposal.cost[i], proposal.intervention_mask[i] = action.cost, action.intervention_mask
             proposal.delta[i], proposal.level[i] = action.delta, action.level
-            proposal.bound[i] = min(result.bound, action.cost)
+            proposal.bound[i] = min(bound, action.cost)
         else:
-            proven = result.bound == np.inf and result.note is None and attempt == 0
+            proven = bound == np.inf and note is None and attempt == 0
             proposal.code[i] = NONE if proven else LIMIT
-            proposal.bound[i] = result.bound if proven or np.isfinite(result.bound) else 0.0
-        if result.note is not None:
-            proposal.notes[i] = result.note
+            proposal.bound[i] = bound if proven or np.isfinite(bound) else 0.0
+        if note is not None:
+            proposal.notes[i] = note

@@ -15,6 +15,7 @@ from equieffort.data.frames import Bools, Floats
 from equieffort.foundations.tolerances import TOLERANCE
 from equieffort.models.classifiers import TreeView
 from equieffort.recourse.problem import ReadableView, RecourseProblem
+from equieffort.recourse.solvers.base import MOST_ACTS
 from equieffort.recourse.solvers.cost_segments import paid_by, segments
 from equieffort.recourse.solvers.interventions import MOST_INTERVENTION_SETS, count_sets, followers
 from equieffort.recourse.solvers.rule_table import AtomEnds, RuleTable
@@ -102,7 +103,7 @@ def compile_problem(problem: RecourseProblem[ReadableView]) -> CompiledProblem:
     follows, numbers = followers(problem), len(problem.numeric)
     levels = [len(problem.encoding.columns[c].levels) for c in problem.categorical]
     total = count_sets(problem)
-    if total > MOST_INTERVENTION_SETS or len(problem.acts) > 62:
+    if total > MOST_INTERVENTION_SETS or len(problem.acts) > MOST_ACTS:
         raise Refused(
             f"there are {total:,} ways to combine interventions on {len(problem.acts)} actionable features, and at "
             f"most {MOST_INTERVENTION_SETS:,} are tried"

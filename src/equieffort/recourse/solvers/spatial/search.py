@@ -6,14 +6,12 @@ a step with.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from heapq import heappop, heappush
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from equieffort.data.frames import Bools, Floats
+from equieffort.data.frames import Floats
 from equieffort.foundations.tolerances import ALIKE
 from equieffort.models.classifiers import TreeView
 from equieffort.recourse.solvers.endings import DONE, ENDLESS, NODES
@@ -21,7 +19,7 @@ from equieffort.recourse.solvers.rule_table import allowed_levels
 from equieffort.recourse.solvers.spatial.boxes import Look, Open, boxes_of
 from equieffort.recourse.solvers.spatial.compiled_problem import Indices, SpatialBatch
 from equieffort.recourse.solvers.spatial.enclosures import Boxes
-from equieffort.recourse.solvers.spatial.points import BAD, FRAGILE, GOOD, UNSURE, Points, judge, price
+from equieffort.recourse.solvers.spatial.points import BAD, FRAGILE, GOOD, Points, judge, price
 from equieffort.recourse.solvers.spatial.split import split
 
 TOGETHER = 16
@@ -30,27 +28,6 @@ FIRST_BUDGET, LAST_BUDGET = 1.0, 2.0**30
 """Costs tried, growing, where limits do not say how far actions may go; the last one at the highest price."""
 THIN = 1e-12
 """A box narrower than this, relative to its values, is too thin for floating point to decide."""
-
-
-@dataclass(eq=False)
-class Found:
-    """What the search says of each person."""
-
-    cost: Floats
-    bound: Floats
-    ended: npt.NDArray[np.int8]
-    boxes: npt.NDArray[np.int64]
-    thin: Bools
-    interventions: Indices
-    levels: Floats
-    z: Floats
-
-
-def search(people: SpatialBatch, *, gap: float, node_limit: int, attempt: int) -> Found:
-    """Everybody's cheapest point, proven to the gap."""
-    run = Search(people, gap, node_limit, attempt)
-    run.run()
-    return run.found()
 
 
 class Search:
@@ -71,7 +48,6 @@ class Search:
         self.z = people.facts.copy()
         self.least_left = np.full(n, np.inf)
         """The least bound of what was put aside: by the gap, or as too thin."""
-        self.thin = np.zeros(n, dtype=bool)
         self.ended = np.full(n, DONE, dtype=np.int8)
         self.boxes = np.zeros(n, dtype=np.int64)
         finite = np.isfinite(people.low).all(axis=1) & np.isfinite(people.high).all(axis=1)
@@ -79,10 +55,10 @@ class Search:
         prices = [people.up, people.down, np.broadcast_to(problem.change_weights, (n, len(problem.categorical)))]
         self.last_budget = LAST_BUDGET * np.concatenate(prices, axis=1).max(axis=1, initial=1.0)
 
-    def found(self) -> Found:
-        """The answers; a bound never lies above the cost."""
-        bound = np.minimum(self.least_left, self.cost)
-        return Found(self.cost, bound, self.ended, self.boxes, self.thin, self.interventions, self.levels, self.z)
+    @property
+    def bound(self) -> Floats:
+        """No action of a person's costs less; it never lies above the cost that was found."""
+        return np.minimum(self.least_left, self.cost)
 
     def run(self) -> None:
         """Step until everybody is done."""
@@ -284,9 +260,7 @@ class Search:
         if len(kept) == 0:
             return
         first, second, splits = split(self.people, kept.interventions, kept.boxes, kept.found, kept.margins, THIN)
-        thin = ~splits
-        np.minimum.at(self.least_left, kept.boxes.person[thin], kept.bound[thin])
-        self.thin[kept.boxes.person[thin]] = True
+        np.minimum.at(self.least_left, kept.boxes.person[~splits], kept.bound[~splits])
         for half in (first, second):
             filled = splits & (half.low <= half.high).all(axis=1)
             for b in np.flatnonzero(filled).tolist():
@@ -306,8 +280,6 @@ class Search:
             # A good one has been taken, or was not better; a stricter attempt proves nothing of what it does not take.
             left = verdict != BAD
             np.minimum.at(self.least_left, some.boxes.person[left], some.bound[left])
-            unsure = verdict == UNSURE
-            self.thin[some.boxes.person[unsure]] = True
             kept = kept.take(~point)
         return self._ask(kept)
 

@@ -107,12 +107,13 @@ class PreparedSpatial(SteppingSolver[SpatialBranchAndBound, ReadableView]):
         return proposal
 
     def _block(self, matrix: Floats, attempt: int, proposal: Proposal, start: int) -> None:
-        from equieffort.recourse.solvers.spatial.search import search
+        from equieffort.recourse.solvers.spatial.search import Search
 
         people = SpatialBatch.of(self.problem, self.compiled, matrix)
         # What a stricter attempt asks for beyond the boundary opens a gap that no number of boxes closes.
         limit = self.limits.node_limit if attempt == 0 else min(self.limits.node_limit, STRICTER)
-        found = search(people, gap=self.limits.gap, node_limit=limit, attempt=attempt)
+        found = Search(people, self.limits.gap, limit, attempt)
+        found.run()
         rows = slice(start, start + len(matrix))
         has = found.interventions >= 0
         proposal.cost[rows], proposal.bound[rows] = found.cost, found.bound
