@@ -10,7 +10,7 @@ import numpy as np
 from equieffort.data.frames import Bools, Floats
 from equieffort.foundations.tolerances import ALIKE, TOLERANCE, tolerance
 from equieffort.models.classifiers import TreeView
-from equieffort.recourse.solvers.spatial.compiled_problem import Indices, Records, SpatialBatch
+from equieffort.recourse.solvers.spatial.compiled_problem import Records, SpatialBatch
 from equieffort.recourse.solvers.spatial.enclosures import (
     FAR,
     Boxes,
@@ -162,13 +162,3 @@ def _usable(slope: Floats, offset: Floats, where: Bools) -> Planes:
     """Rows that hold anyway where they say nothing."""
     sure = where & np.isfinite(offset)
     return Planes(np.where(sure[:, :, None], slope, 0.0), np.where(sure, offset, FAR))
-
-
-def boxes_of(part: list[tuple[float, tuple[int, int, Floats, int, Floats, Floats, Floats, Floats]]]) -> Boxes:
-    """Boxes as arrays: (person, intervention set, levels, goal, low, high, branching bounds) each."""
-    person, _, levels, goal, low, high, branching_low, branching_high = zip(*(box for _, box in part), strict=True)
-    whom: Indices = np.array(person, dtype=np.intp)
-    return Boxes(
-        whom, np.array(levels).reshape(len(whom), -1), np.array(goal, dtype=np.intp), np.array(low), np.array(high),
-        np.array(branching_low), np.array(branching_high),
-    )  # fmt: skip

@@ -26,6 +26,11 @@ from equieffort.world.scm.mechanisms import LinearEquation
 Indices = npt.NDArray[np.intp]
 
 
+def whole_ends(low: Floats, high: Floats, whole: Bools) -> tuple[Floats, Floats]:
+    """Ends of which some are those of whole numbers."""
+    return np.where(whole, np.ceil(low), low), np.where(whole, np.floor(high), high)
+
+
 class Records:
     """A dataclass of arrays, a row a box or a point; records in it and what is the same for all rows included."""
 
@@ -281,5 +286,4 @@ class SpatialBatch:
             ends = fact - down, fact + up
             tolerance = TOLERANCE * (abs(fact) + (ends[1] - ends[0]))
             low[j], high[j] = max(low[j], ends[0] - tolerance), min(high[j], ends[1] + tolerance)
-        whole = self.problem.is_integer
-        return np.where(whole, np.ceil(low), low), np.where(whole, np.floor(high), high)
+        return whole_ends(low, high, self.problem.is_integer)

@@ -19,12 +19,17 @@ from equieffort.recourse.solvers.spatial.compiled_problem import (
     Records,
     SpatialBatch,
     Step,
+    whole_ends,
 )
 from equieffort.world.scm.discrete import LatentEquation
 from equieffort.world.scm.equations import EPS, Additive, Affine, Discrete
 
 FAR = 1e300
 """Stands for no bound at all where infinity would spoil a product with zero."""
+
+
+BoxRow = tuple[int, Floats, int, Floats, Floats, Floats, Floats]
+"""One of `Boxes`: its fields in their order."""
 
 
 @dataclass(eq=False)
@@ -68,6 +73,18 @@ class Boxes(Records):
     branching_low: Floats
     """(box, column): what branching demands of columns."""
     branching_high: Floats
+
+    @classmethod
+    def of(cls, rows: list[BoxRow]) -> Boxes:
+        """From boxes one by one."""
+        return cls(*(np.array(part) for part in zip(*rows, strict=True)))
+
+    def rows(self) -> list[BoxRow]:
+        """One by one; the arrays are copies, so that a box keeps no other alive."""
+        return [
+            (int(person), levels.copy(), int(goal), *(end.copy() for end in ends))
+            for person, levels, goal, *ends in zip(*vars(self).values(), strict=True)
+        ]
 
 
 @dataclass(eq=False)
@@ -262,7 +279,7 @@ def tighten_bounds(rows: Planes, low: Floats, high: Floats, whole: Bools) -> tup
         end = np.fmin.reduce(np.where(a < 0, ends, np.nan), axis=1)
     start, end = start - 4 * EPS * np.abs(start), end + 4 * EPS * np.abs(end)
     low, high = np.fmax(low, start), np.fmin(high, end)
-    return np.where(whole, np.ceil(low), low), np.where(whole, np.floor(high), high)
+    return whole_ends(low, high, whole)
 
 
 def fill(rows: Planes, start: Floats, low: Floats, high: Floats, up: Floats, down: Floats) -> tuple[Floats, Floats]:
