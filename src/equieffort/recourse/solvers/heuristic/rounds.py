@@ -7,8 +7,8 @@ import numpy as np
 from equieffort.data.frames import Bools, Floats
 from equieffort.recourse.solvers.heuristic.moves import Moves
 from equieffort.recourse.solvers.heuristic.people import Answers, Candidates, Ints, SearchBatch, place_in_run
-from equieffort.recourse.solvers.heuristic.repair import repaired
 from equieffort.recourse.solvers.heuristic.variations import VARIED, vary
+from equieffort.world.rules import Clauses
 
 POINTS = 7
 """Points between fact and action that are asked about in one round: three halvings."""
@@ -26,6 +26,9 @@ PATIENCE = 12
 """Rounds of variations without a gain after which steps are made large again."""
 LAST_SHARE = 5
 """A person's search ends when the last fifth of the budget brought nothing."""
+
+PASSES = 2
+"""A repair may break another rule, so all are looked at again."""
 
 
 class Best:
@@ -86,7 +89,7 @@ def _look(people: SearchBatch, moves: Moves) -> list[Best]:
         if len(rows) == 0:
             break
         part = people if len(rows) == people.count else people.part(rows)
-        tried = repaired(part, (moves if part is people else Moves(part)).first(most, (look + 1) << 16, reach))
+        tried = _repaired(part, (moves if part is people else Moves(part)).first(most, (look + 1) << 16, reach))
         found = part.ask(tried, np.full(len(tried), np.inf))
         lines, cost = _draw_back(part, _cheapest_kinds(found), part.is_number[None, :], halvings=9)
         rank = _ranks(lines.who, cost)
@@ -139,7 +142,7 @@ def _improve(people: SearchBatch, moves: Moves, best: Best, salt: int) -> None:
             return
         tried = vary(moves, best.of(rows), best.cost[rows], scale[rows], salt + turn)
         before = best.cost.copy()
-        best.learn(people.ask(repaired(people, tried), before[tried.who]))
+        best.learn(people.ask(_repaired(people, tried), before[tried.who]))
         with np.errstate(invalid="ignore"):
             gained = best.cost < before * (1.0 - 1e-6)
         scale[rows] = np.where(gained[rows], np.minimum(scale[rows] * 2.0, 1.0), scale[rows] * 0.6)
@@ -167,3 +170,51 @@ def _ranks(who: Ints, cost: Floats) -> Ints:
     rank = np.empty(len(who), dtype=np.intp)
     rank[order] = place_in_run(who[order])
     return rank
+
+
+def _repaired(people: SearchBatch, tried: Candidates) -> Candidates:
+    """The same candidates, those that break a rule set another feature too, or the same one otherwise."""
+    rules = people.problem.rules
+    if not rules.clauses or len(tried) == 0:
+        return tried
+    tried = people.allow(tried)
+    turn = place_in_run(tried.who)
+    for _ in range(PASSES):
+        moved, _ = people.counterfactuals(tried)
+        facts = people.matrix[tried.who]
+        is_set, value = tried.is_set.copy(), tried.value.copy()
+        # Breaches stand in the order of the clauses, those of moves of categories behind them.
+        for c, (broken, _) in enumerate(rules.faults(facts, moved)[: len(rules.clauses)]):
+            if broken.any():
+                _repair(people, rules, c, np.flatnonzero(broken), facts, moved, turn, is_set, value)
+        tried = people.allow(Candidates(tried.who, is_set, value))
+    return tried
+
+
+def _repair(
+    people: SearchBatch, rules: Clauses, c: int, rows: Ints, facts: Floats, moved: Floats, turn: Ints, is_set: Bools,
+    value: Floats,
+) -> None:  # fmt: skip
+    """Make one clause hold for these candidates, each by one of the repairs that there are, in place."""
+    clause, acts = rules.clauses[c], list(people.problem.acts)
+    columns = len(people.problem.names)
+    repairs = []
+    for a, atom in enumerate(clause.atoms):
+        weights = np.eye(columns)[atom.column] if atom.column < columns else rules.weights[atom.column - columns]
+        repairs += [(a, b, float(weights[k])) for b, k in enumerate(acts) if weights[k]]
+    if not repairs:
+        return
+    ends = rules.ends(facts[rows], clause)
+    now = rules.extend(moved[rows])
+    for w, (a, b, weight) in enumerate(repairs):
+        mine = np.flatnonzero(turn[rows] % len(repairs) == w)
+        atom, at = clause.atoms[a], rows[mine]
+        if atom.levels is not None:
+            if atom.levels:
+                value[at, b] = np.array(atom.levels)[(turn[at] // len(repairs)) % len(atom.levels)]
+        else:
+            low, high = ends[a]
+            here = now[mine, atom.column]
+            lacking = np.clip(here, low[mine], high[mine]) - here
+            value[at, b] = moved[at, acts[b]] + lacking / weight
+        is_set[at, b] = True
