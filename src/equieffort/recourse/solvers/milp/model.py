@@ -101,7 +101,7 @@ class Model:
         return True
 
 
-def obstacle(problem: RecourseProblem) -> str:
+def why_not_linear(problem: RecourseProblem) -> str:
     """Which equation below an action is no weighted sum, as a sentence; empty if all are."""
     scm = problem.scm
     acting = [problem.names[k] for k in problem.acts if problem.names[k] in scm.graph.nodes]

@@ -149,16 +149,16 @@ class Program:
             low, high = low + min(ends), high + max(ends)
         return low, high
 
-    def either(self, switch: Form, form: Form, low: float, high: float, what: str, **steps: float) -> None:
+    def either(
+        self, switch: Form, form: Form, low: float, high: float, what: str, *, lift: float = 0.0, rise: float = 0.0
+    ) -> None:
         """Keep a form in a range when the switch (a form that is 0 or 1) is 1; without the switch it is free."""
         least, most = self.range(form)
         if low > least and self.need(least, what=what):
-            kept = {name: size for name, size in steps.items() if name != "drop"}
             # form >= low - (low - least) (1 - switch)
-            self.row(form.plus(switch, -(low - least)), low=least, **kept)
+            self.row(form.plus(switch, -(low - least)), low=least, lift=lift, rise=rise)
         if high < most and self.need(most, what=what):
-            kept = {name: size for name, size in steps.items() if name == "drop"}
-            self.row(form.plus(switch, most - high), high=most, **kept)
+            self.row(form.plus(switch, most - high), high=most)
 
     @property
     def switches(self) -> list[int]:

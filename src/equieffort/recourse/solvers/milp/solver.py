@@ -11,7 +11,7 @@ from equieffort.models.classifiers import BlackBox
 from equieffort.recourse.problem import ReadableView, RecourseProblem
 from equieffort.recourse.solvers.base import FOUND, LIMIT, MOST_ACTS, NONE, Proposal, Solver, check_gap, check_seconds
 from equieffort.recourse.solvers.infeasibility import ANY, MOST_ALONE
-from equieffort.recourse.solvers.milp.model import obstacle
+from equieffort.recourse.solvers.milp.model import why_not_linear
 from equieffort.recourse.solvers.milp.search import Result, Search
 from equieffort.recourse.solvers.rule_table import RuleTable
 from equieffort.recourse.solvers.stepping import SteppingSolver
@@ -70,7 +70,7 @@ class Milp(Solver):
         if len(problem.acts) > MOST_ACTS:
             reason = f"There are {len(problem.acts)} actionable features; it takes at most {MOST_ACTS}."
             return Refusal(Unfit.ACTIONS, reason)
-        if reason := obstacle(problem):
+        if reason := why_not_linear(problem):
             return Refusal(Unfit.EQUATIONS, reason)
         return PreparedPrograms(problem.with_known(view), self, RuleTable.of(problem))
 
