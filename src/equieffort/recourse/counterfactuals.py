@@ -85,13 +85,11 @@ def faults(
     `share` is how much of a column's tolerance is used: a search that takes less than all of it leaves the rest to the
     rounding of whoever verifies it.
     """
-    for k in range(facts.shape[1]):
-        feature = problem.feature(k)
-        if feature.role == "immutable" or feature.plausible is not None:
-            low, high = problem.plausible(facts, k)
-            forgiven = share * problem.tolerance(k, facts[:, k])
-            # Written so that what is no number is outside.
-            yield ~((moved[:, k] >= low - forgiven) & (moved[:, k] <= high + forgiven)), Fault.RANGE, problem.names[k]
+    for k in problem.ranged:
+        low, high = problem.plausible(facts, k)
+        forgiven = share * problem.tolerance(k, facts[:, k])
+        # Written so that what is no number is outside.
+        yield ~((moved[:, k] >= low - forgiven) & (moved[:, k] <= high + forgiven)), Fault.RANGE, problem.names[k]
     for broken, rule in problem.rules.faults(facts, moved):
         yield broken, Fault.RULE, rule
     for node, whom in unknown.items():

@@ -251,6 +251,12 @@ class RecourseProblem(Generic[ViewT]):
         return self.numeric + self.categorical
 
     @cached_property
+    def ranged(self) -> tuple[int, ...]:
+        """Positions of the columns that must stay in a plausible range, or must not move at all."""
+        features = [(k, self.feature(k)) for k in range(len(self.names))]
+        return tuple(k for k, feature in features if feature.role == "immutable" or feature.plausible is not None)
+
+    @cached_property
     def _features(self) -> tuple[Feature, ...]:
         return tuple(self.schema.feature(name) for name in self.names)
 

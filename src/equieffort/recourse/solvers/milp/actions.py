@@ -94,9 +94,8 @@ def _keeps(problem: RecourseProblem, facts: Floats, picked: Bools, values: Float
                     size[k] += abs(weights[position]) * size[p]
         elif causes and mechanism is None and any(abs(change[p]) > EXACT * size[p] for p in causes):
             return False
-    for k in range(len(problem.names)):
-        feature = problem.feature(k)
-        if size[k] > 0 and (feature.role == "immutable" or feature.plausible is not None):
+    for k in problem.ranged:
+        if size[k] > 0:
             low, high = (float(end[0]) - facts[0, k] for end in problem.plausible(facts, k))
             ends = [abs(end) for end in (low, high) if np.isfinite(end)]
             tolerance = EXACT * (size[k] + (max(ends, default=0.0) + abs(facts[0, k]) * 1e-4 if low < high else 0.0))

@@ -277,8 +277,7 @@ def _add_pieces(model: Model, pieces: list[Segment], whole: bool, name: str) -> 
 def _add_ranges(model: Model) -> None:
     """What moves by propagation stays plausible, and what must not move stays."""
     problem = model.problem
-    for k, change in enumerate(model.changes):
-        feature = problem.feature(k)
-        if change.weights and (feature.role == "immutable" or feature.plausible is not None):
+    for k in problem.ranged:
+        if model.changes[k].weights:
             low, high = problem.plausible(model.facts, k)
-            model.program.row(change, float(low[0]) - model.fact(k), float(high[0]) - model.fact(k))
+            model.program.row(model.changes[k], float(low[0]) - model.fact(k), float(high[0]) - model.fact(k))

@@ -91,6 +91,8 @@ class CompiledProblem:
     roots: tuple[Root, ...]
     follows: Bools
     """(categorical action): whether an action can move it, so that keeping its level differs from leaving it."""
+    steps: dict[int, Step]
+    """By column: how it follows, in whichever set it does."""
     cuts: dict[int, Floats]
     """By numeric action: where trees of equations split it, as the largest values that go left."""
     amounts: Bools
@@ -126,31 +128,22 @@ def compile_problem(problem: RecourseProblem[ReadableView]) -> CompiledProblem:
         chosen = [range(count) if pick else (-1,) for count, pick in zip(levels, interventions.sets_level, strict=True)]
         roots += [Root(len(intervention_sets), target) for target in product(*chosen)]
         intervention_sets.append(interventions)
-    stepped = {
-        step.column
-        for interventions in intervention_sets
-        for step in interventions.steps
-        if isinstance(step.equation, Discrete)
-    }
-    columns = enumerate(problem.encoding.columns)
-    amounts = np.array([k not in stepped and not column.is_category for k, column in columns], dtype=bool)
+    steps = {step.column: step for interventions in intervention_sets for step in interventions.steps}
+    amounts = np.array([not column.is_category for column in problem.encoding.columns], dtype=bool)
+    amounts[[k for k, step in steps.items() if isinstance(step.equation, Discrete)]] = False
     return CompiledProblem(
-        tuple(intervention_sets), tuple(roots), follows[numbers:], _cuts(problem, intervention_sets), amounts, rules
+        tuple(intervention_sets), tuple(roots), follows[numbers:], steps, _cuts(problem, steps), amounts, rules
     )
 
 
 def used_columns(problem: RecourseProblem[ReadableView], rules: RuleTable) -> set[int]:
     """Columns that the decision, a range or a rule looks at."""
     view = problem.view
-    used = {
-        k for k in range(len(problem.names))
-        if problem.feature(k).role == "immutable" or problem.feature(k).plausible is not None
-    }  # fmt: skip
     if isinstance(view, TreeView):
-        used |= set(view.feature[view.feature >= 0].tolist())
+        seen = set(view.feature[view.feature >= 0].tolist())
     else:
-        used |= {problem.encoding.position(name) for name in problem.decision.features}
-    return used | rules.columns
+        seen = {problem.encoding.position(name) for name in problem.decision.features}
+    return seen | set(problem.ranged) | rules.columns
 
 
 def _needed(problem: RecourseProblem[ReadableView], used: set[int]) -> set[int]:
@@ -200,12 +193,9 @@ def _intervention_set(
     return InterventionSet(is_set, sets_level, tuple(steps), tuple(dict.fromkeys(frozen)), bent, mask)
 
 
-def _cuts(problem: RecourseProblem[ReadableView], intervention_sets: list[InterventionSet]) -> dict[int, Floats]:
+def _cuts(problem: RecourseProblem[ReadableView], steps: dict[int, Step]) -> dict[int, Floats]:
     found: dict[int, list[Floats]] = {}
-    equations: dict[int, Step] = {
-        step.column: step for interventions in intervention_sets for step in interventions.steps
-    }
-    for step in equations.values():
+    for step in steps.values():
         for p, at in step.equation.jumps().items() if isinstance(step.equation, Additive) else ():
             if step.parents[p] in problem.numeric:
                 found.setdefault(problem.numeric.index(step.parents[p]), []).append(at)
@@ -256,13 +246,12 @@ class SpatialBatch:
     def start(self) -> dict[int, Floats]:
         """By column that follows: f of the factual causes, or the noise of a level."""
         found = {}
-        for step in (step for interventions in self.compiled.intervention_sets for step in interventions.steps):
-            if step.column not in found:
-                parents, equation = self.matrix[:, step.parents], step.equation
-                if isinstance(equation, Additive):
-                    found[step.column] = equation(parents)
-                else:
-                    found[step.column] = equation.abduct(self.matrix[:, step.column], parents)
+        for k, step in self.compiled.steps.items():
+            parents, equation = self.matrix[:, step.parents], step.equation
+            if isinstance(equation, Additive):
+                found[k] = equation(parents)
+            else:
+                found[k] = equation.abduct(self.matrix[:, k], parents)
         return found
 
     def cost(self, rows: Indices, z: Floats) -> Floats:
