@@ -14,6 +14,7 @@ import pandas as pd
 
 from equieffort.data.frames import Bools, Floats
 from equieffort.data.stored import as_stored, inside
+from equieffort.models.classifiers import BlackBox
 from equieffort.recourse.problem import RecourseProblem
 from equieffort.recourse.status import Fault
 
@@ -84,13 +85,11 @@ def faults(
     `share` is how much of a column's tolerance is used: a search that takes less than all of it leaves the rest to the
     rounding of whoever verifies it.
     """
-    for k in range(facts.shape[1]):
-        feature = problem.feature(k)
-        if feature.role == "immutable" or feature.plausible is not None:
-            low, high = problem.plausible(facts, k)
-            forgiven = share * problem.tolerance(k, facts[:, k])
-            # Written so that what is no number is outside.
-            yield ~((moved[:, k] >= low - forgiven) & (moved[:, k] <= high + forgiven)), Fault.RANGE, problem.names[k]
+    for k in problem.ranged:
+        low, high = problem.plausible(facts, k)
+        forgiven = share * problem.tolerance(k, facts[:, k])
+        # Written so that what is no number is outside.
+        yield ~((moved[:, k] >= low - forgiven) & (moved[:, k] <= high + forgiven)), Fault.RANGE, problem.names[k]
     for broken, rule in problem.rules.faults(facts, moved):
         yield broken, Fault.RULE, rule
     for node, whom in unknown.items():
@@ -105,6 +104,16 @@ def is_allowed(
     for whom, _, _ in faults(problem, facts, moved, unknown, share):
         allowed &= ~whom
     return np.asarray(allowed)
+
+
+def keeps_margin(problem: RecourseProblem, moved: Floats, *, rounding: bool = True) -> Bools:
+    """Who is as far beyond the boundary as is asked, with `rounding` that of the model forgiven; everybody where no
+    distance is asked, or none is known."""
+    view = problem.view
+    if problem.margin <= 0 or isinstance(view, BlackBox):
+        return np.ones(len(moved), dtype=bool)
+    margins = view.margins(moved)
+    return view.goals.met(margins + view.rounding_error(moved) if rounding else margins, problem.margin)
 
 
 def with_columns(frame: pd.DataFrame, columns: Mapping[str, Any]) -> pd.DataFrame:

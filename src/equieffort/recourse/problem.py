@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 import numpy as np
 import pandas as pd
@@ -40,7 +40,16 @@ from equieffort.errors import (
 )
 from equieffort.foundations.arguments import calling, check_instance, check_number, names_in
 from equieffort.foundations.tolerances import LARGEST, power_of_two, tolerance
-from equieffort.models.classifiers import BlackBox, Decision, View, known_features, recognise
+from equieffort.models.classifiers import (
+    BlackBox,
+    Decision,
+    LinearView,
+    NetworkView,
+    TreeView,
+    View,
+    known_features,
+    recognise,
+)
 from equieffort.recourse.levels import with_known_levels
 from equieffort.recourse.status import LimitKind
 from equieffort.world.cost import BoundCost, Cost, LinearCost, WeightedL1, readable
@@ -54,13 +63,25 @@ ABSURD = 10.0
 EXAMPLES = 400
 """How many people a problem keeps as examples, evenly spaced in the data."""
 
+ReadableView = LinearView | TreeView | NetworkView
+"""What of a classifier solvers that prove something can read."""
+KnownView = TypeVar("KnownView", bound=View | BlackBox)
+if TYPE_CHECKING:
+    import typing_extensions
+
+    # Type checkers know defaults of type variables, Python only from 3.13 on: a bare RecourseProblem may have any view.
+    ViewT = typing_extensions.TypeVar("ViewT", bound=View | BlackBox, default=View | BlackBox, covariant=True)
+else:
+    ViewT = TypeVar("ViewT")
+
 
 @dataclass(frozen=True, eq=False)
-class RecourseProblem:
+class RecourseProblem(Generic[ViewT]):
     """Everything that decides a person's recourse; made by `RecourseProblem.of`."""
 
     decision: Decision
-    view: View | BlackBox
+    view: ViewT
+    """The classifier as far as it can be read; a solver that needs a kind of view takes a problem with that kind."""
     scm: StructuralCausalModel
     schema: Schema
     encoding: Encoding
@@ -142,12 +163,12 @@ class RecourseProblem:
         examples = frame[list(encoding.names)].iloc[spaced].reset_index(drop=True)
         others = encoding.columns[len(scm.graph.nodes) :]
         spreads = np.array([*scm.units, *(column.unit_in(frame) for column in others)])
-        problem = cls(decision, view, scm, schema, encoding, bound, margin, examples, outliers, spreads)
+        problem = RecourseProblem(decision, view, scm, schema, encoding, bound, margin, examples, outliers, spreads)
         _check_prices(problem)
         return problem
 
     def relearned(
-        self, scm: StructuralCausalModel, classifier: Any = None, people: pd.DataFrame | None = None
+        self: RecourseProblem, scm: StructuralCausalModel, classifier: Any = None, people: pd.DataFrame | None = None
     ) -> RecourseProblem | None:
         """The same problem with equations learned again and, for these people, perhaps a model trained again.
 
@@ -167,8 +188,13 @@ class RecourseProblem:
             self, scm=scm, decision=decision, view=recognise(decision, self.encoding, people, probe_points=False)
         )
 
+    def with_known(self, view: KnownView) -> RecourseProblem[KnownView]:
+        """The same problem for whoever has found out of what kind its view is."""
+        assert view is self.view
+        return cast("RecourseProblem[KnownView]", self)
+
     @cached_property
-    def scaled(self) -> RecourseProblem:
+    def scaled(self: RecourseProblem) -> RecourseProblem:
         """The same problem in units in which the spread of every amount, and the least price of such a change, is
         about 1: what solvers get and what their answers are judged in, so that no tolerance depends on units.
 
@@ -182,10 +208,9 @@ class RecourseProblem:
         numeric = spreads[list(self.numeric)]
         prices = np.concatenate([self.cost.typical_prices(numeric), self.change_weights])
         cost_unit = power_of_two(float(prices[prices > 0].min(initial=np.inf)))
-        view = self.view if isinstance(self.view, BlackBox) else self.view.in_units(spreads)
         return replace(
             self,
-            view=view,
+            view=self.view if isinstance(self.view, BlackBox) else self.view.in_units(spreads),
             scm=self.scm.in_units(spreads[: len(self.scm.graph.nodes)]),
             encoding=self.encoding.in_units(spreads),
             cost=self.cost.in_units(numeric, cost_unit),
@@ -223,6 +248,12 @@ class RecourseProblem:
     def acts(self) -> tuple[int, ...]:
         """Positions of all actionable features: numbers first. Bit b of a set stands for acts[b]."""
         return self.numeric + self.categorical
+
+    @cached_property
+    def ranged(self) -> tuple[int, ...]:
+        """Positions of the columns that must stay in a plausible range, or must not move at all."""
+        features = [(k, self.feature(k)) for k in range(len(self.names))]
+        return tuple(k for k, feature in features if feature.role == "immutable" or feature.plausible is not None)
 
     @cached_property
     def _features(self) -> tuple[Feature, ...]:
@@ -314,7 +345,7 @@ class RecourseProblem:
         grids = {k: column.grid for k, column in enumerate(self.encoding.columns)}
         return {k: grid for k, grid in grids.items() if grid is not None}
 
-    def typed(self, frame: pd.DataFrame) -> RecourseProblem:
+    def typed(self: RecourseProblem, frame: pd.DataFrame) -> RecourseProblem:
         """The same problem for a table that stores its columns in other types: what is returned must hold there."""
         if all(column.dtype == frame[column.name].dtype for column in self.encoding.columns):
             return self

@@ -75,7 +75,7 @@ def solve(
     for start in range(0, n, size):
         part = slice(start, min(start + size, n))
         verifier = ActionVerifier(problem.scaled, choice.solver, choice.prepared, frame.iloc[part])
-        out = verifier.run(table, start, missing)
+        out = verifier.run(table, start)
         _check_efforts(table, part)
         outside += np.bincount(groups.codes[part][out], minlength=len(outside))
         if progress is not None:
@@ -148,7 +148,7 @@ def solve_further(table: RecourseTable, rows: npt.NDArray[np.intp], *, solver: S
         return table
     groups = replace(table.groups, codes=table.groups.codes[rows])
     part = RecourseTable.blank(SolvedSource(source.problem, engine, choice.prepared, source.data.iloc[rows]), groups)
-    ActionVerifier(source.problem.scaled, engine, choice.prepared, part.data).run(part, 0, "model")
+    ActionVerifier(source.problem.scaled, engine, choice.prepared, part.data).run(part, 0)
     _check_efforts(part, slice(None))
     merged = _merged(table, part, rows, engine.gap)
     return replace(merged, source=replace(source, further=engine))

@@ -8,12 +8,13 @@ it could not have written (`fact_from_dict`).
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from enum import IntEnum, StrEnum
 from numbers import Real
-from typing import Any
+from typing import Any, Self, cast
 
 from equieffort.errors import ParameterError
+from equieffort.foundations.saved import as_fields
 
 
 class Status(IntEnum):
@@ -145,8 +146,29 @@ class Fault(StrEnum):
     COST = "cost"
 
 
+class _Fact:
+    """Writes itself as plain data and reads itself back."""
+
+    _type = ""
+    """Its name, where it is written as one of several."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain data."""
+        return ({"type": self._type} if self._type else {}) | as_fields(self)
+
+    @classmethod
+    def from_dict(cls, data: Any) -> Self:
+        """Back from plain data."""
+        names = {field.name for field in fields(cast(Any, cls))} | ({"type"} if cls._type else set())
+        if not isinstance(data, dict) or data.keys() != names or data.get("type", "") != cls._type:
+            raise ParameterError(
+                "PARAMETER", f"This is no {cls.__name__}: {str(data)[:80]!r}.", fix="Give what to_dict() returned."
+            )
+        return cls(**{key: value for key, value in data.items() if key != "type"})
+
+
 @dataclass(frozen=True)
-class Obstacle:
+class Obstacle(_Fact):
     """One limit that stands in a person's way.
 
     >>> Obstacle("income", LimitKind.UPPER, 1, 90.0, fact=40.0, stops_at=90.0).limit
@@ -178,15 +200,6 @@ class Obstacle:
         if not (self.feature or self.column or self.rule):
             raise _wrong(self, "feature", "a name, unless a column or a rule is named")
 
-    def to_dict(self) -> dict[str, Any]:
-        """As plain data."""
-        return _plain(self)
-
-    @classmethod
-    def from_dict(cls, data: Any) -> Obstacle:
-        """Back from plain data."""
-        return cls(**_fields(cls, data))
-
     @property
     def kind(self) -> Obstacle:
         """The same obstacle without what is about one person, so that people can be counted by it."""
@@ -194,7 +207,7 @@ class Obstacle:
 
 
 @dataclass(frozen=True)
-class Infeasibility:
+class Infeasibility(_Fact):
     """Why somebody has no recourse."""
 
     obstacles: tuple[Obstacle, ...] = ()
@@ -204,22 +217,19 @@ class Infeasibility:
     reachable: float | None = None
     """How much more of it the best allowed changes give."""
 
+    _type = "infeasibility"
+
     def __post_init__(self) -> None:
         _check(self, Blocking, "blocking")
         if not (isinstance(self.obstacles, tuple) and all(isinstance(one, Obstacle) for one in self.obstacles)):
             raise _wrong(self, "obstacles", "a tuple of Obstacle")
 
-    def to_dict(self) -> dict[str, Any]:
-        """As plain data."""
-        return {"type": "infeasibility"} | _plain(self) | {"obstacles": [one.to_dict() for one in self.obstacles]}
-
     @classmethod
-    def from_dict(cls, data: Any) -> Infeasibility:
+    def from_dict(cls, data: Any) -> Self:
         """Back from plain data."""
-        given = _fields(cls, data, "infeasibility")
-        if not isinstance(given.get("obstacles"), list):
-            raise _wrong(cls, "obstacles", "a list")
-        return cls(**given | {"obstacles": tuple(Obstacle.from_dict(one) for one in given["obstacles"])})
+        if isinstance(data, dict) and isinstance(data.get("obstacles"), list):
+            data = data | {"obstacles": tuple(Obstacle.from_dict(one) for one in data["obstacles"])}
+        return super().from_dict(data)
 
     @property
     def named(self) -> list[str]:
@@ -229,7 +239,7 @@ class Infeasibility:
 
 
 @dataclass(frozen=True)
-class Termination:
+class Termination(_Fact):
     """Why a person's recourse is not known better, and what is known.
 
     >>> Termination(Ending.WORK, argument="node_limit", limit=1000, bound=0.5).found
@@ -252,6 +262,8 @@ class Termination:
     subject: str = ""
     """The column or the rule that `fault` is about; the column without a limit, where one is known."""
 
+    _type = "termination"
+
     def __post_init__(self) -> None:
         _check(self, Ending, "kind")
         if self.fault is not None:
@@ -260,15 +272,6 @@ class Termination:
             raise _wrong(self, "fault", "a Fault exactly where the kind is NOT_REPLAYED")
         if self.bound is not None and self.bound < 0:
             raise _wrong(self, "bound", "a cost of 0 or more")
-
-    def to_dict(self) -> dict[str, Any]:
-        """As plain data."""
-        return {"type": "termination"} | _plain(self)
-
-    @classmethod
-    def from_dict(cls, data: Any) -> Termination:
-        """Back from plain data."""
-        return cls(**_fields(cls, data, "termination"))
 
 
 Reason = Infeasibility | Termination
@@ -309,25 +312,10 @@ def _check(fact: Any, kinds: type[StrEnum], key: str) -> None:
             raise _wrong(fact, field.name, "True or False")
 
 
-def _wrong(fact: Any, key: str, takes: str) -> ParameterError:
-    name = fact.__name__ if isinstance(fact, type) else type(fact).__name__
-    given = "" if isinstance(fact, type) else f", not {getattr(fact, key)!r}"
+def _wrong(fact: _Fact, key: str, takes: str) -> ParameterError:
+    name = type(fact).__name__
     return ParameterError(
         "PARAMETER",
-        f"{key!r} of {name} takes {takes}{given}.",
+        f"{key!r} of {name} takes {takes}, not {getattr(fact, key)!r}.",
         fix=f"See the docstring of ee.solvers.{name}.",
     )
-
-
-def _plain(fact: Any) -> dict[str, Any]:
-    return {key: str(value) if isinstance(value, StrEnum) else value for key, value in asdict(fact).items()}
-
-
-def _fields(kind: type, data: Any, written: str = "") -> dict[str, Any]:
-    """What `to_dict` wrote of a fact, without the name of its type."""
-    names = {field.name for field in fields(kind)} | ({"type"} if written else set())
-    if not isinstance(data, dict) or data.keys() != names or data.get("type", "") != written:
-        raise ParameterError(
-            "PARAMETER", f"This is no {kind.__name__}: {str(data)[:80]!r}.", fix="Give what to_dict() returned."
-        )
-    return {key: value for key, value in data.items() if key != "type"}

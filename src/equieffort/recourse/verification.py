@@ -11,14 +11,14 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from equieffort.data.frames import Bools, Floats, Missing
+from equieffort.data.frames import Bools, Floats
 from equieffort.errors import ParameterError
 from equieffort.foundations.arguments import check_instance
 from equieffort.foundations.tolerances import REPLAYED, STEPS, TOLERANCE, is_closed, tolerance
-from equieffort.models.classifiers import View
 from equieffort.recourse.counterfactuals import (
     action_costs,
     faults,
+    keeps_margin,
     propagate_as_stored,
     settings,
     with_columns,
@@ -45,7 +45,7 @@ class ActionVerifier(Batch):
         self.problem, self.solver, self.prepared, self.frame = problem, solver, prepared, frame
         """The problem is in scaled units."""
 
-    def run(self, table: RecourseTable, start: int, missing: Missing) -> npt.NDArray[np.intp]:
+    def run(self, table: RecourseTable, start: int) -> npt.NDArray[np.intp]:
         """Fill the table's rows for these people; returns who is outside the declared limits."""
         problem = self.problem
         everyone = problem.encoding.encode(self.frame)
@@ -140,9 +140,9 @@ class ActionVerifier(Batch):
         """
         if len(rows) == 0:
             return np.empty(0, dtype=np.int16), []
-        ways = roundings(self.problem, self._facts[rows], trial.delta)
-        wrong, kinds = self._replay_once(rows, trial, next(ways))
-        for delta in ways:
+        changes = roundings(self.problem, self._facts[rows], trial.delta)
+        wrong, kinds = self._replay_once(rows, trial, next(changes))
+        for delta in changes:
             left = np.flatnonzero(wrong >= 0)
             if len(left) == 0:
                 break
@@ -196,11 +196,7 @@ class ActionVerifier(Batch):
             k = problem.encoding.position(name)
             if not np.array_equal(moved[:, k], matrix[:, k]):
                 changed[name] = problem.encoding.columns[k].decode(moved[:, k])
-        answer = problem.decision.is_favourable(with_columns(after, changed))
-        if problem.margin > 0 and isinstance(problem.view, View):
-            nearly = problem.view.margins(moved) + problem.view.rounding_error(moved)
-            answer &= problem.view.goals.met(nearly, problem.margin)
-        return answer
+        return problem.decision.is_favourable(with_columns(after, changed)) & keeps_margin(problem, moved)
 
     def _needed(self, matrix: Floats, moved: Floats, picked: Bools, values: Floats, mask: Any) -> Any:
         """The set without features that are kept at their fact although nothing would have moved them."""

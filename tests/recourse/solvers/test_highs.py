@@ -16,6 +16,7 @@ from tests.oracles import Tally
 from equieffort.recourse.solvers import highs
 from equieffort.recourse.solvers.highs import Answer, Matrix, OwnHighs, ScipyHighs, Status
 from equieffort.recourse.solvers.milp.search import Search
+from equieffort.recourse.solvers.rule_table import RuleTable
 
 ENGINES = [OwnHighs, ScipyHighs]
 INF = np.inf
@@ -342,7 +343,8 @@ def losing_program(monkeypatch):
     """The program of a person in a world of the trees' oracle, as HiGHS gets it, and what that person must pay."""
     case = oracles_trees.random_case(oracles_trees.rng_of("category", 423), "category")
     problem, made = oracles_trees.problem_of(case), []
-    model = Search(problem, problem.encoding.encode(case.people.iloc[:1]), 1e-6, 60.0, 0)._model(np.inf)
+    person = problem.encoding.encode(case.people.iloc[:1])
+    model = Search(problem, RuleTable.of(problem), person, 1e-6, 60.0, 0)._model()
     with monkeypatch.context() as patch:
         patch.setattr(highs, "program", lambda *parts: made.append(parts) or OwnHighs(*parts))
         model.program.run(60.0)

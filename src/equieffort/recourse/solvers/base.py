@@ -27,6 +27,8 @@ HOLDS, LABEL_STAYS, WRONG = 0, 1, 2
 """What becomes of an action that is tried: it holds; it is right in all but the model's own label, so that a larger
 step may do; it is not allowed, or costs something else."""
 
+MOST_ACTS = 62
+"""Sets of intervened features are bits of one number."""
 SMALL_STEP = 1e-6
 """In spreads of a feature: what may be no more than a step over the boundary."""
 

@@ -16,10 +16,9 @@ from typing import Any
 import numpy as np
 
 from equieffort.data.frames import Floats
-from equieffort.recourse.counterfactuals import propagate
+from equieffort.recourse.counterfactuals import propagate, settings
 from equieffort.recourse.problem import Limit, RecourseProblem, limits
 from equieffort.recourse.solvers.base import FOUND, LIMIT, NONE, Batch, PreparedSolver, Proposal, Solver
-from equieffort.recourse.solvers.obstacles import obstacle_of, room_to
 from equieffort.recourse.status import Blocking, Infeasibility, LimitKind, Obstacle, Refusal
 from equieffort.world.schema import Feature
 
@@ -31,6 +30,8 @@ MOST_ALONE = 24
 """With more limits than that they are not left out one by one, where each question is a program of its own."""
 MOST_TOGETHER = 8
 """Of more limits that an action breaks no smallest set is looked for."""
+UNDECLARED = (LimitKind.DIRECTION, LimitKind.ZERO_ONE)
+"""Limits without a number that somebody declared."""
 
 
 @dataclass(frozen=True)
@@ -161,14 +162,8 @@ class Relaxations:
     def _broken(self, person: Floats, proposal: Proposal, row: int) -> set[_Part]:
         """The limits that a proposed action goes beyond."""
         problem = self.problem
-        picked, values = np.zeros(person.shape, dtype=bool), person.copy()
-        for b, k in enumerate(problem.acts):
-            numbers = len(problem.numeric)
-            picked[0, k] = bool((int(proposal.intervention_mask[row]) >> b) & 1)
-            if b < numbers:
-                values[0, k] += proposal.delta[row, b]
-            elif picked[0, k] and proposal.level[row, b - numbers] >= 0:
-                values[0, k] = proposal.level[row, b - numbers]
+        action, free = proposal.take([row]), self.without(frozenset(self.parts))
+        picked, values = settings(free, person, action.intervention_mask, action.delta, action.level)
         moved, _ = propagate(problem, person, picked, values)
         found = set()
         for part in self.parts:
@@ -243,3 +238,21 @@ def _widened(feature: Feature, parts: list[_Part]) -> Feature:
             without = None if low is None and high is None else (low, high)
         feature = replace(feature, **{key: without})
     return feature
+
+
+def room_to(limit: Limit, facts: Floats) -> Floats:
+    """How far each person may go before the limit; none where it is passed already."""
+    return np.maximum(limit.side * (limit.at(facts) - facts), 0.0)
+
+
+def obstacle_of(problem: RecourseProblem, position: int, limit: Limit, fact: float, room: float) -> Obstacle:
+    """The limit as it stops a person `room` away from the fact."""
+    value = abs(limit.value) if limit.relative else limit.value
+    return Obstacle(
+        problem.names[position],
+        limit.kind,
+        limit.side,
+        None if limit.kind in UNDECLARED else problem.own(position, value),
+        fact=problem.own(position, fact),
+        stops_at=problem.own(position, fact + limit.side * room),
+    )

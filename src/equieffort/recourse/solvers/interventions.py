@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import product
+from math import prod
 
 import numpy as np
 
-from equieffort.data.frames import Floats
+from equieffort.data.frames import Bools, Floats
 from equieffort.errors import SchemaError
 from equieffort.foundations.tolerances import CANCELLED
 from equieffort.recourse.problem import RecourseProblem
+from equieffort.recourse.solvers.base import MOST_ACTS
 from equieffort.world.scm import Linear
 
 MOST_INTERVENTION_SETS = 4096
@@ -50,7 +52,7 @@ class Row:
 
 @dataclass(frozen=True, eq=False)
 class InterventionSet:
-    """One way to act: the numeric features that are set, the levels chosen, and what that does to every column."""
+    """The numeric features that are set, the levels chosen, and what that does to every column."""
 
     intervention_mask: int
     """Bits over problem.acts of the features that are set when their category, if any, changes."""
@@ -64,19 +66,29 @@ class InterventionSet:
     rows: tuple[Row, ...]
 
 
+def followers(problem: RecourseProblem) -> Bools:
+    """(actionable feature): whether another action can move it, so that holding it is not the same as leaving it."""
+    graph, names = problem.scm.graph, [problem.names[k] for k in problem.acts]
+    acting = {name for name in names if name in graph.nodes}
+    return np.array([name in acting and bool(acting & set(graph.ancestors(name))) for name in names], dtype=bool)
+
+
+def count_sets(problem: RecourseProblem) -> int:
+    """How many ways there are to combine interventions: set or left to follow, and the levels of categories."""
+    left = 2 ** int(followers(problem)[: len(problem.numeric)].sum())
+    return left * prod(len(problem.encoding.columns[c].levels) + 1 for c in problem.categorical)
+
+
 def intervention_sets_of(problem: RecourseProblem) -> list[InterventionSet]:
     """All sets of interventions in a linear world; raises `NotLinear` if an action reaches an equation that is not."""
-    graph, names = problem.scm.graph, problem.names
-    acting = {names[k] for k in problem.acts if names[k] in graph.nodes}
-    for node in (names[k] for k in problem.categorical if names[k] in graph.nodes):
-        if acting & set(graph.ancestors(node)) and problem.scm.mechanisms_[node] is not None:
+    follows, numbers = followers(problem), len(problem.numeric)
+    for k, node in ((k, problem.names[k]) for k in problem.categorical):
+        if follows[problem.acts.index(k)] and problem.scm.mechanisms_[node] is not None:
             raise NotLinear(f"{node!r} is a category that can be set and also follows an action by its equation")
-    free = [
-        j for j, k in enumerate(problem.numeric) if names[k] in graph.nodes and acting & set(graph.ancestors(names[k]))
-    ]
+    free = np.flatnonzero(follows[:numbers]).tolist()
     level_counts = [len(problem.encoding.columns[k].levels) for k in problem.categorical]
-    total = 2 ** len(free) * int(np.prod([count + 1 for count in level_counts], initial=1))
-    if total > MOST_INTERVENTION_SETS or len(problem.acts) > 62:
+    total = count_sets(problem)
+    if total > MOST_INTERVENTION_SETS or len(problem.acts) > MOST_ACTS:
         raise SchemaError(
             "PROBLEM_TOO_MANY_INTERVENTIONS",
             f"There are {total:,} ways to combine interventions on {len(problem.acts)} actionable features "
@@ -117,7 +129,7 @@ def _effects(problem: RecourseProblem, is_set: tuple[bool, ...]) -> tuple[Floats
             raise NotLinear(f"the equation of {node!r} is not linear, and an action can move it")
         weights, tables = mechanism.arrays(node, scm.causes(node))
         effect[k], size[k] = weights @ effect[parents], np.abs(weights) @ size[parents]
-        # Ways that cancel but for rounding do not move it, however far an action goes.
+        # Paths that cancel but for rounding do not move it, however far an action goes.
         effect[k, np.abs(effect[k]) <= CANCELLED * size[k]] = 0.0
         for c, shift in shifts.items():
             shift[k] = weights @ shift[parents]

@@ -2,17 +2,67 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar, Generic, TypeVar
 
 import numpy as np
 
 from equieffort.data.frames import Floats
-from equieffort.recourse.solvers.base import FOUND, HOLDS, LABEL_STAYS, LIMIT, Batch, Proposal, Rows
-from equieffort.recourse.status import Ending, Termination
+from equieffort.recourse.problem import RecourseProblem, ViewT
+from equieffort.recourse.solvers.base import (
+    FOUND,
+    HOLDS,
+    LABEL_STAYS,
+    LIMIT,
+    Batch,
+    PreparedSolver,
+    Proposal,
+    Rows,
+    Solver,
+)
+from equieffort.recourse.solvers.infeasibility import Relaxations
+from equieffort.recourse.status import Ending, Infeasibility, Termination
 
 ATTEMPTS = 21
 """How often an action whose label stays is tried again with a larger step over the boundary: for a linear score from
 1e-12 of the numbers it sums, or less, to 1e-6."""
+
+SolverT = TypeVar("SolverT", bound=Solver)
+
+
+@dataclass(frozen=True, eq=False)
+class SteppingSolver(PreparedSolver, Generic[SolverT, ViewT]):
+    """A search of one problem within a solver's limits; limits in somebody's way are found by leaving them out."""
+
+    problem: RecourseProblem[ViewT]
+    limits: SolverT
+
+    most_alone: ClassVar[int | None] = None
+    """With more limits than that they are not left out one by one."""
+
+    @abstractmethod
+    def attempt(self, people: Floats, attempt: int) -> Proposal:
+        """What is found and proven for people, so many steps over the boundary."""
+
+    @abstractmethod
+    def quick(self) -> Solver:
+        """The solver that is asked, without some of the limits, whether there is any action at all."""
+
+    @cached_property
+    def relaxations(self) -> Relaxations:
+        """What becomes of the problem without some of its limits."""
+        return Relaxations(self.problem, self.quick(), self.most_alone)
+
+    def propose(self, batch: Batch) -> Proposal:
+        """The cheapest action of each person, or what was found and proven within the limits."""
+        return step_over(batch, self.attempt)
+
+    def infeasibility(self, people: Floats) -> list[Infeasibility]:
+        """Which limits or rules would have to go, for many people at once."""
+        return self.relaxations.infeasibility(people)
 
 
 def step_over(batch: Batch, propose: Callable[[Floats, int], Proposal]) -> Proposal:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from equieffort.data.frames import Bools, Floats
-from equieffort.recourse.solvers.heuristic.examples import SHARES
-from equieffort.recourse.solvers.heuristic.people import Candidates, SearchBatch
+from equieffort.recourse.solvers.heuristic.people import SHARES, Candidates, SearchBatch
 
 LIKE = 6
 """How many of the nearest favourably decided people are imitated."""
@@ -23,7 +22,7 @@ class Moves:
         facts, spread = people.facts[:, :numbers], self.data.spread
         cost, weights = people.problem.cost, people.problem.change_weights
         # What a unit costs on average over the spread of the data; where that is nothing, next to nothing.
-        prices = [np.maximum(cost.parts(facts, facts + way * spread) / spread, 1e-12 / spread) for way in (1, -1)]
+        prices = [np.maximum(cost.parts(facts, facts + sign * spread) / spread, 1e-12 / spread) for sign in (1, -1)]
         levels = np.broadcast_to(weights, (people.count, len(weights)))
         self.up, self.down = (np.column_stack([price, levels]) for price in prices)
 

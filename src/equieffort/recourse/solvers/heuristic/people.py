@@ -11,13 +11,14 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from equieffort.data.frames import Bools, Floats
-from equieffort.models.classifiers import View
-from equieffort.recourse.counterfactuals import is_allowed, propagate
+from equieffort.recourse.counterfactuals import is_allowed, keeps_margin, propagate
 from equieffort.recourse.problem import RecourseProblem
-from equieffort.recourse.solvers.heuristic.examples import Examples, frame_of
-from equieffort.world.cost import PiecewiseCost
+from equieffort.recourse.solvers.interventions import followers
+from equieffort.recourse.solvers.rule_table import allowed_levels
+from equieffort.world.cost import LinearCost, PiecewiseCost
 
 Ints = npt.NDArray[np.intp]
 Words = npt.NDArray[np.uint64]
@@ -26,6 +27,41 @@ ROWS = 262_144
 """Counterfactuals handled at a time, so that memory stays bounded."""
 SHARE = 0.01
 """Of what a replay forgives: a search that used it up would leave nothing for rounding."""
+
+SHARES = np.linspace(0.0, 1.0, 9)
+"""Where single features are looked at first: these quantiles of the data."""
+
+
+@dataclass(frozen=True, eq=False)
+class Examples:
+    """What the problem's examples say: how far values reach, and who was decided favourably."""
+
+    quantiles: Floats
+    """(share, number): of the actionable numbers."""
+    spread: Floats
+    good: Floats
+    """(person, actionable feature): the favourably decided, encoded."""
+
+    @classmethod
+    def of(cls, problem: RecourseProblem) -> Examples:
+        """What the examples say; the model is asked about them."""
+        numbers, cost = list(problem.numeric), problem.cost
+        unit = np.ones(len(numbers))
+        if isinstance(cost, LinearCost) and not cost.own:
+            unit = 1.0 / np.minimum(cost.up, cost.down)
+        if len(problem.examples) == 0:
+            return cls(np.empty((0, len(numbers))), unit, np.empty((0, len(problem.acts))))
+        people = problem.encoding.encode(problem.examples)
+        quantiles = np.quantile(people[:, numbers], SHARES, axis=0).reshape(len(SHARES), len(numbers))
+        spread = quantiles[-1] - quantiles[0]
+        good = people[problem.decision.is_favourable(frame_of(problem, people))]
+        return cls(quantiles, np.where(spread > 0, spread, unit), good[:, list(problem.acts)])
+
+
+def frame_of(problem: RecourseProblem, moved: Floats) -> pd.DataFrame:
+    """The columns that the model sees, with the types they have in the data."""
+    places = {name: problem.encoding.position(name) for name in problem.decision.features}
+    return pd.DataFrame({name: problem.encoding.columns[k].decode(moved[:, k]) for name, k in places.items()})
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,8 +118,8 @@ class SearchBatch:
         self.high = np.column_stack([box[1], ends])
         self.is_number = np.arange(len(problem.acts)) < self.numbers
         self.whole = np.append(problem.is_integer, np.ones(len(sizes), dtype=bool))
-        self.allowed = [self._levels_allowed(k) for k in problem.categorical]
-        self.follows = _follows(problem)
+        self.allowed = allowed_levels(problem, matrix)
+        self.follows = followers(problem)
         self.used = np.zeros(self.count, dtype=np.int64)
         self.seeds = _seeds(matrix, random_state)
         self.ids, self.memory = np.arange(self.count), Memory()
@@ -96,11 +132,6 @@ class SearchBatch:
         )
         part.used, part.ids, part.memory = self.used[rows], self.ids[rows], self.memory
         return part
-
-    def _levels_allowed(self, k: int) -> Bools:
-        column, facts = self.problem.encoding.columns[k], self.matrix[:, k]
-        good = [self.problem.rules.allows(k, facts, level) for level in range(len(column.levels))]
-        return np.column_stack(good)
 
     def can_change(self) -> Bools:
         """(person, feature): whether any other value may be set."""
@@ -198,29 +229,20 @@ class SearchBatch:
 
     def _within_budget(self, who: Ints) -> Bools:
         """Which questions, person by person in their order, each person's budget allows; counts them."""
-        first = np.flatnonzero(np.diff(who, prepend=-1))
-        lengths = np.diff(np.append(first, len(who)))
-        rank = np.arange(len(who)) - np.repeat(first, lengths)
-        fits = rank < (self.budget - self.used)[who]
+        fits = place_in_run(who) < (self.budget - self.used)[who]
         self.used += np.bincount(who[fits], minlength=self.count)
         return np.asarray(fits)
 
     def _is_favourable(self, moved: Floats) -> Bools:
-        problem = self.problem
-        answers = problem.decision.is_favourable(frame_of(problem, moved))
-        if problem.margin > 0 and isinstance(problem.view, View):
-            # Replay forgives rounding here; a search that did so too would use it up.
-            answers = answers & problem.view.goals.met(problem.view.margins(moved), problem.margin)
-        return answers
+        answers = self.problem.decision.is_favourable(frame_of(self.problem, moved))
+        # Replay forgives rounding here; a search that did so too would use it up.
+        return answers & keeps_margin(self.problem, moved, rounding=False)
 
 
-def _follows(problem: RecourseProblem) -> Bools:
-    """Which actionable features another action can move, so that holding them is not the same as leaving them."""
-    graph, names = problem.scm.graph, problem.names
-    acting = {names[k] for k in problem.acts if names[k] in graph.nodes}
-    return np.array(
-        [names[k] in graph.nodes and bool(acting & set(graph.ancestors(names[k]))) for k in problem.acts], dtype=bool
-    )
+def place_in_run(sorted_values: Ints) -> Ints:
+    """The place of each entry among the equal ones around it: 0 where a value differs from the one before."""
+    first = np.flatnonzero(np.diff(sorted_values, prepend=-1))
+    return np.arange(len(sorted_values)) - np.repeat(first, np.diff(np.append(first, len(sorted_values))))
 
 
 class Memory:

@@ -6,9 +6,9 @@ import numpy as np
 
 from equieffort.data.frames import Bools, Floats
 from equieffort.recourse.solvers.heuristic.moves import Moves
-from equieffort.recourse.solvers.heuristic.people import Answers, Candidates, Ints, SearchBatch
-from equieffort.recourse.solvers.heuristic.repair import repaired
+from equieffort.recourse.solvers.heuristic.people import Answers, Candidates, Ints, SearchBatch, place_in_run
 from equieffort.recourse.solvers.heuristic.variations import VARIED, vary
+from equieffort.world.rules import Clauses
 
 POINTS = 7
 """Points between fact and action that are asked about in one round: three halvings."""
@@ -27,6 +27,9 @@ PATIENCE = 12
 LAST_SHARE = 5
 """A person's search ends when the last fifth of the budget brought nothing."""
 
+PASSES = 2
+"""A repair may break another rule, so all are looked at again."""
+
 
 class Best:
     """The cheapest action known of each person."""
@@ -40,7 +43,7 @@ class Best:
         """Keep what is cheaper; says whose action changed."""
         good = np.flatnonzero(found.good)
         order = good[np.lexsort((found.cost[good], found.asked.who[good]))]
-        order = order[_is_first(found.asked.who[order])]
+        order = order[(place_in_run(found.asked.who[order]) == 0)]
         order = order[found.cost[order] < self.cost[found.asked.who[order]]]
         who = found.asked.who[order]
         self.cost[who] = found.cost[order]
@@ -86,7 +89,7 @@ def _look(people: SearchBatch, moves: Moves) -> list[Best]:
         if len(rows) == 0:
             break
         part = people if len(rows) == people.count else people.part(rows)
-        tried = repaired(part, (moves if part is people else Moves(part)).first(most, (look + 1) << 16, reach))
+        tried = _repaired(part, (moves if part is people else Moves(part)).first(most, (look + 1) << 16, reach))
         found = part.ask(tried, np.full(len(tried), np.inf))
         lines, cost = _draw_back(part, _cheapest_kinds(found), part.is_number[None, :], halvings=9)
         rank = _ranks(lines.who, cost)
@@ -103,7 +106,7 @@ def _cheapest_kinds(found: Answers) -> Candidates:
     asked, cost = found.asked.take(good), found.cost[good]
     kind = (asked.is_set.astype(np.int64) << np.arange(asked.is_set.shape[1])).sum(axis=1)
     order = np.lexsort((cost, kind, asked.who))
-    order = order[_is_first(asked.who[order]) | _is_first(kind[order])]
+    order = order[(place_in_run(asked.who[order]) == 0) | (place_in_run(kind[order]) == 0)]
     return asked.take(np.sort(order[_ranks(asked.who[order], cost[order]) < STARTS]))
 
 
@@ -121,7 +124,7 @@ def _draw_back(people: SearchBatch, lines: Candidates, moving: Bools, halvings: 
         found = people.ask(tried, cost[line])
         # Of the points that work on a line the one nearest to the facts is also the cheapest.
         good = np.flatnonzero(found.good)
-        good = good[_is_first(found.rows[good] // POINTS)]
+        good = good[(place_in_run(found.rows[good] // POINTS) == 0)]
         hit, point = found.rows[good] // POINTS, found.rows[good] % POINTS
         value[hit], cost[hit] = found.asked.value[good], found.cost[good]
         low = at[:, -1]
@@ -139,7 +142,7 @@ def _improve(people: SearchBatch, moves: Moves, best: Best, salt: int) -> None:
             return
         tried = vary(moves, best.of(rows), best.cost[rows], scale[rows], salt + turn)
         before = best.cost.copy()
-        best.learn(people.ask(repaired(people, tried), before[tried.who]))
+        best.learn(people.ask(_repaired(people, tried), before[tried.who]))
         with np.errstate(invalid="ignore"):
             gained = best.cost < before * (1.0 - 1e-6)
         scale[rows] = np.where(gained[rows], np.minimum(scale[rows] * 2.0, 1.0), scale[rows] * 0.6)
@@ -164,12 +167,54 @@ def _trim(people: SearchBatch, best: Best, halvings: int) -> None:
 def _ranks(who: Ints, cost: Floats) -> Ints:
     """The place of each action among those of its person, the cheapest first."""
     order = np.lexsort((cost, who))
-    starts = np.flatnonzero(_is_first(who[order]))
     rank = np.empty(len(who), dtype=np.intp)
-    rank[order] = np.arange(len(who)) - np.repeat(starts, np.diff(np.append(starts, len(who))))
+    rank[order] = place_in_run(who[order])
     return rank
 
 
-def _is_first(sorted_values: Ints) -> Bools:
-    """Where a value differs from the one before."""
-    return np.append(True, sorted_values[1:] != sorted_values[:-1]) if len(sorted_values) else np.zeros(0, dtype=bool)
+def _repaired(people: SearchBatch, tried: Candidates) -> Candidates:
+    """The same candidates, those that break a rule set another feature too, or the same one otherwise."""
+    rules = people.problem.rules
+    if not rules.clauses or len(tried) == 0:
+        return tried
+    tried = people.allow(tried)
+    turn = place_in_run(tried.who)
+    for _ in range(PASSES):
+        moved, _ = people.counterfactuals(tried)
+        facts = people.matrix[tried.who]
+        is_set, value = tried.is_set.copy(), tried.value.copy()
+        # Breaches stand in the order of the clauses, those of moves of categories behind them.
+        for c, (broken, _) in enumerate(rules.faults(facts, moved)[: len(rules.clauses)]):
+            if broken.any():
+                _repair(people, rules, c, np.flatnonzero(broken), facts, moved, turn, is_set, value)
+        tried = people.allow(Candidates(tried.who, is_set, value))
+    return tried
+
+
+def _repair(
+    people: SearchBatch, rules: Clauses, c: int, rows: Ints, facts: Floats, moved: Floats, turn: Ints, is_set: Bools,
+    value: Floats,
+) -> None:  # fmt: skip
+    """Make one clause hold for these candidates, each by one of the repairs that there are, in place."""
+    clause, acts = rules.clauses[c], list(people.problem.acts)
+    columns = len(people.problem.names)
+    repairs = []
+    for a, atom in enumerate(clause.atoms):
+        weights = np.eye(columns)[atom.column] if atom.column < columns else rules.weights[atom.column - columns]
+        repairs += [(a, b, float(weights[k])) for b, k in enumerate(acts) if weights[k]]
+    if not repairs:
+        return
+    ends = rules.ends(facts[rows], clause)
+    now = rules.extend(moved[rows])
+    for w, (a, b, weight) in enumerate(repairs):
+        mine = np.flatnonzero(turn[rows] % len(repairs) == w)
+        atom, at = clause.atoms[a], rows[mine]
+        if atom.levels is not None:
+            if atom.levels:
+                value[at, b] = np.array(atom.levels)[(turn[at] // len(repairs)) % len(atom.levels)]
+        else:
+            low, high = ends[a]
+            here = now[mine, atom.column]
+            lacking = np.clip(here, low[mine], high[mine]) - here
+            value[at, b] = moved[at, acts[b]] + lacking / weight
+        is_set[at, b] = True

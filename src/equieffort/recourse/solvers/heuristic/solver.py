@@ -13,24 +13,13 @@ import numpy as np
 
 from equieffort.data.frames import Floats, number
 from equieffort.foundations.arguments import check_number
-from equieffort.models.classifiers import BlackBox
+from equieffort.models.classifiers import BlackBox, View
 from equieffort.recourse.problem import RecourseProblem
-from equieffort.recourse.solvers.base import (
-    FOUND,
-    LIMIT,
-    NONE,
-    Batch,
-    PreparedSolver,
-    Proposal,
-    Solver,
-    check_count,
-)
-from equieffort.recourse.solvers.heuristic.examples import Examples
-from equieffort.recourse.solvers.heuristic.people import SearchBatch
+from equieffort.recourse.solvers.base import FOUND, LIMIT, MOST_ACTS, NONE, Proposal, Solver, check_count
+from equieffort.recourse.solvers.heuristic.people import Examples, SearchBatch
 from equieffort.recourse.solvers.heuristic.rounds import HALVINGS, Best, search
-from equieffort.recourse.solvers.infeasibility import Relaxations
-from equieffort.recourse.solvers.obstacles import obstacle_of, room_to
-from equieffort.recourse.solvers.stepping import step_over
+from equieffort.recourse.solvers.infeasibility import obstacle_of, room_to
+from equieffort.recourse.solvers.stepping import SteppingSolver
 from equieffort.recourse.status import (
     Blocking,
     Ending,
@@ -44,7 +33,6 @@ from equieffort.recourse.status import (
 
 BLOCK = 512
 """People searched together; results do not depend on it."""
-MOST_ACTS = 62
 BUDGET_EACH = 200
 """Candidates for each question about a limit that is left out."""
 
@@ -93,27 +81,20 @@ class Search(Solver):
 
 
 @dataclass(frozen=True, eq=False)
-class PreparedSearch(PreparedSolver):
+class PreparedSearch(SteppingSolver[Search, View | BlackBox]):
     """A problem and what its examples say."""
-
-    problem: RecourseProblem
-    limits: Search
 
     @cached_property
     def examples(self) -> Examples:
         """Asked of the model when a search begins."""
         return Examples.of(self.problem)
 
-    @cached_property
-    def relaxations(self) -> Relaxations:
-        """What becomes of the problem without some of its limits."""
-        return Relaxations(self.problem, replace(self.limits, budget=min(self.limits.budget, BUDGET_EACH)))
+    def quick(self) -> Search:
+        """A few candidates."""
+        return replace(self.limits, budget=min(self.limits.budget, BUDGET_EACH))
 
-    def propose(self, batch: Batch) -> Proposal:
+    def attempt(self, people: Floats, attempt: int) -> Proposal:
         """The cheapest action found for each person; nothing is proven of its cost."""
-        return step_over(batch, self._attempt)
-
-    def _attempt(self, people: Floats, attempt: int) -> Proposal:
         proposal = Proposal.empty(self.problem, len(people))
         for start in range(0, len(people), BLOCK):
             block = SearchBatch(

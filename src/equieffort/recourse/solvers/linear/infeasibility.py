@@ -2,39 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from equieffort.data.frames import Bools, Floats
+from equieffort.data.frames import Floats
 from equieffort.models.classifiers import LinearView
-from equieffort.recourse.problem import Limit, RecourseProblem
+from equieffort.recourse.problem import RecourseProblem
+from equieffort.recourse.solvers.infeasibility import obstacle_of, room_to
 from equieffort.recourse.solvers.interventions import Row
-from equieffort.recourse.solvers.linear.programs import Program, Side
 from equieffort.recourse.solvers.linear.solver import (
-    Box,
     LinearBatch,
     LinearInterventionSet,
     level_shift,
     make_box,
+    program_of,
     row_range,
 )
-from equieffort.recourse.solvers.obstacles import obstacle_of, room_to
 from equieffort.recourse.status import Blocking, Infeasibility, LimitKind, Obstacle
-
-Stop = Callable[[float, float], Obstacle]
-"""From a person's fact and how far it may go to the obstacle that ends it there."""
 
 
 def infeasibility(
-    problem: RecourseProblem, view: LinearView, intervention_sets: list[LinearInterventionSet], matrix: Floats
+    problem: RecourseProblem[LinearView], intervention_sets: list[LinearInterventionSet], matrix: Floats
 ) -> list[Infeasibility]:
     """For each person how close the best intervention set comes, and what stops it."""
-    lacking = problem.margin - view.score(matrix)
-    people = LinearBatch.of(problem, view, matrix, 0)
+    lacking = problem.margin - problem.view.score(matrix)
+    people = LinearBatch.of(problem, matrix, 0)
     best, most = np.zeros(len(matrix), dtype=np.intp), np.full(len(matrix), -np.inf)
     for b, interventions in enumerate(intervention_sets):
         reach = _reach(problem, interventions, people, lacking)
@@ -74,7 +69,7 @@ def _stopped_categories(
         changed = [c for c, level in zip(problem.categorical, interventions.levels, strict=True) if level >= 0]
         if not changed:
             continue
-        helps = level_shift(problem, interventions, matrix, lambda b, c, p=interventions: p.level_gain[b]) > 0
+        helps = level_shift(problem, interventions, matrix, interventions.level_gain) > 0
         for row in interventions.rows:
             movers = [c for c in changed if c in row.shifts and np.ptp(row.shifts[c]) > 0]
             if row.movers or not movers:
@@ -96,9 +91,9 @@ class _Room:
     """(people,): infinite where nothing stops it."""
     stop: npt.NDArray[np.intp]
     """(people,): which of `stops`; -1 where nothing does."""
-    stops: list[Stop] = field(default_factory=list)
+    stops: list[Obstacle] = field(default_factory=list)
 
-    def tighten(self, here: Floats, stop: Stop) -> None:
+    def tighten(self, here: Floats, stop: Obstacle) -> None:
         """A limit holds where it comes before those already known."""
         closer = here < self.room
         self.room[closer] = here[closer]
@@ -109,7 +104,9 @@ class _Room:
         """What stops the feature of the person at a place."""
         if self.stop[at] < 0:
             return None
-        return self.stops[self.stop[at]](float(person[problem.numeric[self.j]]), float(self.room[at]))
+        k = problem.numeric[self.j]
+        end = float(person[k] + self.side * self.room[at])
+        return replace(self.stops[self.stop[at]], fact=problem.own(k, float(person[k])), stops_at=problem.own(k, end))
 
 
 def _rooms(problem: RecourseProblem, interventions: LinearInterventionSet, matrix: Floats) -> list[_Room]:
@@ -122,26 +119,18 @@ def _rooms(problem: RecourseProblem, interventions: LinearInterventionSet, matri
         room = _Room(j, side, np.full(len(matrix), np.inf), np.full(len(matrix), -1, dtype=np.intp))
         for limit in problem.limits(k):
             if limit.side == side:
-                room.tighten(room_to(limit, matrix[:, k]), _limited(problem, k, limit))
+                room.tighten(room_to(limit, matrix[:, k]), obstacle_of(problem, k, limit, 0.0, 0.0))
         for row in interventions.rows:
             if row.movers == [j]:
                 least, most = row_range(problem, interventions, row, matrix)
                 # Moving the useful way pushes the column up or down; that end of its range stops it.
                 end = most if side * row.effect[j] > 0 else least
-                room.tighten(np.maximum(end / (side * row.effect[j]), 0.0), _followed(problem, k, row, side))
+                held = replace(_held_by(problem, row, problem.names[k]), side=side)
+                room.tighten(np.maximum(end / (side * row.effect[j]), 0.0), held)
         if problem.is_integer[j]:
             room.room = np.floor(room.room)
         found.append(room)
     return found
-
-
-def _limited(problem: RecourseProblem, k: int, limit: Limit) -> Stop:
-    return lambda fact, room: obstacle_of(problem, k, limit, fact, room)
-
-
-def _followed(problem: RecourseProblem, k: int, row: Row, side: int) -> Stop:
-    held = replace(_held_by(problem, row, problem.names[k]), side=side)
-    return lambda fact, room: replace(held, fact=problem.own(k, fact), stops_at=problem.own(k, fact + side * room))
 
 
 def _reach(
@@ -150,30 +139,12 @@ def _reach(
     """The largest gain in score the intervention set allows each person; minus infinity where it allows nothing."""
     whole = problem.is_integer & np.array(interventions.is_set, dtype=bool)
     box = make_box(problem, people, interventions, whole)
-    total = level_shift(problem, interventions, people.matrix, lambda b, c: interventions.level_gain[b])
+    total = level_shift(problem, interventions, people.matrix, interventions.level_gain)
     rooms = _rooms(problem, interventions, people.matrix)
     gained: Any = sum(abs(interventions.gain[room.j]) * room.room for room in rooms)
     reach = np.where(box.usable, total + gained, -np.inf)
     hard = box.usable & (box.forced | bool(box.shared))
     for i in np.flatnonzero(hard).tolist():
         most = 2 * abs(float(lacking[i])) + abs(float(total[i]))
-        reach[i] = total[i] + _program(problem, interventions, box, whole, i).largest_gain(most)[0]
+        reach[i] = total[i] + program_of(problem, people, interventions, box, i).largest_gain(most)[0]
     return reach
-
-
-def _program(problem: RecourseProblem, interventions: LinearInterventionSet, box: Box, whole: Bools, i: int) -> Program:
-    """Person i under an intervention set, where several actions share a column or a change forces another."""
-    low, high = box.low[i], box.high[i]
-    sides = [
-        Side(j, sign, [(room, 1.0)])
-        for j in range(len(problem.numeric))
-        for sign, room in ((1.0, float(high[j])), (-1.0, float(-low[j])))
-        if room > 0
-    ]
-    unit = np.eye(len(problem.numeric))
-    rows = [(row.effect, least[i], most[i]) for row, least, most in box.shared]
-    rows += [(unit[j], low[j], high[j]) for j in range(len(unit)) if low[j] > 0 or high[j] < 0]
-    return Program(
-        sides, interventions.gain, whole,
-        np.array([row for row, _, _ in rows]), np.array([low for _, low, _ in rows]), np.array([h for _, _, h in rows]),
-    )  # fmt: skip

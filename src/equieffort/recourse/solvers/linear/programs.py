@@ -12,13 +12,12 @@ import numpy as np
 
 from equieffort.data.frames import Bools, Floats
 from equieffort.recourse.solvers.base import FOUND, LIMIT, NONE
+from equieffort.recourse.solvers.cost_segments import Segment
 from equieffort.recourse.solvers.highs import SMALLEST, Answer, Highs, Matrix, Status, program
 from equieffort.recourse.solvers.linear.separable import Curve, least_cost
 
 TIE = 2
 """The code of an action whose best score is the threshold up to rounding: only the model's own label can decide."""
-Segment = tuple[float, float]
-"""Width and price a unit."""
 ROUNDED = 1e-13
 """An entry that is smaller beside the largest of its row is what rounding left of nothing."""
 SECONDS = 30.0

@@ -17,8 +17,9 @@ from equieffort.foundations.tolerances import ROUNDING, TOLERANCE, tolerance
 from equieffort.models.classifiers import BlackBox, LinearView
 from equieffort.recourse.problem import RecourseProblem
 from equieffort.recourse.solvers.base import FOUND, LIMIT, NONE, Batch, PreparedSolver, Proposal, Solver
+from equieffort.recourse.solvers.cost_segments import segments
 from equieffort.recourse.solvers.interventions import InterventionSet, NotLinear, Row, intervention_sets_of
-from equieffort.recourse.solvers.linear.programs import TIE, Program, Segment, Side
+from equieffort.recourse.solvers.linear.programs import TIE, Program, Side
 from equieffort.recourse.solvers.linear.ties import settle
 from equieffort.recourse.solvers.stepping import ATTEMPTS, step_over
 from equieffort.recourse.status import Infeasibility, Refusal, Unfit
@@ -42,16 +43,16 @@ class LinearInterventionSet(InterventionSet):
 
     gain: Floats
     """Gain in score a unit of each numeric action."""
-    level_gain: tuple[Floats, ...]
-    """Score at each level of each actionable category, up to a constant."""
+    level_gain: dict[int, Floats]
+    """By actionable category: the score at each level, up to a constant."""
 
     @classmethod
     def of(cls, interventions: InterventionSet, view: LinearView) -> LinearInterventionSet:
         """The score follows the columns."""
-        level_gain = tuple(
-            view.weights @ shift + view.tables.get(c, np.zeros(shift.shape[1]))
+        level_gain = {
+            c: view.weights @ shift + view.tables.get(c, np.zeros(shift.shape[1]))
             for c, shift in interventions.shifts.items()
-        )
+        }
         return cls(**vars(interventions), gain=view.weights @ interventions.effect, level_gain=level_gain)
 
 
@@ -76,15 +77,15 @@ class LinearExact(Solver):
             sets = intervention_sets_of(problem)
         except NotLinear as reason:
             return Refusal(Unfit.EQUATIONS, f"It is not linear: {reason.reason}.")
-        return PreparedLinear(problem, view, self.gap, [LinearInterventionSet.of(one, view) for one in sets])
+        known = problem.with_known(view)
+        return PreparedLinear(known, self.gap, [LinearInterventionSet.of(one, view) for one in sets])
 
 
 @dataclass(frozen=True, eq=False)
 class PreparedLinear(PreparedSolver):
     """A linear problem, and what each set of interventions does to its score."""
 
-    problem: RecourseProblem
-    view: LinearView
+    problem: RecourseProblem[LinearView]
     gap: float
     intervention_sets: list[LinearInterventionSet]
 
@@ -109,7 +110,7 @@ class PreparedLinear(PreparedSolver):
     def _least(self, people: Floats, attempt: int, sets: list[LinearInterventionSet]) -> Proposal:
         """The least over some sets of interventions."""
         problem, proposal = self.problem, Proposal.empty(self.problem, len(people))
-        batch = LinearBatch.of(problem, self.view, people, attempt)
+        batch = LinearBatch.of(problem, people, attempt)
         for interventions in sets:
             _try_interventions(problem, batch, interventions, proposal)
         if np.any(batch.noise) and not problem.is_integer.any() and isinstance(problem.cost, LinearCost):
@@ -124,7 +125,7 @@ class PreparedLinear(PreparedSolver):
         """Which limits stop the action that comes closest."""
         from equieffort.recourse.solvers.linear.infeasibility import infeasibility
 
-        return infeasibility(self.problem, self.view, self.intervention_sets, people)
+        return infeasibility(self.problem, self.intervention_sets, people)
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,9 +151,9 @@ class LinearBatch:
     """The least bound over sets with an action, kept while sets are tried; infinite without one."""
 
     @classmethod
-    def of(cls, problem: RecourseProblem, view: LinearView, matrix: Floats, attempt: int) -> LinearBatch:
+    def of(cls, problem: RecourseProblem[LinearView], matrix: Floats, attempt: int) -> LinearBatch:
         """Facts, limits, and how much score each person lacks."""
-        facts = matrix[:, list(problem.numeric)]
+        facts, view = matrix[:, list(problem.numeric)], problem.view
         low, high = problem.action_box(matrix)
         closed = view.rowwise and (view.closed or problem.margin > 0)
         size = view.magnitude(matrix)
@@ -183,13 +184,14 @@ class LinearBatch:
         return 2.0 * self.noise + self.step * (self.tolerance / self.step) ** (turn / ATTEMPTS) * 2.0**turn
 
 
-def level_shift(problem: RecourseProblem, interventions: InterventionSet, matrix: Floats, values: Any) -> Floats:
+def level_shift(
+    problem: RecourseProblem, interventions: InterventionSet, matrix: Floats, tables: dict[int, Floats]
+) -> Floats:
     """Sum over the changed categories of value at the new level minus value at the fact's level."""
     total = np.zeros(len(matrix))
-    for b, (c, level) in enumerate(zip(problem.categorical, interventions.levels, strict=True)):
-        table = values(b, c)
-        if level >= 0 and table is not None:
-            total += table[level] - table[matrix[:, c].astype(np.intp)]
+    for c, level in zip(problem.categorical, interventions.levels, strict=True):
+        if level >= 0 and c in tables:
+            total += tables[c][level] - tables[c][matrix[:, c].astype(np.intp)]
     return total
 
 
@@ -199,7 +201,7 @@ def row_range(
     """Least and largest change that numeric actions may still make to a row's column."""
     fact = matrix[:, row.position]
     low, high = (fact, fact) if row.fixed else problem.plausible(matrix, row.position)
-    start = fact + level_shift(problem, interventions, matrix, lambda b, c: row.shifts.get(c))
+    start = fact + level_shift(problem, interventions, matrix, row.shifts)
     return low - start, high - start
 
 
@@ -254,10 +256,8 @@ def _try_interventions(
     from equieffort.recourse.solvers.linear.fill_kernels import fill_batch
 
     n, cost = len(people.matrix), problem.cost
-    need, price = people.need, np.zeros(n)
-    if problem.categorical:
-        need = need - level_shift(problem, interventions, people.matrix, lambda b, c: interventions.level_gain[b])
-        price += sum(w for w, level in zip(problem.change_weights, interventions.levels, strict=True) if level >= 0)
+    need = people.need - level_shift(problem, interventions, people.matrix, interventions.level_gain)
+    price = np.full(n, problem.change_weights[np.array(interventions.levels, dtype=np.intp) >= 0].sum())
     whole = problem.is_integer & np.array(interventions.is_set, dtype=bool)
     box = make_box(problem, people, interventions, whole)
     low, high, shared, hard = box.low, box.high, box.shared, box.forced.copy()
@@ -268,9 +268,9 @@ def _try_interventions(
         hard[:] = True
     out_cost, out_bound, delta = np.empty(n), np.empty(n), np.zeros((n, len(problem.numeric)))
     code = np.empty(n, dtype=np.int8)
-    slack = people.slack(bool(whole.any()))
-    least, most = (np.minimum(low, 0.0), np.maximum(high, 0.0)) if hard.any() else (low, high)
     any_whole = bool(whole.any())
+    slack = people.slack(any_whole)
+    least, most = (np.minimum(low, 0.0), np.maximum(high, 0.0)) if hard.any() else (low, high)
     # Compiled code cannot be interrupted, and searches for whole numbers can be long.
     for start in range(0, n, AT_ONCE if any_whole else max(n, 1)):
         part = slice(start, start + AT_ONCE if any_whole else n)
@@ -293,9 +293,7 @@ def _try_interventions(
         hard &= ~dearer
     for i in np.flatnonzero(hard).tolist():
         sure = proposal.cost[i] - price[i] if proposal.code[i] == FOUND else np.inf
-        program = _program(
-            problem, people, interventions, i, low[i], high[i], shared, float(need[i] + max(slack[i], 0.0))
-        )
+        program = program_of(problem, people, interventions, box, i, float(need[i] + max(slack[i], 0.0)))
         code[i], out_cost[i], out_bound[i], delta[i] = program.solve(need[i], slack[i], people.tolerance[i], sure)
     acts = code == FOUND
     people.solved[acts] = np.minimum(people.solved[acts], (out_bound + price)[acts])
@@ -313,71 +311,36 @@ def _fold(row: Row, least: Floats, most: Floats, low: Floats, high: Floats, whol
     high[:, j] = np.minimum(high[:, j], over)
 
 
-def _program(
+def program_of(
     problem: RecourseProblem,
     people: LinearBatch,
     interventions: LinearInterventionSet,
+    box: Box,
     i: int,
-    low: Floats,
-    high: Floats,
-    shared: list[tuple[Row, Floats, Floats]],
-    need: float,
+    need: float = np.inf,
 ) -> Program:
-    """Person i under an intervention set as a program over segments of change."""
-    cost, sides, rows = problem.cost, [], []
-    row_low = [least[i] for _, least, _ in shared]
-    row_high = [most[i] for _, _, most in shared]
-    rows = [row.effect for row, _, _ in shared]
-    forced = bool(((low > 0) | (high < 0)).any())
-    for j in range(len(problem.numeric)):
-        if not interventions.is_set[j]:
-            continue
-        for sign, room in ((1.0, high[j]), (-1.0, -low[j])):
-            if room <= 0:
+    """Person i under an intervention set as a program over segments of change, as far as a need asks for them."""
+    low, high, unit = box.low[i], box.high[i], np.eye(len(problem.numeric))
+    rows = [(row.effect, least[i], most[i]) for row, least, most in box.shared]
+    rows += [(unit[j], low[j], high[j]) for j in range(len(unit)) if low[j] > 0 or high[j] < 0]
+    sides = []
+    for j in range(len(unit)):
+        for sign, room in ((1.0, float(high[j])), (-1.0, float(-low[j]))):
+            gain = sign * interventions.gain[j]
+            if room <= 0 or (not rows and gain <= 0):
                 continue
-            if not shared and not forced:
+            if not rows:
                 # With one constraint a move the wrong way never helps, nor one further than would do alone.
-                gain = sign * interventions.gain[j]
-                if gain <= 0:
-                    continue
-                room = min(room, np.ceil(max(need, 0.0) / gain * (1 + 1e-9)) + 1.0)
-            if isinstance(cost, LinearCost):
-                up, down = cost.prices(people.facts[i : i + 1])
-                segments = [(float(room), float((up if sign > 0 else down)[0, j]))]
-            else:
-                assert isinstance(cost, PiecewiseCost)
-                segments = _segments(cost, j, float(people.facts[i, j]), sign, float(room))
-            sides.append(Side(j, sign, segments))
-        if low[j] > 0 or high[j] < 0:
-            rows.append(np.eye(len(problem.numeric))[j])
-            row_low.append(low[j])
-            row_high.append(high[j])
+                room = min(room, float(np.ceil(max(need, 0.0) / gain * (1 + 1e-9)) + 1.0))
+            sides.append(Side(j, sign, segments(problem.cost, j, people.facts[i], sign, room)))
     return Program(
         sides,
         interventions.gain,
         problem.is_integer & np.array(interventions.is_set, dtype=bool),
-        np.array(rows).reshape(len(rows), len(problem.numeric)),
-        np.array(row_low),
-        np.array(row_high),
+        np.array([row for row, _, _ in rows]).reshape(len(rows), len(unit)),
+        np.array([least for _, least, _ in rows]),
+        np.array([most for _, _, most in rows]),
     )
-
-
-def _segments(cost: PiecewiseCost, j: int, fact: float, sign: float, room: float) -> list[Segment]:
-    """The price of moving away from the fact in one direction, up to the room there is."""
-    knots, costs = cost.curve(j, fact)
-    at = int(np.searchsorted(knots, fact))
-    path = slice(at, None) if sign > 0 else slice(at, None, -1)
-    distance, height = np.abs(knots[path] - fact), costs[path]
-    segments: list[Segment] = []
-    for width, rise in zip(np.diff(distance), np.diff(height), strict=True):
-        take = min(float(width), room)
-        if take <= 0:
-            break
-        segments.append((take, float(rise / width)))
-        room -= take
-    if room > 0:
-        segments.append((room, float(cost.tails[j, 1 if sign > 0 else 0])))
-    return segments
 
 
 def _keep(

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from equieffort.data.frames import Bools, Floats
-from equieffort.models.classifiers import View
-from equieffort.recourse.counterfactuals import action_costs, is_allowed, propagate
-from equieffort.recourse.problem import RecourseProblem
+from equieffort.recourse.counterfactuals import action_costs, is_allowed, keeps_margin, propagate
+from equieffort.recourse.problem import ReadableView, RecourseProblem
 from equieffort.recourse.solvers.milp.model import Model
 from equieffort.world.scm import Linear
 
@@ -95,9 +94,8 @@ def _keeps(problem: RecourseProblem, facts: Floats, picked: Bools, values: Float
                     size[k] += abs(weights[position]) * size[p]
         elif causes and mechanism is None and any(abs(change[p]) > EXACT * size[p] for p in causes):
             return False
-    for k in range(len(problem.names)):
-        feature = problem.feature(k)
-        if size[k] > 0 and (feature.role == "immutable" or feature.plausible is not None):
+    for k in problem.ranged:
+        if size[k] > 0:
             low, high = (float(end[0]) - facts[0, k] for end in problem.plausible(facts, k))
             ends = [abs(end) for end in (low, high) if np.isfinite(end)]
             tolerance = EXACT * (size[k] + (max(ends, default=0.0) + abs(facts[0, k]) * 1e-4 if low < high else 0.0))
@@ -106,14 +104,10 @@ def _keeps(problem: RecourseProblem, facts: Floats, picked: Bools, values: Float
     return True
 
 
-def flips(problem: RecourseProblem, moved: Floats) -> bool:
+def flips(problem: RecourseProblem[ReadableView], moved: Floats) -> bool:
     """The model's own label, which is asked for where rounding may decide, and the distance that is wanted."""
-    view = problem.view
-    assert isinstance(view, View)
-    if view.is_clear(moved)[0]:
-        answer = bool(view.is_favourable(moved)[0])
+    if problem.view.is_clear(moved)[0]:
+        answer = problem.view.is_favourable(moved)
     else:
-        answer = bool(problem.decision.is_favourable(problem.encoding.decode(moved, None))[0])
-    if answer and problem.margin > 0:
-        answer = bool(view.goals.met(view.margins(moved) + view.rounding_error(moved), problem.margin)[0])
-    return answer
+        answer = problem.decision.is_favourable(problem.encoding.decode(moved, None))
+    return bool((answer & keeps_margin(problem, moved))[0])

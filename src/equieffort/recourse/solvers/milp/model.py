@@ -12,21 +12,21 @@ from itertools import pairwise
 import numpy as np
 
 from equieffort.data.frames import Floats
-from equieffort.recourse.problem import RecourseProblem
+from equieffort.recourse.problem import ReadableView, RecourseProblem
+from equieffort.recourse.solvers.cost_segments import Segment, segments
 from equieffort.recourse.solvers.milp.program import NOTHING, Form, Program
-from equieffort.world.cost import LinearCost, PiecewiseCost
+from equieffort.recourse.solvers.rule_table import RuleTable, allowed_levels
 from equieffort.world.scm import Linear
 
 Reach = dict[int, tuple[float, float]]
-Piece = tuple[float, float]
-"""Width and price a unit."""
 
 
 @dataclass(eq=False)
 class Model:
     """A person's program and what its variables mean."""
 
-    problem: RecourseProblem
+    problem: RecourseProblem[ReadableView]
+    rules: RuleTable
     facts: Floats
     """The encoded person, a matrix of one row."""
     program: Program = field(default_factory=Program)
@@ -101,7 +101,7 @@ class Model:
         return True
 
 
-def obstacle(problem: RecourseProblem) -> str:
+def why_not_linear(problem: RecourseProblem) -> str:
     """Which equation below an action is no weighted sum, as a sentence; empty if all are."""
     scm = problem.scm
     acting = [problem.names[k] for k in problem.acts if problem.names[k] in scm.graph.nodes]
@@ -113,7 +113,8 @@ def obstacle(problem: RecourseProblem) -> str:
 
 
 def person_model(
-    problem: RecourseProblem,
+    problem: RecourseProblem[ReadableView],
+    rules: RuleTable,
     facts: Floats,
     *,
     budget: float = np.inf,
@@ -129,7 +130,7 @@ def person_model(
     `reach` says of numeric actions how far down and up a change can make any difference.
     With `loose` what needs a bound that is not there is left out, so that the program only bounds from below.
     """
-    model = Model(problem, facts, Program(loose=loose), any_cost=any_cost, reach=reach or {})
+    model = Model(problem, rules, facts, Program(loose=loose), any_cost=any_cost, reach=reach or {})
     _add_levels(model)
     _add_columns(model, budget, hold)
     _add_ranges(model)
@@ -138,14 +139,12 @@ def person_model(
 
 def _add_levels(model: Model) -> None:
     problem, program = model.problem, model.program
-    for b, c in enumerate(problem.categorical):
+    allowed = allowed_levels(problem, model.facts)
+    for c, weight, levels in zip(problem.categorical, problem.change_weights.tolist(), allowed, strict=True):
         own = int(model.fact(c))
-        switches = []
-        for level in range(len(problem.encoding.columns[c].levels)):
-            switch = program.switch(price=0.0 if level == own else float(problem.change_weights[b]))
-            if not problem.rules.allows(c, model.facts[:, c], level)[0]:
-                program.fix(switch, 0.0)
-            switches.append(switch)
+        switches = [program.switch(price=0.0 if level == own else weight) for level in range(levels.shape[1])]
+        for level in np.flatnonzero(~levels[0]).tolist():
+            program.fix(switches[level], 0.0)
         model.levels[c] = switches
         program.one_of(switches)
 
@@ -196,7 +195,7 @@ def _add_amount(model: Model, j: int, follows: Form, budget: float) -> Form:
     for sign, end in ((1.0, high), (-1.0, low)):
         room = sign * (float(end[0, j]) - model.fact(k))
         room = min(room, model.reach.get(j, (np.inf, np.inf))[1 if sign > 0 else 0])
-        pieces = _pieces(problem, j, model.facts, sign, max(room, 0.0))
+        pieces = segments(problem.cost, j, model.facts[0, list(problem.numeric)], sign, room)
         if model.any_cost and pieces:
             pieces = [(max(room, 0.0), pieces[-1][1])]
         if np.isfinite(budget):
@@ -235,37 +234,9 @@ def _add_amount(model: Model, j: int, follows: Form, budget: float) -> Form:
     return model.amounts[j].plus(left)
 
 
-def _pieces(problem: RecourseProblem, j: int, facts: Floats, sign: float, room: float) -> list[Piece]:
-    """What each further part of a change in one direction costs, up to the room there is."""
-    cost, own = problem.cost, facts[:, list(problem.numeric)]
-    if room <= 0:
-        return []
-    if isinstance(cost, LinearCost):
-        up, down = cost.prices(own)
-        return [(room, float((up if sign > 0 else down)[0, j]))]
-    assert isinstance(cost, PiecewiseCost)
-    fact = float(own[0, j])
-    knots, heights = cost.curve(j, fact)
-    distance = sign * (knots - fact)
-    order = np.argsort(distance)
-    distance, heights = distance[order], heights[order]
-    ahead = distance >= 0
-    found: list[Piece] = []
-    for start, end, low, high in zip(
-        distance[ahead], distance[ahead][1:], heights[ahead], heights[ahead][1:], strict=False
-    ):
-        width = min(float(end), room) - float(start)
-        if width > 0:
-            found.append((width, float((high - low) / (end - start))))
-    beyond = room - float(distance[-1])
-    if beyond > 0:
-        found.append((beyond, float(cost.tails[j, 1 if sign > 0 else 0])))
-    return found
-
-
-def _affordable(pieces: list[Piece], budget: float, whole: bool) -> tuple[list[Piece], bool]:
+def _affordable(pieces: list[Segment], budget: float, whole: bool) -> tuple[list[Segment], bool]:
     """The pieces that a budget pays for, and whether it ends them."""
-    found: list[Piece] = []
+    found: list[Segment] = []
     total = 0.0
     for width, price in pieces:
         if total > budget:
@@ -279,7 +250,7 @@ def _affordable(pieces: list[Piece], budget: float, whole: bool) -> tuple[list[P
     return found, False
 
 
-def _add_pieces(model: Model, pieces: list[Piece], whole: bool, name: str) -> tuple[Form, float]:
+def _add_pieces(model: Model, pieces: list[Segment], whole: bool, name: str) -> tuple[Form, float]:
     """A part of a change as a form, and how far it can go; pieces whose price falls are kept in order by switches."""
     program = model.program
     if not pieces:
@@ -306,8 +277,7 @@ def _add_pieces(model: Model, pieces: list[Piece], whole: bool, name: str) -> tu
 def _add_ranges(model: Model) -> None:
     """What moves by propagation stays plausible, and what must not move stays."""
     problem = model.problem
-    for k, change in enumerate(model.changes):
-        feature = problem.feature(k)
-        if change.weights and (feature.role == "immutable" or feature.plausible is not None):
+    for k in problem.ranged:
+        if model.changes[k].weights:
             low, high = problem.plausible(model.facts, k)
-            model.program.row(change, float(low[0]) - model.fact(k), float(high[0]) - model.fact(k))
+            model.program.row(model.changes[k], float(low[0]) - model.fact(k), float(high[0]) - model.fact(k))

@@ -24,10 +24,6 @@ NOISE = 1e-14
 class Unbounded(Exception):
     """What has no end, where a row that a choice switches off needs one."""
 
-    def __init__(self, what: str) -> None:
-        super().__init__(what)
-        self.what = what
-
 
 @dataclass(frozen=True, eq=False)
 class Form:
@@ -41,7 +37,7 @@ class Form:
         weights = dict(self.weights)
         for variable, weight in other.weights.items():
             before, added = weights.pop(variable, 0.0), factor * weight
-            # Ways that cancel but for rounding leave nothing.
+            # Paths that cancel but for rounding leave nothing.
             if abs(before + added) > NOISE * (abs(before) + abs(added)):
                 weights[variable] = before + added
         return Form(weights, self.constant + factor * other.constant)
@@ -153,16 +149,16 @@ class Program:
             low, high = low + min(ends), high + max(ends)
         return low, high
 
-    def either(self, switch: Form, form: Form, low: float, high: float, what: str, **steps: float) -> None:
+    def either(
+        self, switch: Form, form: Form, low: float, high: float, what: str, *, lift: float = 0.0, rise: float = 0.0
+    ) -> None:
         """Keep a form in a range when the switch (a form that is 0 or 1) is 1; without the switch it is free."""
         least, most = self.range(form)
         if low > least and self.need(least, what=what):
-            kept = {name: size for name, size in steps.items() if name != "drop"}
             # form >= low - (low - least) (1 - switch)
-            self.row(form.plus(switch, -(low - least)), low=least, **kept)
+            self.row(form.plus(switch, -(low - least)), low=least, lift=lift, rise=rise)
         if high < most and self.need(most, what=what):
-            kept = {name: size for name, size in steps.items() if name == "drop"}
-            self.row(form.plus(switch, most - high), high=most, **kept)
+            self.row(form.plus(switch, most - high), high=most)
 
     @property
     def switches(self) -> list[int]:

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from equieffort.data.frames import Floats
 from equieffort.models.classifiers import LinearView, NetworkView, TreeView
-from equieffort.recourse.problem import RecourseProblem
+from equieffort.recourse.problem import ReadableView, RecourseProblem
 from equieffort.recourse.solvers.endings import proven
 from equieffort.recourse.solvers.highs import Status
 from equieffort.recourse.solvers.milp.actions import Action, act, flips
-from equieffort.recourse.solvers.milp.model import Model, Reach, person_model
+from equieffort.recourse.solvers.milp.model import Model, person_model
 from equieffort.recourse.solvers.milp.networks import add_linear, add_network
 from equieffort.recourse.solvers.milp.program import Unbounded
 from equieffort.recourse.solvers.milp.rules import add_rules
 from equieffort.recourse.solvers.milp.trees import add_trees, leaf_switches, useful_reach
+from equieffort.recourse.solvers.rule_table import RuleTable
 from equieffort.recourse.status import Ending, Termination
 
 STEPS = (1.0, 30.0, 1000.0, 0.0)
@@ -34,21 +36,23 @@ GROWTH = 8.0
 """How often, and how much, a budget is raised where no limit ends what may be set."""
 
 
-@dataclass(eq=False)
-class Result:
-    """What is known of a person."""
-
-    action: Action | None = None
-    bound: float = 0.0
-    note: Termination | None = None
-    """Why it is not known better."""
+Result = tuple[Action | None, float, Termination | None]
+"""The best action, a bound on what any costs, and why it is not known better."""
 
 
 class Search:
     """The search for one encoded person (a matrix of one row)."""
 
-    def __init__(self, problem: RecourseProblem, facts: Floats, gap: float, seconds: float, attempt: int) -> None:
-        self.problem, self.facts, self.gap = problem, facts, gap
+    def __init__(
+        self,
+        problem: RecourseProblem[ReadableView],
+        rules: RuleTable,
+        facts: Floats,
+        gap: float,
+        seconds: float,
+        attempt: int,
+    ) -> None:
+        self.problem, self.rules, self.facts, self.gap = problem, rules, facts, gap
         self.seconds, self.attempt = seconds, attempt
         self.end = time.monotonic() + seconds
         self.best: Action | None = None
@@ -63,16 +67,16 @@ class Search:
         """Raise the budget until something is found or every limit is reached; then close the gap."""
         budget, bound = self._first_budget(), 0.0
         if budget == -np.inf:
-            return Result(bound=np.inf)
+            return None, np.inf, None
         if self.gap >= 1 and self._closed(bound):
             # Whether there is an action was all that was asked.
             return self._result(bound, None)
         for _ in range(ROUNDS):
             try:
-                model = self._model(budget)
+                model = self._model(budget=budget)
             except Unbounded as endless:
                 if np.isfinite(budget):
-                    return self._result(bound, self._unlimited(endless.what))
+                    return self._result(bound, self._unlimited(str(endless)))
                 bound = self._loosely()
                 if bound == np.inf or self._closed(bound):
                     break
@@ -108,7 +112,7 @@ class Search:
         if note is not None:
             own = proven(bound * self.problem.cost_unit)
             note = replace(note, found=self.best is not None, bound=own)
-        return Result(self.best, bound, note)
+        return self.best, bound, note
 
     def _unlimited(self, what: str) -> Termination:
         return Termination(Ending.UNLIMITED, subject=what if what in self.problem.names else "")
@@ -134,8 +138,7 @@ class Search:
         """
         for hold in (True, False) if isinstance(self.problem.view, LinearView) else ():
             try:
-                model = person_model(self.problem, self.facts, hold=hold, any_cost=True)
-                self._decide(model)
+                model = self._model(hold=hold, any_cost=True)
             except Unbounded:
                 return np.inf
             answer = model.program.run(self.left)
@@ -163,9 +166,8 @@ class Search:
 
     def _loosely(self) -> float:
         """A bound on the cost without what has no end; infinite where even so there is no action."""
-        model = person_model(self.problem, self.facts, loose=True, reach=self._reach())
         try:
-            self._decide(model)
+            model = self._model(loose=True)
         except Unbounded:
             return 0.0
         answer = model.program.run(self.left)
@@ -177,26 +179,20 @@ class Search:
             self._try(model, answer.point)
         return answer.bound
 
-    def _model(self, budget: float) -> Model:
-        model = person_model(self.problem, self.facts, budget=budget, reach=self._reach())
-        self._decide(model)
-        return model
-
-    def _reach(self) -> Reach:
-        view = self.problem.view
-        return useful_reach(self.problem, view, self.facts) if isinstance(view, TreeView) else {}
-
-    def _decide(self, model: Model) -> None:
-        """Add the rules between features and the favourable decision."""
-        view = self.problem.view
+    def _model(self, **options: Any) -> Model:
+        """A program of the person (options as of `person_model`), with the rules between features and the decision."""
+        view, reach = self.problem.view, {}
+        if isinstance(view, TreeView):
+            reach = useful_reach(self.problem, self.rules, view, self.facts)
+        model = person_model(self.problem, self.rules, self.facts, reach=reach, **options)
         add_rules(model)
         if isinstance(view, TreeView):
             add_trees(model, view)
         elif isinstance(view, NetworkView):
             add_network(model, view)
         else:
-            assert isinstance(view, LinearView)
             add_linear(model, view)
+        return model
 
     def _search(self, model: Model) -> float:
         """The least cost proven within a model; infinite where it proves that there is no action."""

@@ -3,33 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 
 from equieffort.data.frames import Floats
-from equieffort.models.classifiers import BlackBox, LinearView, NetworkView, TreeView
-from equieffort.recourse.problem import RecourseProblem
-from equieffort.recourse.solvers.base import (
-    FOUND,
-    LIMIT,
-    NONE,
-    Batch,
-    PreparedSolver,
-    Proposal,
-    Solver,
-    check_gap,
-    check_seconds,
-)
-from equieffort.recourse.solvers.infeasibility import ANY, MOST_ALONE, Relaxations
-from equieffort.recourse.solvers.milp.model import obstacle
+from equieffort.models.classifiers import BlackBox
+from equieffort.recourse.problem import ReadableView, RecourseProblem
+from equieffort.recourse.solvers.base import FOUND, LIMIT, MOST_ACTS, NONE, Proposal, Solver, check_gap, check_seconds
+from equieffort.recourse.solvers.infeasibility import ANY, MOST_ALONE
+from equieffort.recourse.solvers.milp.model import why_not_linear
 from equieffort.recourse.solvers.milp.search import Result, Search
-from equieffort.recourse.solvers.stepping import step_over
-from equieffort.recourse.status import Infeasibility, Refusal, Unfit
+from equieffort.recourse.solvers.rule_table import RuleTable
+from equieffort.recourse.solvers.stepping import SteppingSolver
+from equieffort.recourse.status import Refusal, Unfit
 from equieffort.world.cost import LinearCost, PiecewiseCost
 
-MOST_ACTS = 62
-"""Sets of intervened features are bits of one number."""
 SECONDS_EACH = 5.0
 """For each question about a limit that is left out."""
 
@@ -73,7 +61,7 @@ class Milp(Solver):
         view = problem.view
         if isinstance(view, BlackBox):
             return Refusal(Unfit.MODEL, f"The classifier cannot be written as a program: {view.reason}.")
-        if not isinstance(view, LinearView | TreeView | NetworkView):
+        if not isinstance(view, ReadableView):
             return Refusal(Unfit.MODEL, "The classifier is no linear score, sum of trees or ReLU network.")
         if not view.is_finite():
             return Refusal(Unfit.MODEL, "The classifier's numbers are not all finite.")
@@ -82,9 +70,9 @@ class Milp(Solver):
         if len(problem.acts) > MOST_ACTS:
             reason = f"There are {len(problem.acts)} actionable features; it takes at most {MOST_ACTS}."
             return Refusal(Unfit.ACTIONS, reason)
-        if reason := obstacle(problem):
+        if reason := why_not_linear(problem):
             return Refusal(Unfit.EQUATIONS, reason)
-        return PreparedPrograms(problem, self)
+        return PreparedPrograms(problem.with_known(view), self, RuleTable.of(problem))
 
     def harder(self) -> Milp:
         """Ten times the seconds."""
@@ -92,45 +80,36 @@ class Milp(Solver):
 
 
 @dataclass(frozen=True, eq=False)
-class PreparedPrograms(PreparedSolver):
+class PreparedPrograms(SteppingSolver[Milp, ReadableView]):
     """One program a person."""
 
-    problem: RecourseProblem
-    limits: Milp
+    rules: RuleTable
 
-    @cached_property
-    def relaxations(self) -> Relaxations:
-        """What becomes of the problem without some of its limits; each question is answered soon or not at all."""
-        quick = replace(self.limits, gap=ANY, time_limit=min(self.limits.time_limit, SECONDS_EACH))
-        return Relaxations(self.problem, quick, MOST_ALONE)
+    most_alone = MOST_ALONE
 
-    def propose(self, batch: Batch) -> Proposal:
-        """The cheapest action of each person, or what was found and proven within the limits."""
-        return step_over(batch, self.attempt)
+    def quick(self) -> Milp:
+        """Each question is answered soon or not at all."""
+        return replace(self.limits, gap=ANY, time_limit=min(self.limits.time_limit, SECONDS_EACH))
 
     def attempt(self, people: Floats, attempt: int) -> Proposal:
         """The same at a step over the boundary."""
         proposal, limits = Proposal.empty(self.problem, len(people)), self.limits
         for i in range(len(people)):
-            search = Search(self.problem, people[i : i + 1], limits.gap, limits.time_limit, attempt)
+            search = Search(self.problem, self.rules, people[i : i + 1], limits.gap, limits.time_limit, attempt)
             self._write(proposal, i, search.run(), attempt)
         proposal.state_vanishing(self.problem, people)
         return proposal
 
     def _write(self, proposal: Proposal, i: int, result: Result, attempt: int) -> None:
-        action = result.action
+        action, bound, note = result
         if action is not None:
             proposal.code[i] = FOUND
             proposal.cost[i], proposal.intervention_mask[i] = action.cost, action.intervention_mask
             proposal.delta[i], proposal.level[i] = action.delta, action.level
-            proposal.bound[i] = min(result.bound, action.cost)
+            proposal.bound[i] = min(bound, action.cost)
         else:
-            proven = result.bound == np.inf and result.note is None and attempt == 0
+            proven = bound == np.inf and note is None and attempt == 0
             proposal.code[i] = NONE if proven else LIMIT
-            proposal.bound[i] = result.bound if proven or np.isfinite(result.bound) else 0.0
-        if result.note is not None:
-            proposal.notes[i] = result.note
-
-    def infeasibility(self, people: Floats) -> list[Infeasibility]:
-        """Which limits or rules would have to go; with many limits some that would do, not each that would."""
-        return self.relaxations.infeasibility(people)
+            proposal.bound[i] = bound if proven or np.isfinite(bound) else 0.0
+        if note is not None:
+            proposal.notes[i] = note

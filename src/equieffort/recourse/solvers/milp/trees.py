@@ -10,6 +10,7 @@ from equieffort.recourse.problem import RecourseProblem
 from equieffort.recourse.solvers.milp.model import Model, Reach
 from equieffort.recourse.solvers.milp.networks import SURE, add_goals
 from equieffort.recourse.solvers.milp.program import NOTHING, Form
+from equieffort.recourse.solvers.rule_table import RuleTable
 
 ASIDE = 1e-9
 """How far from a threshold a value that follows must lie to be tried, relative to its size."""
@@ -20,15 +21,13 @@ def add_trees(model: Model, view: TreeView) -> None:
     _Trees(model, view).add()
 
 
-def useful_reach(problem: RecourseProblem, view: TreeView, facts: Floats) -> Reach:
+def useful_reach(problem: RecourseProblem, rules: RuleTable, view: TreeView, facts: Floats) -> Reach:
     """How far an action that moves only its own column can make a difference: just past the outermost thresholds."""
-    graph, rules = problem.scm.graph, problem.rules
-    ruled = {atom.column for clause in rules.clauses for atom in clause.atoms}
-    ruled |= set(np.flatnonzero(np.any(rules.weights != 0, axis=0)).tolist())
+    graph = problem.scm.graph
     found: Reach = {}
     for j, k in enumerate(problem.numeric):
         name = problem.names[k]
-        if k in ruled or (name in graph.nodes and graph.descendants(name)):
+        if k in rules.columns or (name in graph.nodes and graph.descendants(name)):
             continue
         at = view.threshold[(view.feature == k) & (view.subset < 0)]
         aside = 1e-6 * (1.0 + np.abs(at)) + float(problem.is_integer[j])
@@ -87,44 +86,34 @@ class _Trees:
             if usable is not None and node not in usable:
                 return {}
             return {node: program.variable(0.0, 1.0, implied=True)}
-        gate, sides = self._gate(node, k, known)
-        if gate is None:
-            child, narrowed = sides[0]
-            return self._walk(child, narrowed, usable)
-        left = self._walk(*sides[0], usable)
-        right = self._walk(*sides[1], usable)
+        gate, below, above = self._gate(node, k, known), known, known
+        if not gate.weights:
+            return self._walk(int((view.left if gate.constant else view.right)[node]), known, usable)
+        if view.subset[node] < 0:
+            threshold, (low, high) = float(view.threshold[node]), known.get(k, (-np.inf, np.inf))
+            below, above = known | {k: (low, threshold)}, known | {k: (threshold, high)}
+        left = self._walk(int(view.left[node]), below, usable)
+        right = self._walk(int(view.right[node]), above, usable)
         program.row(Form(dict.fromkeys(left.values(), 1.0)).plus(gate, -1.0), high=0.0)
         program.row(Form(dict.fromkeys(right.values(), 1.0)).plus(gate), high=1.0)
         return left | right
 
-    def _gate(
-        self, node: int, k: int, known: dict[int, tuple[float, float]]
-    ) -> tuple[Form | None, list[tuple[int, dict[int, tuple[float, float]]]]]:
-        """What is 1 where a node sends the person left, and both ways on; None with one way where that is certain."""
+    def _gate(self, node: int, k: int, known: dict[int, tuple[float, float]]) -> Form:
+        """What is 1 where a node sends the person left; a constant where that is certain."""
         view, model = self.view, self.model
-        left, right = int(view.left[node]), int(view.right[node])
         if view.subset[node] >= 0:
             goes_left = view.subsets[view.subset[node]]
             if k not in model.levels:
-                return None, [(left if goes_left[int(model.fact(k))] else right, known)]
+                return Form({}, float(goes_left[int(model.fact(k))]))
             codes = [code for code, switch in enumerate(model.levels[k]) if model.program.upper[switch] > 0]
             sides = {bool(goes_left[code]) for code in codes}
             if len(sides) == 1:
-                return None, [(left if sides.pop() else right, known)]
-            return Form({model.levels[k][code]: 1.0 for code in codes if goes_left[code]}), [
-                (left, known),
-                (right, known),
-            ]
-        threshold = float(view.threshold[node])
-        low, high = known.get(k, (-np.inf, np.inf))
-        if threshold >= high:
-            return None, [(left, known)]
-        if threshold <= low:
-            return None, [(right, known)]
-        gate = self._threshold(k, threshold)
-        if not gate.weights:
-            return None, [(left if gate.constant else right, known)]
-        return gate, [(left, known | {k: (low, threshold)}), (right, known | {k: (threshold, high)})]
+                return Form({}, float(sides.pop()))
+            return Form({model.levels[k][code]: 1.0 for code in codes if goes_left[code]})
+        threshold, (low, high) = float(view.threshold[node]), known.get(k, (-np.inf, np.inf))
+        if threshold >= high or threshold <= low:
+            return Form({}, float(threshold >= high))
+        return self._threshold(k, threshold)
 
     def _threshold(self, k: int, threshold: float) -> Form:
         """What is 1 where a column is at most a threshold; a constant where that is certain."""
@@ -151,10 +140,9 @@ class _Trees:
         if (high <= 0 and fact <= threshold) or (low >= 0 and fact > threshold):
             # What can only fall, or only rise, does so in floating point too: sums of terms are monotone in each.
             return Form({}, float(fact <= threshold))
-        pad = 0.0 if model.is_whole(k) else aside
-        if high < least - pad or (pad == 0.0 and high <= least):
+        if high < least - aside or (aside == 0.0 and high <= least):
             return Form({}, 1.0)
-        if low > most + pad or (pad == 0.0 and low >= most):
+        if low > most + aside or (aside == 0.0 and low >= most):
             return Form({}, 0.0)
         name = model.problem.names[k]
         switch = program.switch()

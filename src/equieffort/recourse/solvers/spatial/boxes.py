@@ -1,4 +1,4 @@
-"""Boxes of one way to act, looked at together: what they can hold, what that costs at least, which points to try."""
+"""Boxes of one intervention set, looked at together: what they can hold, what it costs at least, points to try."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import numpy as np
 
 from equieffort.data.frames import Bools, Floats
 from equieffort.foundations.tolerances import ALIKE, TOLERANCE, tolerance
-from equieffort.models.classifiers import BlackBox, LinearView, NetworkView, TreeView
-from equieffort.recourse.solvers.spatial.compiled_problem import Indices, SpatialBatch
+from equieffort.models.classifiers import TreeView
+from equieffort.recourse.solvers.spatial.compiled_problem import Records, SpatialBatch
 from equieffort.recourse.solvers.spatial.enclosures import (
     FAR,
     Boxes,
@@ -19,16 +19,17 @@ from equieffort.recourse.solvers.spatial.enclosures import (
     enclose,
     fill,
     impossible,
+    row_where,
     tighten_bounds,
 )
 from equieffort.recourse.solvers.spatial.points import Points
-from equieffort.recourse.solvers.spatial.rules import demand_rules
 from equieffort.recourse.solvers.spatial.views import Layered, Leaves, Margins
+from equieffort.world.scm.equations import EPS
 
 
 @dataclass(eq=False)
-class Open:
-    """Boxes of one way that may hold something, and what is known of them."""
+class Open(Records):
+    """Boxes of one intervention set that may hold something, and what is known of them."""
 
     interventions: int
     boxes: Boxes
@@ -43,21 +44,6 @@ class Open:
     def __len__(self) -> int:
         return len(self.boxes.person)
 
-    def take(self, which: Bools) -> Open:
-        """Some of them."""
-        e, m = self.found, self.margins
-        enclosure = Enclosure(
-            e.least[which], e.most[which], e.below.take(which), e.above.take(which), e.alive[which], []
-        )  # fmt: skip
-        below, above = (planes.take(which) if planes is not None else None for planes in (m.below, m.above))
-        margins = Margins(
-            m.most[which], m.rounding_error[which], below, above, m.decided[which], m.column[which], m.threshold[which]
-        )  # fmt: skip
-        return Open(
-            self.interventions, self.boxes.take(which), self.bound[which], enclosure, margins, self.start[which],
-            self.wanted[which],
-        )  # fmt: skip
-
 
 @dataclass(frozen=True, eq=False)
 class Look:
@@ -70,16 +56,12 @@ class Look:
     def margins(self) -> Layered | Leaves:
         """The classifier over boxes."""
         view = self.people.problem.view
-        if isinstance(view, TreeView):
-            return Leaves(view)
-        assert isinstance(view, LinearView | NetworkView)
-        return Layered.of(view)
+        return Leaves(view) if isinstance(view, TreeView) else Layered.of(view)
 
     @cached_property
     def goals(self) -> Bools:
         """(goal, margin): which margins a goal asks for."""
         view = self.people.problem.view
-        assert not isinstance(view, BlackBox)
         table = np.zeros((len(view.goals.sets), len(view.goals.closed)), dtype=bool)
         for g, members in enumerate(view.goals.sets):
             table[g, list(members)] = True
@@ -90,7 +72,7 @@ class Look:
         people = self.people
         interventions = people.compiled.intervention_sets[set_index]
         found = enclose(people, interventions, boxes)
-        found.alive &= demand_rules(people, boxes, found)
+        found.alive &= _demand_rules(people, boxes, found)
         margins = self.margins(boxes, found)
         mine = self.goals[boxes.goal]
         found.alive &= self._can_reach(margins, mine)
@@ -113,12 +95,12 @@ class Look:
                 if people.straight:
                     price = price + extra[each, dearest]
         bound = np.maximum(bound, (fixed + price) * (1 - ALIKE))
+        found.rows = []
         return Open(set_index, boxes, bound, found, margins, start, wanted).take(found.alive)
 
     def _can_reach(self, margins: Margins, mine: Bools) -> Bools:
         """Whether every margin of the goal can be what it must, the model's own rounding granted."""
         view, need = self.people.problem.view, self.people.problem.margin
-        assert not isinstance(view, BlackBox)
         most = margins.most + margins.rounding_error
         # Where sums of leaves are exact, a tie is no win.
         exact = (margins.rounding_error == 0) & (need == 0) & ~view.goals.closed & (margins.above is None)
@@ -183,11 +165,54 @@ def _usable(slope: Floats, offset: Floats, where: Bools) -> Planes:
     return Planes(np.where(sure[:, :, None], slope, 0.0), np.where(sure, offset, FAR))
 
 
-def boxes_of(part: list[tuple[float, tuple[int, int, Floats, int, Floats, Floats, Floats, Floats]]]) -> Boxes:
-    """Boxes as arrays: (person, way, levels, goal, low, high, branching bounds) each."""
-    person, _, levels, goal, low, high, branching_low, branching_high = zip(*(box for _, box in part), strict=True)
-    whom: Indices = np.array(person, dtype=np.intp)
-    return Boxes(
-        whom, np.array(levels).reshape(len(whom), -1), np.array(goal, dtype=np.intp), np.array(low), np.array(high),
-        np.array(branching_low), np.array(branching_high),
-    )  # fmt: skip
+def _demand_rules(people: SpatialBatch, boxes: Boxes, found: Enclosure) -> Bools:
+    """Where every rule can still hold; rows are added to the enclosure."""
+    rules, facts = people.compiled.rules, people.matrix[boxes.person]
+    possible = np.ones(len(facts), dtype=bool)
+    if len(rules.track):
+        least, most, below, above, sizes = _extended(rules.rules.weights, found)
+        forgiven = 2 * tolerance(sizes[:, rules.track])
+        low, high = people.atoms.low[boxes.person], people.atoms.high[boxes.person]
+        can = (most[:, rules.track] >= low - forgiven) & (least[:, rules.track] <= high + forgiven)
+        for c in range(len(rules.rules.clauses)):
+            own = rules.atoms(c)
+            possible &= can[:, own].any(axis=1)
+            alone = can[:, own].sum(axis=1) == 1
+            for a in own:
+                only, k = alone & can[:, a], rules.track[a]
+                if rules.level[a] < 0 and only.any():
+                    for side, planes, end in ((1, above, low[:, a]), (-1, below, high[:, a])):
+                        offset = side * (planes.offset[:, k] - end) + forgiven[:, a]
+                        found.rows.append(row_where(only, side * planes.slope[:, k], offset))
+    for move in rules.rules.moves:
+        k = move.column
+        before, start, end = facts[:, k], found.least[:, k], found.most[:, k]
+        forbidden = (start == end) & (start != before) & ((before == move.start) | (move.start < 0))
+        possible &= ~(forbidden & ((start == move.end) | (move.end < 0)))
+    return possible
+
+
+def _extended(weights: Floats, found: Enclosure) -> tuple[Floats, Floats, Planes, Planes, Floats]:
+    """The columns with the weighted sums behind them, and the size of what each is summed from."""
+    least, most, below, above = found.least, found.most, found.below, found.above
+    sizes = np.maximum(np.abs(least), np.abs(most))
+    for row in weights:
+        used = np.flatnonzero(row).tolist()
+        ends = np.stack([[row[k] * least[:, k], row[k] * most[:, k]] for k in used])
+        far = np.abs(ends).max(axis=1).sum(axis=0)
+        size, sizes = 8 * EPS * (2 + len(used)) * far, np.column_stack([sizes, far])
+        low, high = ends.min(axis=1).sum(axis=0) - size, ends.max(axis=1).sum(axis=0) + size
+        lower = [below if row[k] > 0 else above for k in used]
+        upper = [above if row[k] > 0 else below for k in used]
+        sums = [
+            Planes(
+                sum(
+                    (row[k] * p.slope[:, k] for k, p in zip(used, side, strict=True)), np.zeros(below.slope[:, 0].shape)
+                )[:, None],
+                sum((row[k] * p.offset[:, k] for k, p in zip(used, side, strict=True)), sign * size)[:, None],
+            )
+            for side, sign in ((lower, -1.0), (upper, 1.0))
+        ]
+        least, most = np.column_stack([least, low]), np.column_stack([most, high])
+        below, above = Planes.joined([below, sums[0]]), Planes.joined([above, sums[1]])
+    return least, most, below, above, sizes

@@ -1,26 +1,48 @@
-"""A problem with bent equations as arrays: ways to act, what follows in each, and what people start from."""
+"""A problem with bent equations as arrays: intervention sets, what follows in each, and what people start from."""
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
-from math import prod
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
 
 from equieffort.data.frames import Bools, Floats
 from equieffort.foundations.tolerances import TOLERANCE
-from equieffort.models.classifiers import BlackBox, TreeView
-from equieffort.recourse.problem import RecourseProblem
+from equieffort.models.classifiers import TreeView
+from equieffort.recourse.problem import ReadableView, RecourseProblem
+from equieffort.recourse.solvers.base import MOST_ACTS
+from equieffort.recourse.solvers.cost_segments import paid_by, segments
+from equieffort.recourse.solvers.interventions import MOST_INTERVENTION_SETS, count_sets, followers
+from equieffort.recourse.solvers.rule_table import AtomEnds, RuleTable
 from equieffort.world.cost import LinearCost, PiecewiseCost
 from equieffort.world.scm.equations import Additive, Discrete
 from equieffort.world.scm.mechanisms import LinearEquation
 
-MOST_WAYS = 4096
-
 Indices = npt.NDArray[np.intp]
+
+
+def whole_ends(low: Floats, high: Floats, whole: Bools) -> tuple[Floats, Floats]:
+    """Ends of which some are those of whole numbers."""
+    return np.where(whole, np.ceil(low), low), np.where(whole, np.floor(high), high)
+
+
+class Records:
+    """A dataclass of arrays, a row a box or a point; records in it and what is the same for all rows included."""
+
+    def take(self, which: Bools | Indices) -> Self:
+        """Some of them."""
+        found = copy(self)
+        for name, value in vars(self).items():
+            if isinstance(value, np.ndarray):
+                setattr(found, name, value[which])
+            elif isinstance(value, Records):
+                setattr(found, name, value.take(which))
+        return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +73,7 @@ class InterventionSet:
 
 @dataclass(frozen=True)
 class Root:
-    """A way and a level for each actionable category, -1 where it is left."""
+    """An intervention set, and a level for each actionable category: -1 where it is left."""
 
     interventions: int
     levels: tuple[int, ...]
@@ -59,10 +81,6 @@ class Root:
 
 class Refused(Exception):
     """Why the problem cannot be enclosed."""
-
-    def __init__(self, reason: str) -> None:
-        super().__init__(reason)
-        self.reason = reason
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,80 +91,64 @@ class CompiledProblem:
     roots: tuple[Root, ...]
     follows: Bools
     """(categorical action): whether an action can move it, so that keeping its level differs from leaving it."""
+    steps: dict[int, Step]
+    """By column: how it follows, in whichever set it does."""
     cuts: dict[int, Floats]
     """By numeric action: where trees of equations split it, as the largest values that go left."""
     amounts: Bools
     """(column): whether it may take any value between its ends, so that it has no levels."""
+    rules: RuleTable
 
     @cached_property
-    def intervention_masks(self) -> npt.NDArray[np.int64]:
-        """(way) bits of the features that are set."""
-        return np.array([interventions.intervention_mask for interventions in self.intervention_sets], dtype=np.int64)
+    def is_set(self) -> Bools:
+        """(intervention set, numeric action)."""
+        return np.array([interventions.is_set for interventions in self.intervention_sets])
 
 
-def compile_problem(problem: RecourseProblem) -> CompiledProblem:
+def compile_problem(problem: RecourseProblem[ReadableView]) -> CompiledProblem:
     """What is the same for everybody; raises `Refused` if it cannot be enclosed."""
-    graph, names = problem.scm.graph, problem.names
-    nodes = set(graph.nodes)
-    acting = {names[k] for k in problem.acts if names[k] in nodes}
-    follows = {k for k in problem.acts if names[k] in nodes and acting & set(graph.ancestors(names[k]))}
+    follows, numbers = followers(problem), len(problem.numeric)
     levels = [len(problem.encoding.columns[c].levels) for c in problem.categorical]
-    total = 2 ** sum(k in follows for k in problem.numeric) * prod(count + 1 for count in levels)
-    if total > MOST_WAYS or len(problem.acts) > 62:
+    total = count_sets(problem)
+    if total > MOST_INTERVENTION_SETS or len(problem.acts) > MOST_ACTS:
         raise Refused(
             f"there are {total:,} ways to combine interventions on {len(problem.acts)} actionable features, and at "
-            f"most {MOST_WAYS:,} are tried"
+            f"most {MOST_INTERVENTION_SETS:,} are tried"
         )
-    needed = _needed(problem)
+    rules = RuleTable.of(problem)
+    needed = _needed(problem, used_columns(problem, rules))
     intervention_sets: list[InterventionSet] = []
     roots: list[Root] = []
-    options = [(True, False) if k in follows else (True,) for k in problem.numeric]
+    options = [(True, False) if can_follow else (True,) for can_follow in follows[:numbers]]
     options += [(False, True)] * len(problem.categorical)
     for picks in product(*options):
-        interventions = _way(problem, picks, needed)
+        interventions = _intervention_set(problem, picks, needed)
         if interventions is None:
             continue
         chosen = [range(count) if pick else (-1,) for count, pick in zip(levels, interventions.sets_level, strict=True)]
         roots += [Root(len(intervention_sets), target) for target in product(*chosen)]
         intervention_sets.append(interventions)
-    followers = np.array([k in follows for k in problem.categorical], dtype=bool)
-    stepped = {
-        step.column
-        for interventions in intervention_sets
-        for step in interventions.steps
-        if isinstance(step.equation, Discrete)
-    }
-    columns = enumerate(problem.encoding.columns)
-    amounts = np.array([k not in stepped and not column.is_category for k, column in columns], dtype=bool)
+    steps = {step.column: step for interventions in intervention_sets for step in interventions.steps}
+    amounts = np.array([not column.is_category for column in problem.encoding.columns], dtype=bool)
+    amounts[[k for k, step in steps.items() if isinstance(step.equation, Discrete)]] = False
     return CompiledProblem(
-        tuple(intervention_sets), tuple(roots), followers, _cuts(problem, intervention_sets), amounts
+        tuple(intervention_sets), tuple(roots), follows[numbers:], steps, _cuts(problem, steps), amounts, rules
     )
 
 
-def used_columns(problem: RecourseProblem) -> set[int]:
+def used_columns(problem: RecourseProblem[ReadableView], rules: RuleTable) -> set[int]:
     """Columns that the decision, a range or a rule looks at."""
     view = problem.view
-    assert not isinstance(view, BlackBox)
-    used = {
-        k for k in range(len(problem.names))
-        if problem.feature(k).role == "immutable" or problem.feature(k).plausible is not None
-    }  # fmt: skip
     if isinstance(view, TreeView):
-        used |= set(view.feature[view.feature >= 0].tolist())
+        seen = set(view.feature[view.feature >= 0].tolist())
     else:
-        used |= {problem.encoding.position(name) for name in problem.decision.features}
-    rules = problem.rules
-    for atom in (atom for clause in rules.clauses for atom in clause.atoms):
-        if atom.column < len(problem.names):
-            used.add(atom.column)
-    used |= set(np.flatnonzero((rules.weights != 0).any(axis=0)).tolist()) if len(rules.weights) else set()
-    return used | {move.column for move in rules.moves}
+        seen = {problem.encoding.position(name) for name in problem.decision.features}
+    return seen | set(problem.ranged) | rules.columns
 
 
-def _needed(problem: RecourseProblem) -> set[int]:
+def _needed(problem: RecourseProblem[ReadableView], used: set[int]) -> set[int]:
     """Those columns and everything upstream of them."""
-    graph = problem.scm.graph
-    found = used_columns(problem)
+    graph, found = problem.scm.graph, set(used)
     for node in graph.nodes:
         if problem.scm.mechanisms_.get(node, 0) is None:
             found |= {problem.encoding.position(parent) for parent in graph.parents(node)}
@@ -156,7 +158,9 @@ def _needed(problem: RecourseProblem) -> set[int]:
     return found
 
 
-def _way(problem: RecourseProblem, picks: tuple[bool, ...], needed: set[int]) -> InterventionSet | None:
+def _intervention_set(
+    problem: RecourseProblem[ReadableView], picks: tuple[bool, ...], needed: set[int]
+) -> InterventionSet | None:
     """What follows if these features are set; None if a feature left would stay anyway, as if it were held."""
     graph, count = problem.scm.graph, len(problem.numeric)
     picked = {k for k, pick in zip(problem.acts, picks, strict=True) if pick}
@@ -189,12 +193,9 @@ def _way(problem: RecourseProblem, picks: tuple[bool, ...], needed: set[int]) ->
     return InterventionSet(is_set, sets_level, tuple(steps), tuple(dict.fromkeys(frozen)), bent, mask)
 
 
-def _cuts(problem: RecourseProblem, intervention_sets: list[InterventionSet]) -> dict[int, Floats]:
+def _cuts(problem: RecourseProblem[ReadableView], steps: dict[int, Step]) -> dict[int, Floats]:
     found: dict[int, list[Floats]] = {}
-    equations: dict[int, Step] = {
-        step.column: step for interventions in intervention_sets for step in interventions.steps
-    }
-    for step in equations.values():
+    for step in steps.values():
         for p, at in step.equation.jumps().items() if isinstance(step.equation, Additive) else ():
             if step.parents[p] in problem.numeric:
                 found.setdefault(problem.numeric.index(step.parents[p]), []).append(at)
@@ -205,7 +206,7 @@ def _cuts(problem: RecourseProblem, intervention_sets: list[InterventionSet]) ->
 class SpatialBatch:
     """Encoded people, what they may do, what it costs, and what must hold of them afterwards."""
 
-    problem: RecourseProblem
+    problem: RecourseProblem[ReadableView]
     compiled: CompiledProblem
     matrix: Floats
     facts: Floats
@@ -218,11 +219,11 @@ class SpatialBatch:
     least: Floats
     """(person, column): the range a counterfactual must lie in, rounding forgiven."""
     most: Floats
-    asked: Bools
-    """(person, clause)."""
+    atoms: AtomEnds
+    """What rules ask of them."""
 
     @classmethod
-    def of(cls, problem: RecourseProblem, compiled: CompiledProblem, matrix: Floats) -> SpatialBatch:
+    def of(cls, problem: RecourseProblem[ReadableView], compiled: CompiledProblem, matrix: Floats) -> SpatialBatch:
         """Limits, prices and ranges."""
         facts = matrix[:, list(problem.numeric)]
         low, high = problem.action_box(matrix)
@@ -238,20 +239,19 @@ class SpatialBatch:
             # The replay forgives a little; what is pruned must lie beyond even that.
             forgiven = 1.01 * problem.tolerance(k, matrix[:, k])
             least[:, k], most[:, k] = start - forgiven, end + forgiven
-        asked = problem.rules.asked(matrix)
-        return cls(problem, compiled, matrix, facts, low, high, up, down, straight, least, most, asked)
+        atoms = compiled.rules.ends(matrix)
+        return cls(problem, compiled, matrix, facts, low, high, up, down, straight, least, most, atoms)
 
     @cached_property
     def start(self) -> dict[int, Floats]:
         """By column that follows: f of the factual causes, or the noise of a level."""
         found = {}
-        for step in (step for interventions in self.compiled.intervention_sets for step in interventions.steps):
-            if step.column not in found:
-                parents, equation = self.matrix[:, step.parents], step.equation
-                if isinstance(equation, Additive):
-                    found[step.column] = equation(parents)
-                else:
-                    found[step.column] = equation.abduct(self.matrix[:, step.column], parents)
+        for k, step in self.compiled.steps.items():
+            parents, equation = self.matrix[:, step.parents], step.equation
+            if isinstance(equation, Additive):
+                found[k] = equation(parents)
+            else:
+                found[k] = equation.abduct(self.matrix[:, k], parents)
         return found
 
     def cost(self, rows: Indices, z: Floats) -> Floats:
@@ -269,26 +269,10 @@ class SpatialBatch:
         if not np.isfinite(budget):
             return low, high
         for j, fact in enumerate(self.facts[i].tolist()):
-            if self.straight:
-                ends = fact - budget / self.down[i, j], fact + budget / self.up[i, j]
-            else:
-                ends = _paid(self.problem.cost, j, fact, budget)
+            down, up = (
+                paid_by(segments(self.problem.cost, j, self.facts[i], sign, np.inf), budget) for sign in (-1.0, 1.0)
+            )
+            ends = fact - down, fact + up
             tolerance = TOLERANCE * (abs(fact) + (ends[1] - ends[0]))
             low[j], high[j] = max(low[j], ends[0] - tolerance), min(high[j], ends[1] + tolerance)
-        whole = self.problem.is_integer
-        return np.where(whole, np.ceil(low), low), np.where(whole, np.floor(high), high)
-
-
-def _paid(cost: object, j: int, fact: float, budget: float) -> tuple[float, float]:
-    """How far down and up a budget reaches on a curve; where a tail costs nothing, without end."""
-    assert isinstance(cost, PiecewiseCost)
-    knots, heights = cost.curve(j, fact)
-    ends = []
-    for side, tail in ((-1, cost.tails[j, 0]), (1, cost.tails[j, 1])):
-        last = 0 if side < 0 else -1
-        if heights[last] >= budget:
-            inside = knots[(side * (knots - fact) >= 0) & (heights >= budget)]
-            ends.append(float(inside[-1] if side < 0 else inside[0]))
-        else:
-            ends.append(knots[last] + side * ((budget - heights[last]) / tail if tail > 0 else np.inf))
-    return ends[0], ends[1]
+        return whole_ends(low, high, self.problem.is_integer)

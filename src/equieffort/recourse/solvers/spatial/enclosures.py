@@ -13,7 +13,14 @@ import numpy as np
 
 from equieffort.data.frames import Bools, Floats
 from equieffort.foundations.tolerances import SUMMED
-from equieffort.recourse.solvers.spatial.compiled_problem import Indices, InterventionSet, SpatialBatch, Step
+from equieffort.recourse.solvers.spatial.compiled_problem import (
+    Indices,
+    InterventionSet,
+    Records,
+    SpatialBatch,
+    Step,
+    whole_ends,
+)
 from equieffort.world.scm.discrete import LatentEquation
 from equieffort.world.scm.equations import EPS, Additive, Affine, Discrete
 
@@ -21,8 +28,12 @@ FAR = 1e300
 """Stands for no bound at all where infinity would spoil a product with zero."""
 
 
+BoxRow = tuple[int, Floats, int, Floats, Floats, Floats, Floats]
+"""One of `Boxes`: its fields in their order."""
+
+
 @dataclass(eq=False)
-class Planes:
+class Planes(Records):
     """slope . z + offset, for each box and each of several quantities."""
 
     slope: Floats
@@ -48,14 +59,10 @@ class Planes:
         """All quantities beside each other."""
         return cls(np.concatenate([p.slope for p in parts], axis=1), np.concatenate([p.offset for p in parts], axis=1))
 
-    def take(self, boxes: Bools | Indices) -> Planes:
-        """Some of the boxes."""
-        return Planes(self.slope[boxes], self.offset[boxes])
-
 
 @dataclass(eq=False)
-class Boxes:
-    """Boxes of one way to act."""
+class Boxes(Records):
+    """Boxes of one intervention set."""
 
     person: Indices
     levels: Floats
@@ -67,13 +74,21 @@ class Boxes:
     """(box, column): what branching demands of columns."""
     branching_high: Floats
 
-    def take(self, which: Bools | Indices) -> Boxes:
-        """Some of them."""
-        return Boxes(*(getattr(self, name)[which] for name in self.__dataclass_fields__))
+    @classmethod
+    def of(cls, rows: list[BoxRow]) -> Boxes:
+        """From boxes one by one."""
+        return cls(*(np.array(part) for part in zip(*rows, strict=True)))
+
+    def rows(self) -> list[BoxRow]:
+        """One by one; the arrays are copies, so that a box keeps no other alive."""
+        return [
+            (int(person), levels.copy(), int(goal), *(end.copy() for end in ends))
+            for person, levels, goal, *ends in zip(*vars(self).values(), strict=True)
+        ]
 
 
 @dataclass(eq=False)
-class Enclosure:
+class Enclosure(Records):
     """Where every column can be."""
 
     least: Floats
@@ -137,14 +152,14 @@ def _bury(found: Enclosure, k: int) -> None:
 def _demand(found: Enclosure, k: int, boxes: Boxes) -> None:
     """The branching bounds on a column as rows."""
     low, high = boxes.branching_low[:, k], boxes.branching_high[:, k]
-    if np.isfinite(low).any():
-        found.rows.append(_row(found.above.slope[:, k], found.above.offset[:, k] - low))
-    if np.isfinite(high).any():
-        found.rows.append(_row(-found.below.slope[:, k], high - found.below.offset[:, k]))
+    for side, planes, bound in ((1, found.above, low), (-1, found.below, high)):
+        if np.isfinite(bound).any():
+            found.rows.append(row_where(True, side * planes.slope[:, k], side * (planes.offset[:, k] - bound)))
 
 
-def _row(slope: Floats, offset: Floats) -> Planes:
-    usable = np.isfinite(offset) & np.isfinite(slope).all(axis=1)
+def row_where(used: Bools | bool, slope: Floats, offset: Floats) -> Planes:
+    """One row; it holds anyway where it is not used or says nothing."""
+    usable = used & np.isfinite(offset) & np.isfinite(slope).all(axis=1)
     return Planes(np.where(usable[:, None], slope, 0.0)[:, None], np.where(usable, offset, FAR)[:, None])
 
 
@@ -160,25 +175,19 @@ def _follow(found: Enclosure, people: SpatialBatch, step: Step, f: Additive, box
     with np.errstate(invalid="ignore"):
         least = least + own - 8 * EPS * (size + np.abs(least))
         most = most + own + 8 * EPS * (size + np.abs(most))
-    slope, offset = _compose(found, parents, lower, own, size, boxes, side=-1)
-    below = _range(slope, offset, boxes)[0]
-    flat = ~np.isfinite(offset)
-    found.least[:, k] = np.where(np.isfinite(below), np.maximum(least, below), least)
-    found.below.slope[:, k] = np.where(flat[:, None], 0.0, slope)
-    found.below.offset[:, k] = np.where(flat, least, offset)
-    slope, offset = _compose(found, parents, upper, own, size, boxes, side=1)
-    above = _range(slope, offset, boxes)[1]
-    flat = ~np.isfinite(offset)
-    found.most[:, k] = np.where(np.isfinite(above), np.minimum(most, above), most)
-    found.above.slope[:, k] = np.where(flat[:, None], 0.0, slope)
-    found.above.offset[:, k] = np.where(flat, most, offset)
-
-
-def _range(slope: Floats, offset: Floats, boxes: Boxes) -> tuple[Floats, Floats]:
-    plane = Planes(slope[:, None], offset[:, None])
-    tolerance = 8 * EPS * plane.size(boxes.low, boxes.high)
-    bottom, top = plane.bottom(boxes.low, boxes.high) - tolerance, plane.top(boxes.low, boxes.high) + tolerance
-    return bottom[:, 0], top[:, 0]
+    sides = (
+        (-1, lower, least, found.least, found.below, Planes.bottom, np.maximum),
+        (1, upper, most, found.most, found.above, Planes.top, np.minimum),
+    )
+    for side, affine, end, ends, planes, outermost, inner in sides:
+        slope, offset = _compose(found, parents, affine, own, size, boxes, side=side)
+        plane = Planes(slope[:, None], offset[:, None])
+        tolerance = 8 * EPS * plane.size(boxes.low, boxes.high)
+        reach = (outermost(plane, boxes.low, boxes.high) + side * tolerance)[:, 0]
+        flat = ~np.isfinite(offset)
+        ends[:, k] = np.where(np.isfinite(reach), inner(end, reach), end)
+        planes.slope[:, k] = np.where(flat[:, None], 0.0, slope)
+        planes.offset[:, k] = np.where(flat, end, offset)
 
 
 def _compose(
@@ -246,10 +255,9 @@ def _demand_latent(
         return
     lower, upper = f.latent.affine_bounds(found.least[:, parents], found.most[:, parents])
     size = np.abs(noise) + 1.0
-    slope, offset = _compose(found, parents, upper, noise, size, boxes, side=1)
-    found.rows.append(_row(slope, offset - start))
-    slope, offset = _compose(found, parents, lower, noise, size, boxes, side=-1)
-    found.rows.append(_row(-slope, end - offset))
+    for side, plane, bound in ((1, upper, start), (-1, lower, end)):
+        slope, offset = _compose(found, parents, plane, noise, size, boxes, side=side)
+        found.rows.append(row_where(True, side * slope, side * (offset - bound)))
 
 
 def impossible(rows: Planes, low: Floats, high: Floats) -> Bools:
@@ -271,7 +279,7 @@ def tighten_bounds(rows: Planes, low: Floats, high: Floats, whole: Bools) -> tup
         end = np.fmin.reduce(np.where(a < 0, ends, np.nan), axis=1)
     start, end = start - 4 * EPS * np.abs(start), end + 4 * EPS * np.abs(end)
     low, high = np.fmax(low, start), np.fmin(high, end)
-    return np.where(whole, np.ceil(low), low), np.where(whole, np.floor(high), high)
+    return whole_ends(low, high, whole)
 
 
 def fill(rows: Planes, start: Floats, low: Floats, high: Floats, up: Floats, down: Floats) -> tuple[Floats, Floats]:

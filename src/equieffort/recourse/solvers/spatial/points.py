@@ -13,35 +13,29 @@ import numpy.typing as npt
 
 from equieffort.data.frames import Bools, Floats
 from equieffort.foundations.tolerances import tolerance
-from equieffort.models.classifiers import BlackBox, TreeView
+from equieffort.models.classifiers import TreeView
 from equieffort.recourse.counterfactuals import is_allowed, propagate
-from equieffort.recourse.solvers.spatial.compiled_problem import Indices, SpatialBatch
+from equieffort.recourse.solvers.spatial.compiled_problem import Indices, Records, SpatialBatch
 
 GOOD, FRAGILE, BAD, UNSURE = 0, 1, 2, 3
 """A sound point; one favourable as it stands only; an unfavourable one; one that a stricter attempt does not take."""
 
 
 @dataclass(eq=False)
-class Points:
-    """Values to set: rows of people, the way to act, levels and numbers."""
+class Points(Records):
+    """Values to set: rows of people, the intervention set, levels and numbers."""
 
     person: Indices
     interventions: Indices
     levels: Floats
     z: Floats
 
-    def take(self, which: Bools | Indices) -> Points:
-        """Some of them."""
-        return Points(self.person[which], self.interventions[which], self.levels[which], self.z[which])
-
 
 def price(people: SpatialBatch, points: Points) -> Floats:
     """What the points cost."""
     total = people.level_price(points.person, points.levels.astype(np.int16))
     if points.z.shape[1]:
-        is_set = np.array([interventions.is_set for interventions in people.compiled.intervention_sets])[
-            points.interventions
-        ]
+        is_set = people.compiled.is_set[points.interventions]
         total = total + people.cost(points.person, np.where(is_set, points.z, people.facts[points.person]))
     return total
 
@@ -63,23 +57,17 @@ def judge(people: SpatialBatch, points: Points, attempt: int) -> npt.NDArray[np.
 
 def _settings(people: SpatialBatch, points: Points, facts: Floats) -> tuple[Bools, Floats]:
     """As the replay will: the fact plus the change, kept inside its limits."""
-    problem, compiled = people.problem, people.compiled
+    numeric, acts = list(people.problem.numeric), list(people.problem.acts)
     picked, values = np.zeros(facts.shape, dtype=bool), facts.copy()
-    is_set = np.array([interventions.is_set for interventions in compiled.intervention_sets])[points.interventions]
-    for j, k in enumerate(problem.numeric):
-        picked[:, k] = is_set[:, j]
-        change = points.z[:, j] - facts[:, k]
-        set_to = np.clip(facts[:, k] + change, people.low[points.person, j], people.high[points.person, j])
-        values[:, k] = np.where(picked[:, k], set_to, facts[:, k])
-    for b, k in enumerate(problem.categorical):
-        picked[:, k] = points.levels[:, b] >= 0
-        values[:, k] = np.where(picked[:, k], points.levels[:, b], facts[:, k])
+    picked[:, acts] = np.column_stack([people.compiled.is_set[points.interventions], points.levels >= 0])
+    before = facts[:, numeric]
+    set_to = np.clip(before + (points.z - before), people.low[points.person], people.high[points.person])
+    values[:, acts] = np.where(picked[:, acts], np.column_stack([set_to, points.levels]), facts[:, acts])
     return picked, values
 
 
 def _labels(people: SpatialBatch, moved: Floats, follows: Bools, attempt: int) -> npt.NDArray[np.int8]:
     problem, view = people.problem, people.problem.view
-    assert not isinstance(view, BlackBox)
     margins, rounding_error = view.margins(moved), view.rounding_error(moved)
     sound = view.goals.met(margins - 2.0**attempt * rounding_error, problem.margin)
     if isinstance(view, TreeView):

@@ -6,21 +6,20 @@ a step with.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from heapq import heappop, heappush
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from equieffort.data.frames import Bools, Floats
+from equieffort.data.frames import Floats
 from equieffort.foundations.tolerances import ALIKE
-from equieffort.models.classifiers import BlackBox, TreeView
+from equieffort.models.classifiers import TreeView
 from equieffort.recourse.solvers.endings import DONE, ENDLESS, NODES
-from equieffort.recourse.solvers.spatial.boxes import Look, Open, boxes_of
-from equieffort.recourse.solvers.spatial.compiled_problem import Indices, SpatialBatch
-from equieffort.recourse.solvers.spatial.enclosures import Boxes
-from equieffort.recourse.solvers.spatial.points import BAD, FRAGILE, GOOD, UNSURE, Points, judge, price
+from equieffort.recourse.solvers.rule_table import allowed_levels
+from equieffort.recourse.solvers.spatial.boxes import Look, Open
+from equieffort.recourse.solvers.spatial.compiled_problem import Indices, SpatialBatch, whole_ends
+from equieffort.recourse.solvers.spatial.enclosures import Boxes, BoxRow
+from equieffort.recourse.solvers.spatial.points import BAD, FRAGILE, GOOD, Points, judge, price
 from equieffort.recourse.solvers.spatial.split import split
 
 TOGETHER = 16
@@ -29,27 +28,6 @@ FIRST_BUDGET, LAST_BUDGET = 1.0, 2.0**30
 """Costs tried, growing, where limits do not say how far actions may go; the last one at the highest price."""
 THIN = 1e-12
 """A box narrower than this, relative to its values, is too thin for floating point to decide."""
-
-
-@dataclass(eq=False)
-class Found:
-    """What the search says of each person."""
-
-    cost: Floats
-    bound: Floats
-    ended: npt.NDArray[np.int8]
-    boxes: npt.NDArray[np.int64]
-    thin: Bools
-    interventions: Indices
-    levels: Floats
-    z: Floats
-
-
-def search(people: SpatialBatch, *, gap: float, node_limit: int, attempt: int) -> Found:
-    """Everybody's cheapest point, proven to the gap."""
-    run = Search(people, gap, node_limit, attempt)
-    run.run()
-    return run.found()
 
 
 class Search:
@@ -61,7 +39,7 @@ class Search:
         # The rest of the gap is for preferring sound points to fragile ones, and for rounding.
         self.gap, self.prefer = 0.8 * gap, 0.1 * gap
         self.look = Look(people, attempt)
-        self.heaps: list[list[tuple[float, int, Any]]] = [[] for _ in range(n)]
+        self.heaps: list[list[tuple[float, int, int, BoxRow]]] = [[] for _ in range(n)]
         self.count = 0
         self.cost = np.full(n, np.inf)
         self.key = np.full(n, np.inf)
@@ -70,7 +48,6 @@ class Search:
         self.z = people.facts.copy()
         self.least_left = np.full(n, np.inf)
         """The least bound of what was put aside: by the gap, or as too thin."""
-        self.thin = np.zeros(n, dtype=bool)
         self.ended = np.full(n, DONE, dtype=np.int8)
         self.boxes = np.zeros(n, dtype=np.int64)
         finite = np.isfinite(people.low).all(axis=1) & np.isfinite(people.high).all(axis=1)
@@ -78,10 +55,10 @@ class Search:
         prices = [people.up, people.down, np.broadcast_to(problem.change_weights, (n, len(problem.categorical)))]
         self.last_budget = LAST_BUDGET * np.concatenate(prices, axis=1).max(axis=1, initial=1.0)
 
-    def found(self) -> Found:
-        """The answers; a bound never lies above the cost."""
-        bound = np.minimum(self.least_left, self.cost)
-        return Found(self.cost, bound, self.ended, self.boxes, self.thin, self.interventions, self.levels, self.z)
+    @property
+    def bound(self) -> Floats:
+        """No action of a person's costs less; it never lies above the cost that was found."""
+        return np.minimum(self.least_left, self.cost)
 
     def run(self) -> None:
         """Step until everybody is done."""
@@ -89,30 +66,17 @@ class Search:
             self._plant(i)
         active = list(range(len(self.heaps)))
         while active:
-            taken: list[tuple[float, Any]] = []
-            still = []
-            for i in active:
-                mine = self._next(i)
-                if mine:
-                    taken += mine
-                    still.append(i)
-            active = still
-            if taken:
-                self._step(taken)
+            taken = {i: mine for i in active if (mine := self._next(i))}
+            active = list(taken)
+            self._step([box for mine in taken.values() for box in mine])
 
     def _plant(self, i: int) -> None:
-        """One box for each way to act, level and goal."""
+        """One box for each intervention set, level and goal."""
         people = self.people
-        problem, compiled = people.problem, people.compiled
+        problem, compiled, numeric = people.problem, people.compiled, list(people.problem.numeric)
         low, high = people.reach(i, self.budget[i])
         own = people.matrix[i, list(problem.categorical)]
-        counts = [len(problem.encoding.columns[c].levels) for c in problem.categorical]
-        allowed = [
-            [bool(problem.rules.allows(c, own[b : b + 1], level)[0]) for level in range(counts[b])]
-            for b, c in enumerate(problem.categorical)
-        ]
-        assert not isinstance(problem.view, BlackBox)
-        goals = len(problem.view.goals.sets)
+        allowed = [levels[0] for levels in allowed_levels(problem, people.matrix[i : i + 1])]
         for root in compiled.roots:
             levels = np.array(root.levels, dtype=np.float64)
             if any(
@@ -125,31 +89,24 @@ class Search:
             for k in interventions.frozen:
                 fact = people.matrix[i, k]
                 tolerance = 1.01 * problem.tolerance(k, fact)
-                branching_low[k], branching_high[k] = (
-                    max(branching_low[k], fact - tolerance),
-                    min(branching_high[k], fact + tolerance),
-                )
-            start, end = (
-                np.where(interventions.is_set, low, people.facts[i]),
-                np.where(interventions.is_set, high, people.facts[i]),
-            )
-            for j, k in enumerate(problem.numeric):
-                if interventions.is_set[j]:
-                    start[j], end[j] = max(start[j], branching_low[k]), min(end[j], branching_high[k])
-            whole = problem.is_integer & interventions.is_set
-            start, end = np.where(whole, np.ceil(start), start), np.where(whole, np.floor(end), end)
+                branching_low[k] = max(branching_low[k], fact - tolerance)
+                branching_high[k] = min(branching_high[k], fact + tolerance)
+            is_set, facts = interventions.is_set, people.facts[i]
+            start = np.where(is_set, np.maximum(low, branching_low[numeric]), facts)
+            end = np.where(is_set, np.minimum(high, branching_high[numeric]), facts)
+            start, end = whole_ends(start, end, problem.is_integer & is_set)
             if (start > end).any():
                 continue
             cost = float(people.level_price(np.array([i]), levels[None].astype(np.int16))[0])
-            for goal in range(goals):
-                self._push(i, cost, (root.interventions, levels, goal, start, end, branching_low, branching_high))
+            for goal in range(len(problem.view.goals.sets)):
+                self._push(cost, root.interventions, (i, levels, goal, start, end, branching_low, branching_high))
 
-    def _push(self, i: int, bound: float, box: Any) -> None:
+    def _push(self, bound: float, interventions: int, box: BoxRow) -> None:
         # Of equal bounds the newest first: deep boxes find points, which close all the others.
         self.count += 1
-        heappush(self.heaps[i], (bound, -self.count, (i, *box)))
+        heappush(self.heaps[box[0]], (bound, -self.count, interventions, box))
 
-    def _next(self, i: int) -> list[tuple[float, Any]]:
+    def _next(self, i: int) -> list[tuple[float, int, BoxRow]]:
         """The boxes of a person to be looked at now; none when they are done."""
         heap = self.heaps[i]
         while True:
@@ -175,10 +132,10 @@ class Search:
                 self.least_left[i] = min(self.least_left[i], heap[0][0], self.budget[i])
                 heap.clear()
                 return []
-            taken: list[tuple[float, Any]] = []
+            taken: list[tuple[float, int, BoxRow]] = []
             while heap and len(taken) < TOGETHER and heap[0][0] < cutoff:
-                bound, _, box = heappop(heap)
-                taken.append((bound, box))
+                bound, _, interventions, box = heappop(heap)
+                taken.append((bound, interventions, box))
             self.boxes[i] += len(taken)
             return taken
 
@@ -193,19 +150,19 @@ class Search:
         """Whether no budget hid anything cheaper than the best point."""
         return bool(self.budget[i] == np.inf or self._proven_by(self.cost[i]) <= self.budget[i])
 
-    def _step(self, taken: list[tuple[float, Any]]) -> None:
-        """Look at boxes, way by way: bound, try points, split."""
-        intervention_sets: dict[int, list[tuple[float, Any]]] = {}
-        for bound, box in taken:
-            intervention_sets.setdefault(box[1], []).append((bound, box))
-        looked = [self._look(interventions, part) for interventions, part in sorted(intervention_sets.items())]
+    def _step(self, taken: list[tuple[float, int, BoxRow]]) -> None:
+        """Look at boxes, one intervention set after another: bound, try points, split."""
+        each: dict[int, list[tuple[float, BoxRow]]] = {}
+        for bound, interventions, box in taken:
+            each.setdefault(interventions, []).append((bound, box))
+        looked = [self._look(interventions, part) for interventions, part in sorted(each.items())]
         looked = [kept for kept in looked if len(kept)]
         self._try([points for kept in looked for points in self.look.suggest(kept)])
         for kept in looked:
             self._branch(kept)
 
-    def _look(self, interventions: int, part: list[tuple[float, Any]]) -> Open:
-        boxes, bound = boxes_of(part), np.array([b for b, _ in part])
+    def _look(self, interventions: int, part: list[tuple[float, BoxRow]]) -> Open:
+        boxes, bound = Boxes.of([box for _, box in part]), np.array([b for b, _ in part])
         fixed = self.people.level_price(boxes.person, boxes.levels.astype(np.int16))
         self._cut(boxes, fixed)
         filled = np.asarray((boxes.low <= boxes.high).all(axis=1))
@@ -228,7 +185,7 @@ class Search:
         tolerance = ALIKE * np.abs(facts)
         with np.errstate(invalid="ignore"):
             low, high = facts - room / down - tolerance, facts + room / up + tolerance
-        low, high = np.where(whole, np.ceil(low), low), np.where(whole, np.floor(high), high)
+        low, high = whole_ends(low, high, whole)
         shrinks = cut & ((low > boxes.low) | (high < boxes.high)).any(axis=1)
         boxes.low, boxes.high = (
             np.where(cut[:, None], np.maximum(boxes.low, low), boxes.low),
@@ -288,15 +245,11 @@ class Search:
         if len(kept) == 0:
             return
         first, second, splits = split(self.people, kept.interventions, kept.boxes, kept.found, kept.margins, THIN)
-        thin = ~splits
-        np.minimum.at(self.least_left, kept.boxes.person[thin], kept.bound[thin])
-        self.thin[kept.boxes.person[thin]] = True
+        np.minimum.at(self.least_left, kept.boxes.person[~splits], kept.bound[~splits])
         for half in (first, second):
             filled = splits & (half.low <= half.high).all(axis=1)
-            for b in np.flatnonzero(filled).tolist():
-                box = (kept.interventions, half.levels[b], int(half.goal[b]), half.low[b], half.high[b],
-                       half.branching_low[b], half.branching_high[b])  # fmt: skip
-                self._push(int(half.person[b]), float(kept.bound[b]), box)
+            for bound, box in zip(kept.bound[filled].tolist(), half.take(filled).rows(), strict=True):
+                self._push(bound, kept.interventions, box)
 
     def _settle(self, kept: Open) -> Open:
         """Boxes that are points are decided by that point alone."""
@@ -310,20 +263,19 @@ class Search:
             # A good one has been taken, or was not better; a stricter attempt proves nothing of what it does not take.
             left = verdict != BAD
             np.minimum.at(self.least_left, some.boxes.person[left], some.bound[left])
-            unsure = verdict == UNSURE
-            self.thin[some.boxes.person[unsure]] = True
             kept = kept.take(~point)
         return self._ask(kept)
 
     def _ask(self, kept: Open) -> Open:
         """A cell with one leaf of every tree has one label; where rounding decides it, the model says which."""
         problem, view = self.people.problem, self.people.problem.view
+        if not isinstance(view, TreeView):
+            return kept
         mine, margins = self.look.goals[kept.boxes.goal], kept.margins
         near = margins.most - 2 * margins.rounding_error <= problem.margin
         rows = np.flatnonzero(margins.decided & (mine & near & (margins.rounding_error > 0)).any(axis=1))
         if len(rows) == 0:
             return kept
-        assert isinstance(view, TreeView)
         least, most = kept.found.least[rows], kept.found.most[rows]
         facts = self.people.matrix[kept.boxes.person[rows]]
         sample = np.where(np.isfinite(least), least, np.where(np.isfinite(most), most, facts))

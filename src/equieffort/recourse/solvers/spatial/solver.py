@@ -9,35 +9,24 @@ and Tuy, "Global Optimization", 1996).
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 
 from equieffort.data.frames import Floats
 from equieffort.foundations.tolerances import is_closed
 from equieffort.models.classifiers import BlackBox
-from equieffort.recourse.problem import RecourseProblem
-from equieffort.recourse.solvers.base import (
-    FOUND,
-    LIMIT,
-    NONE,
-    Batch,
-    PreparedSolver,
-    Proposal,
-    Solver,
-    check_count,
-    check_gap,
-)
+from equieffort.recourse.problem import ReadableView, RecourseProblem
+from equieffort.recourse.solvers.base import FOUND, LIMIT, NONE, Proposal, Solver, check_count, check_gap
 from equieffort.recourse.solvers.endings import DONE, termination
-from equieffort.recourse.solvers.infeasibility import ANY, Relaxations
+from equieffort.recourse.solvers.infeasibility import ANY
 from equieffort.recourse.solvers.spatial.compiled_problem import (
     CompiledProblem,
     Refused,
     SpatialBatch,
     compile_problem,
 )
-from equieffort.recourse.solvers.stepping import step_over
-from equieffort.recourse.status import Infeasibility, Refusal, Unfit
+from equieffort.recourse.solvers.stepping import SteppingSolver
+from equieffort.recourse.status import Refusal, Unfit
 from equieffort.world.cost import LinearCost, PiecewiseCost
 
 STRICTER = 1000
@@ -77,8 +66,10 @@ class SpatialBranchAndBound(Solver):
 
     def prepare(self, problem: RecourseProblem) -> PreparedSpatial | Refusal:
         """The problem, if the classifier can be read and every equation below an action can be enclosed."""
-        if isinstance(problem.view, BlackBox):
-            return Refusal(Unfit.MODEL, f"The classifier cannot be read: {problem.view.reason}.")
+        view = problem.view
+        if not isinstance(view, ReadableView):
+            reason = view.reason if isinstance(view, BlackBox) else f"a {type(view).__name__} is not known"
+            return Refusal(Unfit.MODEL, f"The classifier cannot be read: {reason}.")
         if not isinstance(problem.cost, LinearCost):
             if not isinstance(problem.cost, PiecewiseCost):
                 return Refusal(Unfit.COST, "The cost is neither linear nor piecewise linear in each change.")
@@ -87,9 +78,10 @@ class SpatialBranchAndBound(Solver):
                     Unfit.COST, "The cost does not grow beyond its last knot, so no budget limits an action."
                 )
         try:
-            return PreparedSpatial(problem, self, compile_problem(problem))
+            known = problem.with_known(view)
+            return PreparedSpatial(known, self, compile_problem(known))
         except Refused as refusal:
-            return Refusal(Unfit.EQUATIONS, f"Nothing can be proven: {refusal.reason}.")
+            return Refusal(Unfit.EQUATIONS, f"Nothing can be proven: {refusal}.")
 
     def harder(self) -> SpatialBranchAndBound:
         """Ten times the boxes."""
@@ -97,21 +89,14 @@ class SpatialBranchAndBound(Solver):
 
 
 @dataclass(frozen=True, eq=False)
-class PreparedSpatial(PreparedSolver):
+class PreparedSpatial(SteppingSolver[SpatialBranchAndBound, ReadableView]):
     """A problem that can be enclosed over boxes of actions."""
 
-    problem: RecourseProblem
-    limits: SpatialBranchAndBound
     compiled: CompiledProblem
 
-    @cached_property
-    def relaxations(self) -> Relaxations:
-        """What becomes of the problem without some of its limits."""
-        return Relaxations(self.problem, replace(self.limits, gap=ANY, node_limit=BOXES_EACH))
-
-    def propose(self, batch: Batch) -> Proposal:
-        """The cheapest action of each person within the gap, or what was found and proven within the limit."""
-        return step_over(batch, self.attempt)
+    def quick(self) -> SpatialBranchAndBound:
+        """Any action, of few boxes."""
+        return replace(self.limits, gap=ANY, node_limit=BOXES_EACH)
 
     def attempt(self, people: Floats, attempt: int) -> Proposal:
         """The same at a step over the boundary."""
@@ -122,21 +107,20 @@ class PreparedSpatial(PreparedSolver):
         return proposal
 
     def _block(self, matrix: Floats, attempt: int, proposal: Proposal, start: int) -> None:
-        from equieffort.recourse.solvers.spatial.search import search
+        from equieffort.recourse.solvers.spatial.search import Search
 
         people = SpatialBatch.of(self.problem, self.compiled, matrix)
         # What a stricter attempt asks for beyond the boundary opens a gap that no number of boxes closes.
         limit = self.limits.node_limit if attempt == 0 else min(self.limits.node_limit, STRICTER)
-        found = search(people, gap=self.limits.gap, node_limit=limit, attempt=attempt)
+        found = Search(people, self.limits.gap, limit, attempt)
+        found.run()
         rows = slice(start, start + len(matrix))
         has = found.interventions >= 0
         proposal.cost[rows], proposal.bound[rows] = found.cost, found.bound
-        proposal.intervention_mask[rows] = np.where(
-            has, people.compiled.intervention_masks[np.maximum(found.interventions, 0)], 0
-        )
-        is_set = np.array([interventions.is_set for interventions in people.compiled.intervention_sets])[
-            np.maximum(found.interventions, 0)
-        ]
+        which = np.maximum(found.interventions, 0)
+        masks = np.array([interventions.intervention_mask for interventions in self.compiled.intervention_sets])
+        proposal.intervention_mask[rows] = np.where(has, masks[which], 0)
+        is_set = self.compiled.is_set[which]
         proposal.delta[rows] = np.where(is_set & has[:, None], found.z - people.facts, 0.0)
         proposal.level[rows] = np.where(has[:, None], found.levels, -1).astype(np.int16)
         none = ~has & (found.bound == np.inf) & (found.ended == DONE) & (attempt == 0)
@@ -150,7 +134,3 @@ class PreparedSpatial(PreparedSolver):
             proposal.notes[start + i] = termination(
                 int(found.ended[i]), found=bool(has[i]), bound=bound, nodes=self.limits.node_limit
             )
-
-    def infeasibility(self, people: Floats) -> list[Infeasibility]:
-        """Which limits or rules would have to go, for many people at once."""
-        return self.relaxations.infeasibility(people)

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from equieffort.data.frames import Bools, Floats
 from equieffort.models.classifiers import Layer, LinearView, NetworkView, TreeView
-from equieffort.recourse.solvers.spatial.compiled_problem import Indices
+from equieffort.recourse.solvers.spatial.compiled_problem import Indices, Records
 from equieffort.recourse.solvers.spatial.enclosures import Boxes, Enclosure, Planes
 from equieffort.world.scm.equations import EPS
 
@@ -19,7 +19,7 @@ CELLS = 8_000_000
 
 
 @dataclass(eq=False)
-class Margins:
+class Margins(Records):
     """What is known of the margins over each box."""
 
     most: Floats
