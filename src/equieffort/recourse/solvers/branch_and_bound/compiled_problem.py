@@ -11,6 +11,7 @@ from equieffort.data.frames import Floats
 from equieffort.models.classifiers.views import Goals
 from equieffort.recourse.problem import RecourseProblem
 from equieffort.recourse.solvers.interventions import InterventionSet, intervention_sets_of
+from equieffort.recourse.solvers.rule_table import RuleTable, allowed_levels
 from equieffort.world.cost import LinearCost, PiecewiseCost
 
 MOST_KNOTS = 4_000_000
@@ -22,12 +23,10 @@ class SearchArrays:
     """What is the same for everybody, in the form that the kernels want."""
 
     problem: RecourseProblem
-    kinds: list[InterventionSet]
-    """One intervention set for each choice of what is set: those share their effects."""
     intervention_sets: list[InterventionSet]
     """The intervention set of each root."""
     compiled: Any
-    atoms: Atoms
+    rules: RuleTable
 
     @classmethod
     def of(cls, problem: RecourseProblem, goals: Goals, reads: Any) -> SearchArrays:
@@ -38,9 +37,9 @@ class SearchArrays:
             kinds.setdefault(interventions.is_set, interventions)
             if not any(row.position in problem.categorical for row in interventions.rows):
                 roots.append((list(kinds).index(interventions.is_set), interventions))
-        atoms, own = Atoms.of(problem), list(kinds.values())
-        compiled = _compile(problem, own, roots, goals.sets, reads, atoms)
-        return cls(problem, own, [r for _, r in roots] * len(goals.sets), compiled, atoms)
+        rules, own = RuleTable.of(problem), list(kinds.values())
+        compiled = _compile(problem, own, roots, goals.sets, reads, rules)
+        return cls(problem, [r for _, r in roots] * len(goals.sets), compiled, rules)
 
     def people(self, matrix: Floats) -> Any:
         """Facts, limits, prices, ranges and rules of encoded people; the first budget is anything."""
@@ -56,54 +55,17 @@ class SearchArrays:
             assert isinstance(problem.cost, LinearCost)
             curves = straight()
             up, down = (plain(np.broadcast_to(price, facts.shape)) for price in problem.cost.prices(facts))
-        tracks = problem.rules.extend(matrix)
-        range_low, range_high = np.full(tracks.shape, -np.inf), np.full(tracks.shape, np.inf)
+        ends = self.rules.ends(matrix)
+        range_low, range_high = np.full(ends.values.shape, -np.inf), np.full(ends.values.shape, np.inf)
         for k in range(matrix.shape[1]):
             range_low[:, k], range_high[:, k] = problem.plausible(matrix, k)
-        atom_low, atom_high = self.atoms.ends(problem, matrix)
         allowed = np.ones((len(matrix), len(problem.categorical), self.compiled.shift.shape[3]), dtype=bool)
-        for b, c in enumerate(problem.categorical):
-            for level in range(len(problem.encoding.columns[c].levels)):
-                allowed[:, b, level] = problem.rules.allows(c, matrix[:, c], level)
+        for b, levels in enumerate(allowed_levels(problem, matrix)):
+            allowed[:, b, : levels.shape[1]] = levels
         return CompiledBatch(
-            plain(tracks), plain(low), plain(high), up, down, range_low, range_high, np.ones(len(matrix)), atom_low,
-            atom_high, allowed, curves,
+            plain(ends.values), plain(low), plain(high), up, down, range_low, range_high, np.ones(len(matrix)),
+            plain(ends.low), plain(ends.high), allowed, curves,
         )  # fmt: skip
-
-
-@dataclass(frozen=True, eq=False)
-class Atoms:
-    """The clauses of rules between features, with a set of levels as one atom a level."""
-
-    start: list[int]
-    """Where each clause's atoms begin, and where the last one's end."""
-    source: list[tuple[int, int, int]]
-    """For each atom its clause, its place there, and its level or -1."""
-    track: list[int]
-
-    @classmethod
-    def of(cls, problem: RecourseProblem) -> Atoms:
-        """All atoms of a problem in order."""
-        start, source, track = [0], [], []
-        for q, clause in enumerate(problem.rules.clauses):
-            for a, atom in enumerate(clause.atoms):
-                levels = (-1,) if atom.levels is None else atom.levels
-                source += [(q, a, level) for level in levels]
-                track += [atom.column] * len(levels)
-            start.append(len(track))
-        return cls(start, source, track)
-
-    def ends(self, problem: RecourseProblem, matrix: Floats) -> tuple[Floats, Floats]:
-        """(person, atom): the range of each; one without ends where its clause is not asked of somebody."""
-        rules = problem.rules
-        low, high = np.empty((len(matrix), len(self.track))), np.empty((len(matrix), len(self.track)))
-        ends = [rules.ends(matrix, clause) for clause in rules.clauses]
-        asked = rules.asked(matrix)
-        for at, (q, a, level) in enumerate(self.source):
-            least, most = (np.full(len(matrix), float(level)),) * 2 if level >= 0 else ends[q][a]
-            low[:, at] = np.where(asked[:, q], least, -np.inf)
-            high[:, at] = np.where(asked[:, q], most, np.inf)
-        return low, high
 
 
 def _compile(
@@ -112,27 +74,25 @@ def _compile(
     roots: list[tuple[int, InterventionSet]],
     goals: tuple[tuple[int, ...], ...],
     reads: Any,
-    atoms: Atoms,
+    rules: RuleTable,
 ) -> Any:
     from equieffort.recourse.solvers.branch_and_bound.arrays import CompiledProblem
 
-    categories, sums = list(problem.categorical), problem.rules.weights
+    categories = list(problem.categorical)
     p, count, columns = len(kinds), len(problem.numeric), len(problem.names)
-    tracks = columns + len(sums)
+    tracks = columns + len(problem.rules.weights)
     levels = max((len(problem.encoding.columns[c].levels) for c in categories), default=1)
     effect, shift = np.zeros((p, tracks, count)), np.zeros((p, len(categories), tracks, levels))
     fixed, limited = np.zeros((p, tracks), dtype=bool), np.zeros((p, tracks), dtype=bool)
     follows = np.zeros((p, tracks), dtype=bool)
     used = np.zeros(tracks, dtype=bool)
     used[reads] = True
-    used[atoms.track] = True
+    used[rules.track] = True
     for a, interventions in enumerate(kinds):
-        effect[a, :columns] = interventions.effect
-        effect[a, columns:] = sums @ interventions.effect
+        effect[a] = rules.extended(interventions.effect)
         for b, c in enumerate(categories):
             table = interventions.shifts[c]
-            shift[a, b, :columns, : table.shape[1]] = table
-            shift[a, b, columns:, : table.shape[1]] = sums @ table
+            shift[a, b, :, : table.shape[1]] = rules.extended(table)
         for row in interventions.rows:
             fixed[a, row.position] |= row.fixed
             limited[a, row.position] |= not row.fixed
@@ -171,8 +131,8 @@ def _compile(
         root_goal=np.repeat(np.arange(len(goals), dtype=np.int32), len(roots)),
         goal_start=np.cumsum([0, *map(len, goals)]).astype(np.int32),
         goal_margin=np.array([m for members in goals for m in members], dtype=np.int32),
-        clause_start=np.array(atoms.start, dtype=np.int32),
-        atom_track=np.array(atoms.track, dtype=np.int32),
+        clause_start=rules.clause_start.astype(np.int32),
+        atom_track=rules.track.astype(np.int32),
     )
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from equieffort.data.frames import Bools, Floats
 from equieffort.foundations.tolerances import is_closed
 from equieffort.models.classifiers import NetworkView, TreeView
+from equieffort.recourse.counterfactuals import keeps_margin
 from equieffort.recourse.solvers.base import FOUND, LIMIT, Proposal
 from equieffort.recourse.solvers.branch_and_bound.compiled_problem import SearchArrays
 from equieffort.recourse.solvers.endings import DONE, proven, termination
@@ -141,7 +142,7 @@ def _ask(oracle: Oracle, matrix: Floats, asked: Floats, proposal: Proposal, answ
 
 def _is_favourable(oracle: Oracle, intervention_sets: list[InterventionSet], facts: Floats, change: Floats) -> Bools:
     """The model's own labels of actions."""
-    problem, view, moved = oracle.arrays.problem, oracle.view, facts.copy()
+    problem, moved = oracle.arrays.problem, facts.copy()
     if len(facts) == 0:
         return np.zeros(0, dtype=bool)
     low, high = problem.action_box(facts)
@@ -157,7 +158,4 @@ def _is_favourable(oracle: Oracle, intervention_sets: list[InterventionSet], fac
         for j, k in enumerate(problem.numeric):
             if interventions.is_set[j]:
                 moved[i, k] = min(max(facts[i, k] + change[i, j], low[i, j]), high[i, j])
-    answers = problem.decision.is_favourable(problem.encoding.decode(moved, None))
-    if problem.margin > 0:
-        answers &= view.goals.met(view.margins(moved) + view.rounding_error(moved), problem.margin)
-    return answers
+    return problem.decision.is_favourable(problem.encoding.decode(moved, None)) & keeps_margin(problem, moved)

@@ -11,9 +11,8 @@ from dataclasses import dataclass, replace
 
 from equieffort.data.frames import Floats
 from equieffort.models.classifiers import BlackBox, NetworkView, TreeView
-from equieffort.recourse.problem import RecourseProblem
+from equieffort.recourse.problem import ReadableView, RecourseProblem
 from equieffort.recourse.solvers.base import (
-    Batch,
     PreparedSolver,
     Proposal,
     Solver,
@@ -25,10 +24,10 @@ from equieffort.recourse.solvers.branch_and_bound.compiled_problem import togeth
 from equieffort.recourse.solvers.branch_and_bound.networks.oracle import NetworkOracle
 from equieffort.recourse.solvers.branch_and_bound.search import Oracle, search
 from equieffort.recourse.solvers.branch_and_bound.trees.oracle import TreeOracle
-from equieffort.recourse.solvers.infeasibility import ANY, NODES_EACH, Relaxations
+from equieffort.recourse.solvers.infeasibility import ANY, NODES_EACH
 from equieffort.recourse.solvers.interventions import NotLinear
-from equieffort.recourse.solvers.stepping import step_over
-from equieffort.recourse.status import Infeasibility, Refusal, Unfit
+from equieffort.recourse.solvers.stepping import SteppingSolver
+from equieffort.recourse.status import Refusal, Unfit
 from equieffort.world.cost import LinearCost, PiecewiseCost
 
 
@@ -77,14 +76,13 @@ class BranchAndBound(Solver):
                 "boxes, so a cost is certified to a gap above zero."
             )
             return Refusal(Unfit.SETTING, reason)
-        relaxations = Relaxations(problem, replace(self, gap=ANY, node_limit=NODES_EACH, time_limit=None))
         try:
             oracle: Oracle = (
                 NetworkOracle.of(problem, view) if isinstance(view, NetworkView) else TreeOracle.of(problem, view)
             )
         except NotLinear as reason:
             return Refusal(Unfit.EQUATIONS, f"It is not linear: {reason.reason}.")
-        return PreparedSearch(oracle, self, relaxations)
+        return PreparedSearch(problem.with_known(view), self, oracle)
 
     def harder(self) -> BranchAndBound:
         """Ten times the seconds and the nodes."""
@@ -93,24 +91,19 @@ class BranchAndBound(Solver):
 
 
 @dataclass(frozen=True, eq=False)
-class PreparedSearch(PreparedSolver):
-    """An oracle, the limits it is searched with, and what becomes of the problem without some of its own limits."""
+class PreparedSearch(SteppingSolver[BranchAndBound, ReadableView]):
+    """An oracle, and the limits it is searched with."""
 
     oracle: Oracle
-    limits: BranchAndBound
-    relaxations: Relaxations
 
-    def propose(self, batch: Batch) -> Proposal:
+    def quick(self) -> BranchAndBound:
+        """Any action, soon."""
+        return replace(self.limits, gap=ANY, node_limit=NODES_EACH, time_limit=None)
+
+    def attempt(self, people: Floats, attempt: int) -> Proposal:
         """The cheapest action of each person, or what was found and proven within the limits."""
-        return step_over(batch, self._attempt)
-
-    def infeasibility(self, people: Floats) -> list[Infeasibility]:
-        """Which limits or rules would have to go, for many people at once."""
-        return self.relaxations.infeasibility(people)
-
-    def _attempt(self, people: Floats, attempt: int) -> Proposal:
-        of, problem = self.limits, self.relaxations.problem
-        proposal, size = Proposal.empty(problem, len(people)), together(problem, people)
+        of = self.limits
+        proposal, size = Proposal.empty(self.problem, len(people)), together(self.problem, people)
         for first in range(0, len(people), size):
             rows = slice(first, first + size)
             part = search(self.oracle, people[rows], attempt, gap=of.gap, nodes=of.node_limit, seconds=of.time_limit)
@@ -118,5 +111,5 @@ class PreparedSearch(PreparedSolver):
             proposal.put(rows, part)
             proposal.notes |= {first + row: note for row, note in part.notes.items()}
         if isinstance(self.oracle.view, NetworkView):
-            proposal.state_vanishing(problem, people)
+            proposal.state_vanishing(self.problem, people)
         return proposal
