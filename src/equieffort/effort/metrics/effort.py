@@ -213,7 +213,7 @@ def _phi_limits(mine: Sample, level: float) -> Interval:
     """Confidence limits of the average effort, from the least to the most that people not solved to the end allow."""
     side = acting(mine)
     limits = mean_limits(side.sums, level)
-    if side.is_settled or isnan(limits[0]):
+    if isnan(limits[0]):
         return limits
     low = min(NAN_LOW if isnan(end) else end for end in (mean_limits(s, level)[0] for s in side.lower()))
     high = max(NAN_HIGH if isnan(end) else end for end in (mean_limits(s, level)[1] for s in side.upper()))
