@@ -34,6 +34,7 @@ from equieffort.effort.metrics import (
     group_samples,
     is_bands,
     unsettled,
+    unsettled_rows,
 )
 from equieffort.effort.neighbours import Everyone, Nearest, NearestK, Neighbourhood, Unsaved, check_quantile
 from equieffort.effort.verdict import Assessment, Level, Verdict, decide
@@ -442,11 +443,15 @@ class Audit:
         found = tuple(with_readings(c, self.criteria, self.shown_measures) for c in compared)
         made = self.provenance
         surrogate = made.surrogate and replace(made.surrogate, columns=groups.columns)
-        left = unsettled(self.recourse, members)
-        people = list(zip(left["group"], left.index, strict=True))
+        rows = unsettled_rows(self.recourse, members).tolist()
+        endings = self.recourse.source.reasons(self.recourse, rows)
+        left = [
+            (groups.labels[groups.codes[row]], self.recourse.index[row], ending)
+            for row, ending in zip(rows, endings, strict=True)
+        ]
         verdict = decide(
-            found, self.criteria, individual=individual, surrogate=surrogate, unsettled=people,
-            provable=made.solver.certifies, further=made.further, outliers=made.outliers,
+            found, self.criteria, individual=individual, surrogate=surrogate, unsettled=left,
+            provable=made.solver.certifies, audience=self.recourse.audience, outliers=made.outliers,
             chance=again.chance if again is not None and any(c.spreads for c in compared) else "people",
         )  # fmt: skip
         return Assessment(

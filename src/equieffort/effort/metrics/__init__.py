@@ -14,7 +14,7 @@ from equieffort.effort.metrics.effort import (
     recourse_discrepancy,
 )
 from equieffort.effort.metrics.effort_curve import effort_curve, effort_differences
-from equieffort.effort.metrics.unsettled import unsettled
+from equieffort.effort.metrics.unsettled import unsettled, unsettled_rows
 
 __all__ = [
     "PAPER_QUANTILES",
@@ -39,4 +39,5 @@ __all__ = [
     "neighbourhood_sweep",
     "recourse_discrepancy",
     "unsettled",
+    "unsettled_rows",
 ]

@@ -33,7 +33,7 @@ from equieffort.world.schema import Schema, check_kinds
 if TYPE_CHECKING:
     from equieffort.results.audits import Audit
 
-FORMAT, VERSION = "equieffort-audit", 4
+FORMAT, VERSION = "equieffort-audit", 5
 STORED = ("status", "cost", "bound", "intervention_mask", "delta", "level", "vanishing")
 SCALARS = ("string", "integer", "floating", "mixed-integer-float", "boolean", "empty")
 """What pandas calls columns of values that JSON gives back as they were."""
