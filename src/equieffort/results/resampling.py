@@ -246,10 +246,11 @@ def _audits(
     made = _made(audit, type(how).__name__)
     # Joined by label before, so that a person who is drawn brings their own group along.
     people, scm = made.table, made.problem.scm
-    reference = scm.reference_ if made.reference is None else made.reference
+    declared, missing = made.declared, made.declared.get("missing", "error")
+    reference = scm.reference_ if declared.get("reference") is None else declared["reference"]
     same = len(scm.reference_) == len(people) and scm.reference_.index.equals(people.index)
     source = audit.recourse.source
-    kept = source.problem if isinstance(source, SolvedSource) and made.missing == "error" else None
+    kept = source.problem if isinstance(source, SolvedSource) and missing == "error" else None
     for k in range(how.replicates):
         rng = np.random.default_rng([how.random_state, k])
         rows = rng.integers(0, len(people), len(people))
@@ -267,11 +268,8 @@ def _audits(
                 trained = None if model is made.classifier else model
                 problem = None if kept is None else kept.relearned(again, trained, drawn)
                 if problem is None:
-                    problem = RecourseProblem.of(
-                        model, drawn, schema=made.schema, scm=again, model_features=made.model_features,
-                        cost=made.cost, reference=reference, margin=made.margin, missing=made.missing,
-                    )  # fmt: skip
-                yield _readings(audit, solve(problem, drawn, solver=made.solver, missing=made.missing))
+                    problem = RecourseProblem.of(model, drawn, **declared | {"scm": again, "reference": reference})
+                yield _readings(audit, solve(problem, drawn, solver=made.solver, missing=missing))
         except EquieffortError as error:
             yield error
 
