@@ -74,7 +74,7 @@ _NAMES: dict[str, str] = {
     "WeightedL1": "world.cost",
     "audit": "results.audits",
     "compare_audits": "results.comparison",
-    "load": "results.files",
+    "load": "results.audit_file",
     "load_model": "models.files",
     "parse_rule": "world.rules",
     "power": "results.power_analysis",

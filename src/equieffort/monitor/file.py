@@ -18,11 +18,10 @@ from equieffort.data.frames import Floats
 from equieffort.data.regular import read_regular
 from equieffort.errors import EquieffortError, MonitorError, sentence
 from equieffort.foundations.arguments import check_path
-from equieffort.foundations.saved import as_data, from_data, from_hints
+from equieffort.foundations.saved import as_data, from_data, from_hints, other_version, read_json
 from equieffort.monitor.checks import check_state
 from equieffort.monitor.evidence import RATIOS, STAKES, Evidence
 from equieffort.monitor.state import Batch, Fixed, MonitorState
-from equieffort.results.files.formats import other_version, read_json
 
 FORMAT, VERSION = "equieffort-monitor", 1
 MOST_BYTES = 200_000_000

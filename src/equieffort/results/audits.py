@@ -349,14 +349,14 @@ class Audit:
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the audit into one file that `load` reads without the model or the data."""
-        from equieffort.results.files import save
+        from equieffort.results.audit_file import save
 
         save(self, path)
 
     @staticmethod
     def load(path: str | PathLike[str]) -> Audit:
         """Read an audit that `save` wrote."""
-        from equieffort.results.files import load
+        from equieffort.results.audit_file import load
 
         return load(path)
 
