@@ -18,8 +18,7 @@ from equieffort.recourse.status import (
     fact_from_dict,
 )  # fmt: skip
 from equieffort.words.infeasibility import covered
-from equieffort.words.reasons import in_python, in_report, in_spec
-from equieffort.words.termination import rounded_down
+from equieffort.words.reasons import in_python, in_report, in_spec, rounded_down
 
 SEEN = Obstacle("pay", LimitKind.OBSERVED, 1, 12.0, fact=8.0, stops_at=12.0)
 

@@ -1,6 +1,6 @@
 """What is known of an estimate: its limits at a level, and one-sided p-values against any value.
 
-Everything is on the measure's own scale (`scales`). `greater(d)` is the p-value of "at most d", small where the data
+Everything is on the measure's own scale (`Scale`). `greater(d)` is the p-value of "at most d", small where the data
 say more; `less(d)` mirrors it. All tests of a verdict are made of these two.
 """
 
@@ -9,9 +9,40 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import inf, isnan, nan
+from math import exp, inf, isnan, log, nan
 
 from scipy.special import ndtr, ndtri, stdtr, stdtrit
+
+
+@dataclass(frozen=True)
+class Scale:
+    """The scale on which an estimate is symmetric, there and back: ratios by their logarithm, shares by their logit."""
+
+    name: str
+    to: Callable[[float], float]
+    back: Callable[[float], float]
+
+
+def _log(value: float) -> float:
+    return log(value) if value > 0 else -inf if value == 0 else nan
+
+
+def _exp(value: float) -> float:
+    return inf if value > 709 else exp(value)
+
+
+def _logit(share: float) -> float:
+    return -inf if share == 0 else inf if share == 1 else log(share / (1 - share))
+
+
+def _expit(value: float) -> float:
+    return 1 / (1 + _exp(-value))
+
+
+IDENTITY = Scale("identity", float, float)
+LOG = Scale("log", _log, _exp)
+LOGIT = Scale("logit", _logit, _expit)
+
 
 STEPS = 60
 FARTHEST = 40.0

@@ -101,6 +101,8 @@ class Measure(ABC):
     """The people it rests on."""
     threshold: ClassVar[Threshold | None] = None
     """What a verdict can hold it against."""
+    form: ClassVar[str] = "{:.3g}"
+    """How a value is written."""
 
     @abstractmethod
     def estimate(self, pair: Pair) -> float:
@@ -120,7 +122,7 @@ class Measure(ABC):
 
     def show(self, value: float) -> str:
         """The value as text."""
-        return "-" if isnan(value) else f"{value:.3g}"
+        return "-" if isnan(value) else self.form.format(value)
 
     def headline(self, worse: str, other: str) -> str:
         """Who is worse off, where the measure lies beyond its threshold.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import isnan, nan
+from math import nan
 from typing import ClassVar
 
 from equieffort.effort.inference import LOG, Law
@@ -25,6 +25,7 @@ class ImpactRatio(Measure):
     neutral = 1.0
     orientation = -1
     basis = "people"
+    form = "{:.2f}"
     threshold: ClassVar[Threshold | None] = "tau"
 
     def counts(self, sample: Sample) -> tuple[int, int] | None:
@@ -46,10 +47,6 @@ class ImpactRatio(Measure):
     def why_not(self, pair: Pair) -> str:
         """Nobody there, or nobody approved."""
         return super().why_not(pair) or "NOBODY_APPROVED"
-
-    def show(self, value: float) -> str:
-        """With two digits after the point."""
-        return "-" if isnan(value) else f"{value:.2f}"
 
     def headline(self, worse: str, other: str) -> str:
         """Who is worse off."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import replace
-from math import isnan, nan
+from math import nan
 from typing import ClassVar
 
 from equieffort.effort.inference import LOG, Fixed, Law
@@ -18,6 +18,7 @@ class RatioOfMeans(Measure):
 
     scale = LOG
     neutral = 1.0
+    form = "{:.2f}"
     threshold: ClassVar[Threshold | None] = "tau"
 
     @abstractmethod
@@ -38,10 +39,6 @@ class RatioOfMeans(Measure):
     def why_not(self, pair: Pair) -> str:
         """No people, or nobody who needs any effort."""
         return super().why_not(pair) or "ZERO_EFFORT"
-
-    def show(self, value: float) -> str:
-        """With two digits after the point."""
-        return "-" if isnan(value) else f"{value:.2f}"
 
 
 class CappedRatio(RatioOfMeans):

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from math import isnan, nan
 
 from equieffort.effort.inference import LOGIT, Law, Ranged
-from equieffort.effort.inference.placements import compare_orders, probability
+from equieffort.effort.inference.orders import compare_orders, probability
 from equieffort.effort.measures.base import Measure, Pair
 
 

@@ -8,10 +8,15 @@ import pandas as pd
 
 from equieffort.foundations.arguments import check_flag, check_instance, check_number
 from equieffort.results.audits import Audit
-from equieffort.results.comparison.comparable import check_same_rules, warn_assumed
+from equieffort.results.comparison.comparable import (
+    at_prices_of,
+    check_same_rules,
+    other_scales,
+    same_prices,
+    warn_assumed,
+)
 from equieffort.results.comparison.noise import noise
 from equieffort.results.comparison.people import counts, labels, match, same_people, what_happened
-from equieffort.results.comparison.prices import at_prices_of, other_scales, same_prices
 from equieffort.results.comparison.result import AuditComparison
 
 MEASURES = ("n", "n_unfavourable", "phi", "rho", "acr", "rd")
