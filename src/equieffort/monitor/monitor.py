@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 from collections.abc import Sequence
 from datetime import UTC, date, datetime
 from os import PathLike
@@ -207,8 +206,8 @@ class Monitor:
 
     def _fix(self, solved: Solved) -> Fixed:
         """What the first batch fixes."""
-        budget = self._asked.get("budget", math.nan)
-        if math.isnan(budget) and math.isnan(budget := default_budget(solved.costs)):
+        budget = self._asked.get("budget") or default_budget(solved.costs)
+        if budget is None:
             raise MonitorError(
                 "MONITOR_BUDGET",
                 "The first batch has no budget to go by: nobody in it is refused and has an action that costs "

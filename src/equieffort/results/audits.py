@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from html import escape
-from math import isnan
 from os import PathLike
 from typing import TYPE_CHECKING, Any, cast
 
@@ -514,12 +513,6 @@ def _own_measures(measures: Any) -> tuple[Measure, ...]:
     return tuple(given)
 
 
-def budget(table: RecourseTable) -> float | None:
-    """The default budget of a table; None where nobody has an effort above 0."""
-    found = default_budget(table.effort)
-    return None if isnan(found) else found
-
-
 def _plain(given: Any) -> str:
     # Anything may be given as a label; only numpy's scalars are written otherwise than Python does.
     return written(given) if isinstance(given, np.generic) else repr(given)
@@ -617,7 +610,7 @@ def audit(
         cost=CostRecord.of("WeightedL1" if cost is None else type(cost).__name__, problem.cost.to_dict()),
         outliers=tuple(problem.outliers),
         margin=float(margin),
-        budget=budget(table),
+        budget=default_budget(table.effort),
         subgroups=dict(subgroups or {}),
     )
     return Audit(

@@ -11,7 +11,7 @@ from math import exp, inf, isfinite, isnan, log, nan, sqrt
 
 from scipy.special import stdtrit
 
-from equieffort.effort.inference.laws import Fixed, Law, Student, Widest
+from equieffort.effort.inference.laws import Fixed, Law, Ranged, Student
 from equieffort.effort.stats import Sums
 from equieffort.foundations.tolerances import REPLAYED, is_closed
 
@@ -111,7 +111,8 @@ def compare_guarded(a: Side, b: Side, level: float, *, ratio: bool) -> Law | Non
     found = [compare_means(a, b, level, ratio=ratio, spread=one) for one in (cautious, pooled)]
     if found[0] is None or isinstance(found[0], Fixed):
         return found[0]
-    return Widest(found[0].estimate, tuple(filter(None, found)))
+    both = tuple(filter(None, found))
+    return Ranged(found[0].estimate, both, both)
 
 
 def compare_means(a: Side, b: Side, level: float, *, ratio: bool, spread: Spread = welch) -> Law | None:

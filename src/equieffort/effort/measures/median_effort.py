@@ -36,7 +36,7 @@ class MedianEffort(Measure):
         here = _law(mine.efforts, theirs.efforts)
         if pair.is_settled:
             return here
-        return Ranged(here.estimate, _law(mine.bounds, theirs.efforts), _law(mine.efforts, theirs.bounds))
+        return Ranged(here.estimate, (_law(mine.bounds, theirs.efforts),), (_law(mine.efforts, theirs.bounds),))
 
     def notes(self, pair: Pair) -> tuple[str, ...]:
         """Whether a median is infinite."""

@@ -37,9 +37,8 @@ class NeedsMore(Measure):
         here = compare_orders(mine.efforts, theirs.efforts)
         if pair.is_settled:
             return here
-        return Ranged(
-            here.estimate, compare_orders(mine.bounds, theirs.efforts), compare_orders(mine.efforts, theirs.bounds)
-        )
+        below, above = compare_orders(mine.bounds, theirs.efforts), compare_orders(mine.efforts, theirs.bounds)
+        return Ranged(here.estimate, (below,), (above,))
 
     def show(self, value: float) -> str:
         """As a percentage."""

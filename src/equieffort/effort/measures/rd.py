@@ -35,7 +35,8 @@ class RecourseDiscrepancy(Measure):
         here = difference((a, r_a), (b, r_b))
         if not u_a and not u_b:
             return here
-        return Ranged(here.estimate, difference((a + u_a, r_a), (b, r_b)), difference((a, r_a), (b + u_b, r_b)))
+        below, above = difference((a + u_a, r_a), (b, r_b)), difference((a, r_a), (b + u_b, r_b))
+        return Ranged(here.estimate, (below,), (above,))
 
     def show(self, value: float) -> str:
         """In percentage points."""

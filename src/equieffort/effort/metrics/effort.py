@@ -153,6 +153,12 @@ def group_stats(table: RecourseTable, members: Bools | None = None) -> dict[str,
     return {label: found.stats for label, found in group_samples(table, members).items()}
 
 
+def pairs_of(groups: Groups) -> list[tuple[int, int]]:
+    """Who is compared with whom: each compared group with the reference, and the other way round."""
+    mine = [(code, groups.reference) for code in groups.compared]
+    return mine + [(b, a) for a, b in mine]
+
+
 def comparisons(
     groups: Groups, samples: dict[str, Sample], own: int | None = None, *, guarded: bool = False
 ) -> tuple[Comparison, ...]:
