@@ -7,14 +7,15 @@ import os
 import sys
 import traceback
 import warnings
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
 from functools import wraps
 from pathlib import Path
 from typing import Any
 
 import typer
 
+from equieffort.data.regular import written_aside
 from equieffort.errors import AuditFileError, EquieffortError, EquieffortWarning, ParameterError, sentence
 from equieffort.words.problems import reworded, spec_text
 
@@ -28,6 +29,7 @@ BROKEN_OFF = frozenset({"RUN_CHANGED", "RUN_WRITE"})
 NO_ROOM = frozenset({errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC)})
 """What the system says when nothing more can be written: a full disk, a limit on files, a quota."""
 
+ELSEWHERE = "Make room or choose another folder with -o, and run again."
 SETTINGS = {"debug": False}
 """What the options before the command say; set anew by each call."""
 
@@ -139,25 +141,16 @@ def check_writable(path: Path) -> None:
         ) from error
 
 
-@contextmanager
-def aside(path: Path) -> Iterator[Path]:
+def aside(path: Path) -> AbstractContextManager[Path]:
     """Where to write a file so that it appears whole or not at all."""
-    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
-    try:
-        yield partial
-        os.replace(partial, path)
-    except OSError as error:
-        raise _lost(repr(str(path)), error) from error
-    finally:
-        with suppress(OSError):
-            partial.unlink(missing_ok=True)
+    return written_aside(path, ELSEWHERE, AuditFileError)
 
 
 def _lost(what: str, error: OSError) -> AuditFileError:
     return AuditFileError(
         "RUN_WRITE",
         f"{what} could not be written: {sentence(error.strerror or error)}",
-        fix="Make room or choose another folder with -o, and run again.",
+        fix=ELSEWHERE,
     )
 
 

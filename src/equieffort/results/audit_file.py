@@ -6,7 +6,6 @@ import json
 import os
 import zipfile
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,7 +14,7 @@ import numpy.typing as npt
 
 from equieffort.data.archive import Archive, array_bytes, write_archive
 from equieffort.data.frames import row_dicts
-from equieffort.data.regular import is_dir, is_file
+from equieffort.data.regular import check_target, is_file, written_aside
 from equieffort.effort.criteria import Criteria
 from equieffort.effort.measures import MEASURES
 from equieffort.effort.neighbours import Neighbourhood
@@ -71,30 +70,15 @@ def save(audit: Audit, path: str | os.PathLike[str]) -> None:
     """Write the audit; the file appears whole or not at all, and until then an earlier one stays as it is."""
     check_path("path", path, error=AuditFileError, code="AUDIT_FILE")
     target = Path(path)
-    if not is_dir(target.parent):
-        raise AuditFileError(
-            "AUDIT_FILE", f"The folder {str(target.parent)!r} does not exist.", fix="Create it, or save elsewhere."
-        )
-    if is_dir(target):
-        raise AuditFileError("AUDIT_FILE", f"{str(target)!r} is a folder.", fix="Give the path of a file.")
+    check_target(target, "save", AuditFileError, "AUDIT_FILE")
     table = SavedTable.of(audit.recourse)
     manifest = {"format": FORMAT, "version": VERSION} | as_data(table) | as_data(SavedAudit.of(audit))
-    partial = target.with_name(f".{target.name}.{os.getpid()}.partial")
-    try:
-        # Half a character, as cut text leaves behind, is kept as it is; json.loads reads it likewise.
-        text = json.dumps(manifest, indent=1, ensure_ascii=False).encode(errors="surrogatepass")
+    # Half a character, as cut text leaves behind, is kept as it is; json.loads reads it likewise.
+    text = json.dumps(manifest, indent=1, ensure_ascii=False).encode(errors="surrogatepass")
+    fix = "Make room or write elsewhere, and try again; an earlier file of this name is as it was."
+    with written_aside(target, fix, AuditFileError) as partial:
         arrays = {f"{name}.npy": array_bytes(array) for name, array in table.arrays.items()}
         write_archive(partial, {"audit.json": text} | arrays)
-        os.replace(partial, target)
-    except OSError as error:
-        raise AuditFileError(
-            "RUN_WRITE",
-            f"{str(target)!r} could not be written: {sentence(error.strerror or error)}",
-            fix="Make room or write elsewhere, and try again; an earlier file of this name is as it was.",
-        ) from error
-    finally:
-        with suppress(OSError):
-            partial.unlink(missing_ok=True)
 
 
 def load(path: str | os.PathLike[str]) -> Audit:

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from equieffort.data.frames import Bools, read_frame
-from equieffort.effort.measures import Chance, Measure, Pair, Sample, Spread
+from equieffort.effort.measures import Chance, Pair, Sample, Spread
 from equieffort.effort.metrics import group_samples
 from equieffort.errors import DataError, EquieffortError, ParameterError, Setting, Text, collecting, parts_of
 from equieffort.foundations.arguments import calling, check_number
@@ -25,7 +25,7 @@ from equieffort.recourse.problem import RecourseProblem
 from equieffort.recourse.solvers import Status
 from equieffort.recourse.solving import Progress, solve
 from equieffort.recourse.table import RecourseTable, SolvedSource
-from equieffort.results.inputs import AuditInputs
+from equieffort.results.inputs import AuditInputs, columns_of
 from equieffort.world.groups import Groups
 from equieffort.world.rules import parse_rule
 from equieffort.world.scm import StructuralCausalModel
@@ -63,6 +63,11 @@ class Resampling(ABC):
     replicates: int
     random_state: int
 
+    def __post_init__(self) -> None:
+        takes = "a whole number, {} or more"
+        check_number("replicates", self.replicates, takes.format(10), lambda n: n >= 10, whole=True)
+        check_number("random_state", self.random_state, takes.format(0), lambda seed: seed >= 0, whole=True)
+
     @abstractmethod
     def replicate(self, audit: Audit) -> Iterator[Replicate]:
         """One mapping a replicate, or why it failed."""
@@ -95,11 +100,6 @@ def resample(audit: Audit, how: Resampling, progress: Progress | None = None) ->
     return Resampled(how.chance, done, spreads, audit.budget)
 
 
-def _check(replicates: Any, random_state: Any) -> None:
-    check_number("replicates", replicates, "a whole number, 10 or more", lambda n: n >= 10, whole=True)
-    check_number("random_state", random_state, "a whole number, 0 or more", lambda seed: seed >= 0, whole=True)
-
-
 @dataclass(frozen=True)
 class Bootstrap(Resampling):
     """People drawn again from the audited ones, nothing solved or learned again: the brute alternative to the closed
@@ -109,15 +109,10 @@ class Bootstrap(Resampling):
     random_state: int = 0
     chance = "people"
 
-    def __post_init__(self) -> None:
-        _check(self.replicates, self.random_state)
-
     def replicate(self, audit: Audit) -> Iterator[Replicate]:
         """Only the refused are drawn one by one; of the approved their number is."""
         rng = np.random.default_rng(self.random_state)
         table, groups = audit.recourse, audit.recourse.groups
-        # Recorded decisions are not drawn: their closed form stays.
-        measures = tuple(m for m in audit.shown_measures if m.name != "impact_ratio_recorded")
         parts: dict[str, Bools] = {"": np.ones(len(table), dtype=bool)}
         parts |= {rule: audit.members(rule) for rule in audit.declared.values()}
         for _ in range(self.replicates):
@@ -128,7 +123,7 @@ class Bootstrap(Resampling):
                     label: _drawn(table, np.where(members & (groups.codes == code), times, 0), audit.budget)
                     for code, label in enumerate(groups.labels)
                 }
-                found |= _estimates(rule, groups, samples, measures)
+                found |= _estimates(audit, rule, groups, samples)
             yield found
 
 
@@ -142,11 +137,11 @@ def _drawn(table: RecourseTable, times: npt.NDArray[np.intp], budget: float | No
     return Sample.of(status, effort, np.where(np.isnan(effort), np.inf, effort), budget=budget, rounded=True)
 
 
-def _estimates(
-    rule: str, groups: Groups, samples: Mapping[str, Sample], measures: tuple[Measure, ...]
-) -> dict[Key, float]:
+def _estimates(audit: Audit, rule: str, groups: Groups, samples: Mapping[str, Sample]) -> dict[Key, float]:
+    """Every measure on its scale. Recorded decisions are not drawn: their closed form stays."""
     found = {}
     against = groups.labels[groups.reference]
+    measures = [measure for measure in audit.shown_measures if measure.name != "impact_ratio_recorded"]
     for code in groups.compared:
         label = groups.labels[code]
         pair = Pair(samples[label], samples[against])
@@ -163,9 +158,6 @@ class Equations(Resampling):
     replicates: int = 100
     random_state: int = 0
     chance = "equations"
-
-    def __post_init__(self) -> None:
-        _check(self.replicates, self.random_state)
 
     def replicate(self, audit: Audit) -> Iterator[Replicate]:
         """One audit a replicate."""
@@ -190,7 +182,7 @@ class Procedure(Resampling):
     chance = "procedure"
 
     def __post_init__(self) -> None:
-        _check(self.replicates, self.random_state)
+        super().__post_init__()
         rows = [len(given) if hasattr(given, "__len__") else -1 for given in (self.X_train, self.y_train)]
         if rows[0] != rows[1] or rows[0] < 1:
             raise DataError(
@@ -276,12 +268,11 @@ def _audits(
 
 def _readings(audit: Audit, table: RecourseTable) -> dict[Key, float]:
     """Every measure of a replicate on its scale, under the audit's budget."""
-    measures = tuple(m for m in audit.shown_measures if m.name != "impact_ratio_recorded")
-    columns = {str(name): table.data[name].to_numpy() for name in table.data.columns}
+    columns = columns_of(table.data)
     found: dict[Key, float] = {}
     for rule in ("", *audit.declared.values()):
         samples = group_samples(table, parse_rule(rule).evaluate(columns) if rule else None, audit.budget)
         if not audit.criteria.certified:
             samples = {label: sample.as_found for label, sample in samples.items()}
-        found |= _estimates(rule, table.groups, samples, measures)
+        found |= _estimates(audit, rule, table.groups, samples)
     return found
