@@ -25,12 +25,10 @@ from equieffort.foundations.arguments import as_plain
 from equieffort.foundations.saved import APART, from_fields, is_scalar
 from equieffort.foundations.tolerances import LARGEST
 from equieffort.recourse.status import Ending, Fault, Infeasibility, Reason, Status, Termination, fact_from_dict
-from equieffort.recourse.table import Audience, RecourseTable, Rows, TableSource, split_actions
+from equieffort.recourse.table import STORED, Audience, RecourseTable, Rows, TableSource, split_actions
 from equieffort.world.groups import Groups
 from equieffort.world.schema import Schema, check_kinds
 
-STORED = ("status", "cost", "bound", "intervention_mask", "delta", "level", "vanishing")
-"""The arrays of a table itself; the others are what readers may ask its source for."""
 SCALARS = ("string", "integer", "floating", "mixed-integer-float", "boolean", "empty")
 """What pandas calls columns of values that JSON gives back as they were."""
 NUMBERS = {np.dtype(kind).name for kind in ("i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8")}

@@ -24,6 +24,8 @@ from equieffort.world.schema import Schema
 Rows = slice | npt.NDArray[Any]
 """Whatever selects rows of an array."""
 Audience = Literal["python", "spec"]
+STORED = ("status", "cost", "bound", "intervention_mask", "delta", "level", "vanishing")
+"""The arrays of a table itself; the others are what readers may ask its source for."""
 
 
 class TableSource(ABC):
@@ -90,15 +92,7 @@ class RecourseTable:
         n = len(self.status)
         if self.vanishing is None:
             object.__setattr__(self, "vanishing", np.zeros(n, dtype=bool))
-        columns = (
-            self.groups.codes,
-            self.cost,
-            self.bound,
-            self.intervention_mask,
-            self.delta,
-            self.level,
-            self.vanishing,
-        )
+        columns = (self.groups.codes, *(getattr(self, name) for name in STORED))
         if any(len(column) != n for column in columns) or not np.isin(self.status, list(Status)).all():
             raise ParameterError(
                 "PARAMETER",

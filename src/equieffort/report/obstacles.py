@@ -5,7 +5,7 @@ from __future__ import annotations
 from equieffort.recourse.status import Blocking, Infeasibility, Obstacle, Reason
 from equieffort.report.words import Name, Phrase, Words
 from equieffort.words.limits import obstacle_text
-from equieffort.words.reasons import in_report
+from equieffort.words.reasons import told
 
 
 def binding_limits(reason: Reason | None) -> list[Words]:
@@ -30,4 +30,4 @@ def limit_words(obstacle: Obstacle) -> Words:
 
 def unknown_because(reason: Reason | None) -> str:
     """Why nothing is known of somebody, in words that people share."""
-    return "Nothing was found and nothing excluded." if reason is None else in_report(reason)
+    return "Nothing was found and nothing excluded." if reason is None else told(reason, "report")

@@ -20,7 +20,7 @@ from equieffort.data.frames import Bools, read_frame
 from equieffort.effort.measures import Chance, Pair, Sample, Spread
 from equieffort.effort.metrics import group_samples
 from equieffort.errors import DataError, EquieffortError, ParameterError, Setting, Text, collecting, parts_of
-from equieffort.foundations.arguments import calling, check_number
+from equieffort.foundations.arguments import calling, check_whole
 from equieffort.recourse.problem import RecourseProblem
 from equieffort.recourse.solvers import Status
 from equieffort.recourse.solving import Progress, solve
@@ -64,9 +64,8 @@ class Resampling(ABC):
     random_state: int
 
     def __post_init__(self) -> None:
-        takes = "a whole number, {} or more"
-        check_number("replicates", self.replicates, takes.format(10), lambda n: n >= 10, whole=True)
-        check_number("random_state", self.random_state, takes.format(0), lambda seed: seed >= 0, whole=True)
+        check_whole("replicates", self.replicates, 10)
+        check_whole("random_state", self.random_state)
 
     @abstractmethod
     def replicate(self, audit: Audit) -> Iterator[Replicate]:

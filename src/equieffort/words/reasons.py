@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Literal
 
 from equieffort.data.frames import number
 from equieffort.recourse.status import Ending, Fault, Infeasibility, Reason, Termination
@@ -94,25 +95,14 @@ def rounded_down(bound: float) -> float:
     return down if down <= bound else float(f"{down - step:.3g}")
 
 
-def in_python(fact: Reason) -> str:
-    """For whoever calls Python: with the person's numbers, and the argument that would help."""
-    return _say(fact, PYTHON)
+AUDIENCES = {"python": PYTHON, "spec": SPEC, "report": REPORT}
+"""Whoever calls Python or writes a spec is told the person's numbers and what would help; the report says nothing that
+is about one person."""
 
 
-def in_spec(fact: Reason) -> str:
-    """For whoever writes a spec: with the person's numbers, and the key that would help."""
-    return _say(fact, SPEC)
-
-
-def in_report(fact: Reason) -> str:
-    """For whoever reads the report: what people have in common, nothing that is about one of them."""
-    return _say(fact, REPORT)
-
-
-def told(fact: Reason | None, audience: str = "python") -> str:
-    """The sentence in a table of people; empty where there is nothing to say."""
-    return "" if fact is None else in_spec(fact) if audience == "spec" else in_python(fact)
-
-
-def _say(fact: Reason, audience: Audience) -> str:
-    return infeasibility(fact, audience) if isinstance(fact, Infeasibility) else termination(fact, audience)
+def told(fact: Reason | None, audience: Literal["python", "spec", "report"] = "python") -> str:
+    """The sentence for whoever reads it; empty where there is nothing to say."""
+    if fact is None:
+        return ""
+    reader = AUDIENCES[audience]
+    return infeasibility(fact, reader) if isinstance(fact, Infeasibility) else termination(fact, reader)
