@@ -10,7 +10,6 @@ from equieffort.effort.inference import LOG, Law
 from equieffort.effort.inference.shares import share_ratio
 from equieffort.effort.measures.base import Measure, Pair, Threshold
 from equieffort.effort.measures.sample import Sample
-from equieffort.errors import capital
 
 
 @dataclass(frozen=True)
@@ -26,6 +25,8 @@ class ImpactRatio(Measure):
     orientation = -1
     basis = "people"
     form = "{:.2f}"
+    headline_form = "{worse} are approved less often than {other}."
+    words_form = "{group} are approved {value} times as often as {against}"
     threshold: ClassVar[Threshold | None] = "tau"
 
     def counts(self, sample: Sample) -> tuple[int, int] | None:
@@ -47,14 +48,6 @@ class ImpactRatio(Measure):
     def why_not(self, pair: Pair) -> str:
         """Nobody there, or nobody approved."""
         return super().why_not(pair) or "NOBODY_APPROVED"
-
-    def headline(self, worse: str, other: str) -> str:
-        """Who is worse off."""
-        return f"{capital(worse)} are approved less often than {other}."
-
-    def words(self, group: str, against: str, value: str) -> str:
-        """As a sentence."""
-        return f"{capital(group)} are approved {value} times as often as {against}"
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,7 @@ class NeedsMore(Measure):
     reference = "Brunner and Munzel 2000; Newcombe 2006"
     scale = LOGIT
     neutral = 0.5
+    words_form = "Paired with refused {against}, refused {group} need more effort in {value} of pairs"
 
     def estimate(self, pair: Pair) -> float:
         """From everybody's placement among the others."""
@@ -43,7 +44,3 @@ class NeedsMore(Measure):
     def show(self, value: float) -> str:
         """As a percentage."""
         return "-" if isnan(value) else f"{value * 100:.0f} %"
-
-    def words(self, group: str, against: str, value: str) -> str:
-        """As a sentence."""
-        return f"Paired with refused {against}, refused {group} need more effort in {value} of pairs"
