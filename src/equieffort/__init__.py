@@ -43,7 +43,7 @@ _ROOMS: dict[str, tuple[str, ...]] = {
     "effort.verdict": ("Verdict",),
     "results.audits": ("Audit", "audit"),
     "results.comparison": ("AuditComparison", "compare_audits"),
-    "results.files": ("load",),
+    "results.audit_file": ("load",),
     "results.power_analysis": ("Assumed", "power"),
     "results.resampling": ("Bootstrap", "Equations", "Procedure"),
     "spec": ("read_spec",),

@@ -39,7 +39,7 @@ from equieffort.words.shown import caveats
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 """What makes a spreadsheet run a cell; the last four are the full-width forms that some accept too."""
 
-SUMMARY_VERSION = 4
+SUMMARY_VERSION = 5
 SHOWN = (
     "estimate", "low", "high", "least", "most", "p", "p_beyond", "p_within", "p_adjusted", "n", "n_against", "note",
 )  # fmt: skip

@@ -18,8 +18,7 @@ from equieffort.recourse.status import (
     fact_from_dict,
 )  # fmt: skip
 from equieffort.words.infeasibility import covered
-from equieffort.words.reasons import in_python, in_report, in_spec
-from equieffort.words.termination import rounded_down
+from equieffort.words.reasons import rounded_down, told
 
 SEEN = Obstacle("pay", LimitKind.OBSERVED, 1, 12.0, fact=8.0, stops_at=12.0)
 
@@ -27,14 +26,17 @@ SEEN = Obstacle("pay", LimitKind.OBSERVED, 1, 12.0, fact=8.0, stops_at=12.0)
 def test_one_fact_has_a_sentence_for_each_audience():
     fact = Infeasibility((SEEN,), Blocking.EACH)
     first = "Without this limit there would be a route to approval: pay (largest observed value 12"
-    assert in_python(fact) == f"{first}; declare upper to allow more; now 8)."
-    assert in_spec(fact) == f"{first}; write features.pay.upper in the spec to allow more; now 8)."
-    assert in_report(fact) == f"{first})."
+    assert told(fact) == f"{first}; declare upper to allow more; now 8)."
+    assert told(fact, "spec") == f"{first}; write features.pay.upper in the spec to allow more; now 8)."
+    assert told(fact, "report") == f"{first})."
     late = Termination(Ending.TIME, bound=0.98765, argument="time_limit", limit=10.0)
     known = "10 s passed, the limit; no action was found"
-    assert in_python(late) == f"{known}, and no action costs less than 0.987; raise time_limit."
-    assert in_spec(late) == f"{known}, and no action costs less than 0.987; raise time_limit under solver in the spec."
-    assert in_report(late) == f"{known}."
+    assert told(late) == f"{known}, and no action costs less than 0.987; raise time_limit."
+    assert (
+        told(late, "spec")
+        == f"{known}, and no action costs less than 0.987; raise time_limit under solver in the spec."
+    )
+    assert told(late, "report") == f"{known}."
 
 
 NAMES = st.text(max_size=4)
@@ -55,8 +57,8 @@ ENDINGS = st.builds(
 
 @given(REASONS | ENDINGS)
 def test_every_fact_is_told_and_read_back(fact):
-    for say in (in_python, in_spec, in_report):
-        sentence = say(fact)
+    for audience in ("python", "spec", "report"):
+        sentence = told(fact, audience)
         assert sentence.endswith(".")
         assert sentence[0].isupper() or sentence[0].isdigit() or sentence[0] == "-"
     assert fact_from_dict(fact.to_dict()) == fact
@@ -64,10 +66,10 @@ def test_every_fact_is_told_and_read_back(fact):
 
 @given(st.floats(1e-9, 1e9), st.floats(0, 1))
 def test_what_is_not_enough_is_never_told_as_all(needed, share):
-    told = covered(Infeasibility((), Blocking.CLOSEST, needed, share * needed))
-    assert "100" not in told
-    if told[0].isdigit():
-        assert int(told.split()[0]) <= 100 * share + 1e-6
+    said = covered(Infeasibility((), Blocking.CLOSEST, needed, share * needed))
+    assert "100" not in said
+    if said[0].isdigit():
+        assert int(said.split()[0]) <= 100 * share + 1e-6
 
 
 @given(st.floats(1e-12, 1e12))

@@ -72,7 +72,7 @@ def audit(
     Ends with 0 if effort is equal within the thresholds, 1 if not, 4 if the data cannot tell.
     """
     from equieffort.exports import need_parquet
-    from equieffort.results.files import load
+    from equieffort.results.audit_file import load
     from equieffort.spec import read_spec
     from equieffort.spec.runs import check_filled, estimate, prepare, resampling, run_prepared
 

@@ -8,14 +8,15 @@ import os
 import sys
 import traceback
 import warnings
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
 from functools import wraps
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from equieffort.data.regular import written_aside
 from equieffort.errors import AuditFileError, EquieffortError, EquieffortWarning, ParameterError, sentence
 from equieffort.words.problems import reworded, spec_text
 
@@ -35,6 +36,7 @@ UnsafePickle = Annotated[
     bool, typer.Option("--unsafe-load-pickle", help="Load a pickled model: it can run any program on your machine.")
 ]
 
+ELSEWHERE = "Make room or choose another folder with -o, and run again."
 SETTINGS = {"debug": False}
 """What the options before the command say; set anew by each call."""
 
@@ -151,25 +153,16 @@ def check_writable(path: Path) -> None:
         ) from error
 
 
-@contextmanager
-def aside(path: Path) -> Iterator[Path]:
+def aside(path: Path) -> AbstractContextManager[Path]:
     """Where to write a file so that it appears whole or not at all."""
-    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
-    try:
-        yield partial
-        os.replace(partial, path)
-    except OSError as error:
-        raise _lost(repr(str(path)), error) from error
-    finally:
-        with suppress(OSError):
-            partial.unlink(missing_ok=True)
+    return written_aside(path, ELSEWHERE, AuditFileError)
 
 
 def _lost(what: str, error: OSError) -> AuditFileError:
     return AuditFileError(
         "RUN_WRITE",
         f"{what} could not be written: {sentence(error.strerror or error)}",
-        fix="Make room or choose another folder with -o, and run again.",
+        fix=ELSEWHERE,
     )
 
 

@@ -228,7 +228,7 @@ def check_kind(file: Path) -> None:
 
 def open_audit(file: Path) -> Audit:
     """Read an audit file."""
-    from equieffort.results.files import load
+    from equieffort.results.audit_file import load
 
     check_kind(file)
     return load(file)

@@ -1,11 +1,15 @@
-"""Files that can be read to their end: no devices, pipes or folders, and none beyond a limit."""
+"""Files that can be read to their end: no devices, pipes or folders, none beyond a limit; and files written whole."""
 
 from __future__ import annotations
 
 import errno
 import os
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+
+from equieffort.errors import EquieffortError, sentence
 
 
 def is_file(path: Path) -> bool:
@@ -51,3 +55,27 @@ def _check(found: os.stat_result, most: int) -> None:
         raise OSError(errno.EINVAL, "it is a device or a pipe, not a file with an end")
     if found.st_size > most:
         raise OSError(errno.EFBIG, f"it has {found.st_size:,} bytes, and at most {most:,} are read")
+
+
+def check_target(path: Path, elsewhere: str, error: type[EquieffortError], code: str) -> None:
+    """Refuse a path that no file can be written to."""
+    if not is_dir(path.parent):
+        what = f"The folder {str(path.parent)!r} does not exist."
+        raise error(code, what, fix=f"Create it, or {elsewhere} elsewhere.")
+    if is_dir(path):
+        raise error(code, f"{str(path)!r} is a folder.", fix="Give the path of a file.")
+
+
+@contextmanager
+def written_aside(path: Path, fix: str, error: type[EquieffortError]) -> Iterator[Path]:
+    """Where to write a file so that it appears whole or not at all; until then an earlier one stays as it is."""
+    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    try:
+        yield partial
+        os.replace(partial, path)
+    except OSError as why:
+        what = f"{str(path)!r} could not be written: {sentence(why.strerror or why)}"
+        raise error("RUN_WRITE", what, fix=fix) from why
+    finally:
+        with suppress(OSError):
+            partial.unlink(missing_ok=True)

@@ -12,6 +12,7 @@ from equieffort.effort.inference import ADJUSTMENTS, Adjustment, Holm, Zone
 from equieffort.effort.measures import JUDGED, MEASURES, Measure
 from equieffort.errors import AuditFileError, ParameterError, Setting
 from equieffort.foundations.arguments import check_flag, check_instance, check_number, names_in
+from equieffort.foundations.saved import as_fields
 from equieffort.foundations.tolerances import LARGEST
 
 
@@ -89,21 +90,13 @@ class Criteria:
         check_number("tau", self.tau, "a ratio, 1 or more", lambda tau: tau >= 1, code=code)
         check_number("epsilon", self.epsilon, "a share above 0 and at most 1", lambda share: 0 < share <= 1, code=code)
         check_instance("rule", self.rule, Rule, "TwoSided() or OneSided()", code=code)
-        check_number(
-            "min_people", self.min_people, "a number of people, 1 or more", lambda least: least >= 1, code=code
-        )
+        takes = "a number of people, 1 or more"
+        check_number("min_people", self.min_people, takes, lambda least: least >= 1, code=code)
         check_flag("certified", self.certified)
-        if self.level is not None:
-            takes = "a share between 0.5 and 1, such as 0.95"
-            check_number("level", self.level, takes, lambda level: 0.5 < level < 1, code=code)
-        if self.budget is not None:
-            check_number(
-                "budget",
-                self.budget,
-                f"an effort above 0, at most {LARGEST:g}",
-                lambda budget: 0 < budget <= LARGEST,
-                code=code,
-            )
+        takes = "a share between 0.5 and 1, such as 0.95"
+        check_number("level", self.level, takes, lambda level: 0.5 < level < 1, optional=True, code=code)
+        takes = f"an effort above 0, at most {LARGEST:g}"
+        check_number("budget", self.budget, takes, lambda budget: 0 < budget <= LARGEST, optional=True, code=code)
         check_instance("adjust", self.adjust, Adjustment, "Holm() or Unadjusted()", code=code)
         object.__setattr__(self, "judged", _judged(self.judged))
 
@@ -130,17 +123,7 @@ class Criteria:
                 fix="Save dataclasses.replace(audit, criteria=Criteria(...)) with TwoSided() or OneSided(), and Holm() "
                 "or Unadjusted().",
             )
-        return {
-            "tau": self.tau,
-            "epsilon": self.epsilon,
-            "rule": rule,
-            "min_people": self.min_people,
-            "certified": self.certified,
-            "level": self.level,
-            "judged": list(self.judged),
-            "budget": self.budget,
-            "adjust": adjust,
-        }
+        return as_fields(self) | {"rule": rule, "adjust": adjust}
 
     @classmethod
     def from_dict(cls, saved: dict[str, Any]) -> Criteria:

@@ -15,6 +15,7 @@ from scipy.special import ndtri
 from equieffort.data.frames import Floats
 from equieffort.effort.criteria import Criteria, TwoSided
 from equieffort.effort.inference.guarded import Sides, benjamini_hochberg, gap_limits, gap_tail
+from equieffort.effort.metrics.effort import pairs_of
 from equieffort.effort.neighbours import sweep
 from equieffort.effort.verdict import INDIVIDUAL
 from equieffort.recourse.table import RecourseTable
@@ -40,7 +41,7 @@ def individuals(
     with np.errstate(over="ignore"):
         second = sweep(distance, centres, [quantile], member, effort * effort, len(groups.labels))
     parts = []
-    for a, b in _pairs(groups):
+    for a, b in pairs_of(groups):
         rows = codes[centres] == a
         if rows.any():
             parts.append(_compared(table, first, second, rows, (a, b), criteria))
@@ -63,13 +64,6 @@ COLUMNS = (
     "person", "group", "against", "acr", "acr_low", "acr_high", "rd", "rd_low", "rd_high", "p", "p_adjusted", "outcome",
     "n", "n_against", "n_refused", "n_refused_against", "n_looked_at", "note",
 )  # fmt: skip
-
-
-def _pairs(groups: Any) -> list[tuple[int, int]]:
-    """Each group against the reference, and the reference against each."""
-    return [(code, groups.reference) for code in groups.compared] + [
-        (groups.reference, code) for code in groups.compared
-    ]
 
 
 def _variance(count: Floats, total: Floats, square: Floats) -> Floats:

@@ -128,20 +128,10 @@ class Sums:
     def of(cls, values: Floats, rounded: bool = False) -> Sums:
         """Add up finite values; `rounded` sums are quicker, and depend on how people are split."""
         if rounded:
-            return cls(
-                len(values),
-                ExactSum.of(float(values.sum())),
-                ExactSum.of(float(values @ values)),
-                float(values.min(initial=np.inf)),
-                float(values.max(initial=-np.inf)),
-            )
-        return cls(
-            len(values),
-            exact_sum(values),
-            exact_sum(values * values),
-            float(values.min(initial=np.inf)),
-            float(values.max(initial=-np.inf)),
-        )
+            sums = ExactSum.of(float(values.sum())), ExactSum.of(float(values @ values))
+        else:
+            sums = exact_sum(values), exact_sum(values * values)
+        return cls(len(values), *sums, float(values.min(initial=np.inf)), float(values.max(initial=-np.inf)))
 
     def __add__(self, other: Sums) -> Sums:
         return Sums(

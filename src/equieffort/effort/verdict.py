@@ -19,6 +19,8 @@ from equieffort.effort.measures import JUDGED, MEASURES, Reading
 from equieffort.effort.metrics import Comparison
 from equieffort.errors import capital
 from equieffort.models.fidelity import Surrogate
+from equieffort.recourse.status import Reason
+from equieffort.recourse.table import Audience
 from equieffort.words.verdicts import further_words, sentence, subject
 
 REASONS = {
@@ -152,18 +154,18 @@ def decide(
     *,
     individual: bool = False,
     surrogate: Surrogate | None = None,
-    unsettled: Sequence[tuple[str, Any]] = (),
+    unsettled: Sequence[tuple[str, Any, Reason | None]] = (),
     provable: bool = True,
-    further: str = "",
+    audience: Audience = "python",
     outliers: Sequence[str] = (),
     chance: str = "people",
 ) -> Verdict:
     """The verdict over comparisons: unequal if any protected group's is, equal if all are.
 
-    Of a surrogate that repeats too few decisions nothing is concluded. `unsettled` names people, with their
-    group, who are not solved to the end, for a verdict that they could overturn; `provable` says whether the solver
-    could ever settle them, `further` what to do about them if that is not a call in Python. Nothing is concluded from
-    effort that is measured by one absurd value: `outliers` names the features that have it.
+    Of a surrogate that repeats too few decisions nothing is concluded. `unsettled` are the people who are not solved
+    to the end (group, label, what stopped the solver), for a verdict that they could overturn; `provable` says whether
+    the solver could ever settle them, `audience` who is told what to do about them. Nothing is concluded from effort
+    that is measured by one absurd value: `outliers` names the features that have it.
     """
     counted = [c for c in compared if c.role != "other" or individual]
     if surrogate is not None:
@@ -172,7 +174,7 @@ def decide(
     if individual:
         least = 1 if criteria.level is None else INDIVIDUAL
     findings = tuple(
-        _told_further(finding, unsettled, provable, further) for finding in _findings(counted, criteria, least)
+        _told_further(finding, unsettled, provable, audience) for finding in _findings(counted, criteria, least)
     )
     outcomes = [finding.outcome for finding in findings]
     outcome: Outcome = "inconclusive"
@@ -197,13 +199,16 @@ def decide(
     return Verdict(outcome, findings, criteria, surrogate, tuple(outliers), chance)
 
 
-def _told_further(finding: Finding, unsettled: Sequence[tuple[str, Any]], provable: bool, further: str) -> Finding:
+def _told_further(
+    finding: Finding, unsettled: Sequence[tuple[str, Any, Reason | None]], provable: bool, audience: Audience
+) -> Finding:
     """What to do about people who are not solved to the end, where they could overturn the result."""
     c = finding.comparison
-    people = [person for group, person in unsettled if group in (c.group, c.against)]
-    if "UNCERTIFIED" not in finding.codes or not people:
+    open_ones = [(person, ending) for group, person, ending in unsettled if group in (c.group, c.against)]
+    if "UNCERTIFIED" not in finding.codes or not open_ones:
         return finding
-    return replace(finding, sentence=f"{finding.sentence} {further_words(people, provable, further)}")
+    people, endings = zip(*open_ones, strict=True)
+    return replace(finding, sentence=f"{finding.sentence} {further_words(people, endings, provable, audience)}")
 
 
 def _of_the_surrogate(finding: Finding) -> Finding:

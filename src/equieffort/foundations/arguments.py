@@ -93,6 +93,12 @@ def check_number(
         raise refused(name, value, takes, fix=fix, error=error, code=code)
 
 
+def check_whole(name: str, value: Any, least: int = 0, *, optional: bool = False, code: str = "PARAMETER") -> None:
+    """Refuse what is not a whole number of at least so much."""
+    takes = f"a whole number, {least} or more"
+    check_number(name, value, takes, lambda count: count >= least, whole=True, optional=optional, code=code)
+
+
 def as_plain(value: Any) -> Any:
     """A value without numpy's type around it: 2 rather than np.int64(2).
 

@@ -6,6 +6,8 @@ ValueError. A class of another form has `to_dict` and `from_dict`. Nothing that 
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import fields, is_dataclass
@@ -14,6 +16,7 @@ from types import GenericAlias, NoneType, UnionType
 from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 T = TypeVar("T")
+ROW = re.compile("0|[1-9][0-9]{0,14}")
 APART = {"saved": False}
 """Metadata of a field that is not part of the saved form."""
 
@@ -65,12 +68,10 @@ def from_data(kind: type[T], data: Any, where: str = "") -> T:
 
 
 def _read(kind: Any, data: Any, where: str) -> Any:
+    # A whole number stays one where a float is meant, so that what is saved again is the same file.
+    if kind is Any or (kind in SINGLE and SINGLE[kind](data)):
+        return data
     origin, inner = get_origin(kind), get_args(kind)
-    if kind is Any:
-        return data
-    if kind in SINGLE and SINGLE[kind](data):
-        # A whole number stays one where a float is meant, so that what is saved again is the same file.
-        return data
     if origin is Literal and data in inner:
         return data
     if origin in (Union, UnionType):
@@ -82,6 +83,8 @@ def _read(kind: Any, data: Any, where: str) -> Any:
     if origin in (dict, Mapping):
         if isinstance(data, dict) and inner[0] is str:
             return {name: _read(inner[1], item, _inside(where, name)) for name, item in data.items()}
+        if isinstance(data, dict) and inner[0] is int and all(map(ROW.fullmatch, data)):
+            return {int(row): _read(inner[1], item, _inside(where, row)) for row, item in data.items()}
         if isinstance(data, list) and get_origin(inner[0]) is tuple:
             return dict(_read(GenericAlias(tuple, inner), pair, where) for pair in data)
     if hasattr(kind, "from_dict") and isinstance(data, dict):
@@ -107,8 +110,10 @@ def from_fields(kind: type[T], data: Any, where: str = "", **apart: Any) -> T:
 
 def from_hints(hints: Mapping[str, Any], data: Any, where: str = "") -> dict[str, Any]:
     """Values by name, each of its type; no name may lack, and there may be no other."""
-    if not isinstance(data, dict) or data.keys() != hints.keys():
+    if not isinstance(data, dict):
         raise _wrong(where)
+    if odd := sorted(data.keys() ^ hints.keys()):
+        raise _wrong(_inside(where, odd[0]))
     return {name: _read(of, data[name], _inside(where, name)) for name, of in hints.items()}
 
 
@@ -167,3 +172,31 @@ SINGLE: dict[Any, Callable[[Any], bool]] = {
     float: is_real,
 }
 """What values without parts may be."""
+
+
+# -- files of JSON ----------------------------------------------------------------------------------------------------
+
+
+def read_json(content: bytes) -> Any:
+    """JSON in which no name occurs twice: of two values readers could believe different ones."""
+    return json.loads(content, object_pairs_hook=_once)
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a name in it occurs twice")
+    return found
+
+
+def other_version(payload: Any, form: str, version: int) -> Any:
+    """The version a file says it has, where it is not the one that is read; None if it is.
+
+    >>> other_version({"format": "f", "version": 1}, "f", 2), other_version({"format": "f", "version": 2}, "f", 2)
+    ('1', None)
+    """
+    if not isinstance(payload, dict) or payload.get("format") != form:
+        raise ValueError("it does not say that it is one")
+    found = payload.get("version")
+    # True is no version, although it equals 1.
+    return None if type(found) is int and found == version else str(found)

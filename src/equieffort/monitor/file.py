@@ -8,21 +8,23 @@ import hashlib
 import json
 import math
 import os
+import re
+from collections.abc import Callable
 from contextlib import suppress
+from datetime import date
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from equieffort.data.frames import Floats
-from equieffort.data.regular import read_regular
+from equieffort.data.regular import read_regular, written_aside
 from equieffort.errors import EquieffortError, MonitorError, sentence
 from equieffort.foundations.arguments import check_path
-from equieffort.foundations.saved import as_data, from_data, from_hints
-from equieffort.monitor.checks import check_state
-from equieffort.monitor.evidence import RATIOS, STAKES, Evidence
-from equieffort.monitor.state import Batch, Fixed, MonitorState
-from equieffort.results.files.formats import other_version, read_json
+from equieffort.foundations.saved import as_data, from_data, from_hints, other_version, read_json
+from equieffort.monitor.evidence import COUNT, HIGH, LOW, RATIOS, STAKES, Evidence, Peak
+from equieffort.monitor.state import MEASURES, Batch, Fixed, MonitorState, reading
 
 FORMAT, VERSION = "equieffort-monitor", 1
 MOST_BYTES = 200_000_000
@@ -68,8 +70,8 @@ def write_state(path: Path, state: MonitorState, before: str | None) -> str:
     content = to_bytes(state)
     # What could not be read again must not take the place of what can.
     _parsed(path, content)
-    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
-    try:
+    fix = "Make room, and run the batch again; the state is as it was before."
+    with written_aside(path, fix, MonitorError) as partial:
         with partial.open("wb") as file:
             file.write(content)
             file.flush()
@@ -80,17 +82,7 @@ def write_state(path: Path, state: MonitorState, before: str | None) -> str:
                 f"{str(path)!r} was changed by somebody else while the batch was solved.",
                 fix="Count one batch at a time; run this one again.",
             )
-        os.replace(partial, path)
-        _sync_folder(path.parent)
-    except OSError as error:
-        raise MonitorError(
-            "RUN_WRITE",
-            f"{str(path)!r} could not be written: {sentence(error.strerror or error)}",
-            fix="Make room, and run the batch again; the state is as it was before.",
-        ) from error
-    finally:
-        with suppress(OSError):
-            partial.unlink(missing_ok=True)
+    _sync_folder(path.parent)
     return hashlib.sha256(content).hexdigest()
 
 
@@ -171,3 +163,106 @@ def _array(text: str, shape: tuple[int, ...]) -> Floats:
     if len(raw) != 8 * math.prod(shape):
         raise ValueError("an array in it has another length than it should")
     return np.frombuffer(raw, dtype="<f8").astype(np.float64).reshape(shape)
+
+
+# -- a state must agree with itself -----------------------------------------------------------------------------------
+
+NEAR = 1e-9
+_HASH = re.compile(r"[0-9a-f]{64}")
+
+
+def check_state(state: MonitorState) -> None:
+    """Refuse a state that contradicts itself: no number in it may be one that no batches could have led to."""
+    for what, wrong in CHECKS:
+        if wrong(state):
+            raise ValueError(what)
+
+
+def _fixed_wrong(state: MonitorState) -> bool:
+    fixed = state.fixed
+    named = {*fixed.groups, fixed.reference}
+    in_range = 1 <= fixed.tau < math.inf and 0 < fixed.level < 1 and 0 < fixed.budget < math.inf
+    lists = (fixed.groups, fixed.labels, fixed.sensitive, fixed.measures)
+    once = all(len(set(names)) == len(names) for names in lists)
+    groups = bool(fixed.groups) and fixed.reference not in fixed.groups and named <= set(fixed.labels)
+    measures = bool(fixed.measures) and set(fixed.measures) <= set(MEASURES)
+    return not (in_range and once and groups and measures)
+
+
+def _counted_wrong(state: MonitorState) -> bool:
+    pairs = len(state.fixed.pairs)
+    return len(state.gathered) != pairs or any(len(batch.readings) != pairs for batch in state.batches)
+
+
+def _wealth_wrong(state: MonitorState) -> bool:
+    # A block multiplies a wealth by at least 1 minus the largest stake.
+    least = math.log1p(-STAKES[-1]) * sum(batch.people for batch in state.batches) - NEAR
+    most = math.log1p(STAKES[-1] * max(1 / RATIOS[0], RATIOS[-1])) * sum(batch.people for batch in state.batches) + NEAR
+    arrays = [array for one in state.gathered for array in (one.wealth, one.grid)]
+    return any(not ((array >= least) & (array <= most)).all() for array in arrays)
+
+
+def _tally_wrong(state: MonitorState) -> bool:
+    return any(_tallies(one) for one in state.gathered)
+
+
+def _tallies(one: Evidence) -> bool:
+    for tally in (one.waiting, one.seen):
+        counts, low, high = tally[:, COUNT], tally[:, LOW], tally[:, HIGH]
+        whole = np.isfinite(tally).all() and (counts == np.rint(counts)).all() and (counts >= 0).all()
+        if not (whole and (low >= 0).all() and (low <= high + NEAR).all() and (high <= counts + NEAR).all()):
+            return True
+    both_wait = bool((one.waiting[:, COUNT] > 0).all())
+    return both_wait or bool((one.waiting > one.seen + NEAR * (1 + one.seen)).any())
+
+
+def _readings_wrong(state: MonitorState) -> bool:
+    """Whether the last line of the history is not what the evidence says."""
+    for one, told in zip(state.gathered, state.batches[-1].readings, strict=True):
+        now = reading(one, Peak(told.peak, told.side))
+        for name in told.__dataclass_fields__:
+            mine, theirs = getattr(now, name), getattr(told, name)
+            if not (mine == theirs or (math.isnan(mine) and math.isnan(theirs)) or math.isclose(mine, theirs)):
+                return True
+    return False
+
+
+def _history_wrong(state: MonitorState) -> bool:
+    for batch in state.batches:
+        if not 0 <= batch.unsettled <= batch.refused <= batch.people or batch.people < 1:
+            return True
+        if any(one.side not in (0, 1) or not one.peak >= one.log_e - NEAR for one in batch.readings):
+            return True
+    for k in range(len(state.fixed.pairs)):
+        counts = [(0, 0), *((b.readings[k].n, b.readings[k].n_against) for b in state.batches)]
+        for (old, now), batch in zip(pairwise(counts), state.batches, strict=True):
+            more = (now[0] - old[0], now[1] - old[1])
+            if min(more) < 0 or sum(more) > batch.people:
+                return True
+    return False
+
+
+def _dates_wrong(state: MonitorState) -> bool:
+    for batch in state.batches:
+        try:
+            date.fromisoformat(batch.date)
+        except ValueError:
+            return True
+    return False
+
+
+def _digests_wrong(state: MonitorState) -> bool:
+    digests = [batch.digest for batch in state.batches]
+    return len(set(digests)) < len(digests) or not all(map(_HASH.fullmatch, digests))
+
+
+CHECKS: tuple[tuple[str, Callable[[MonitorState], bool]], ...] = (
+    ("what the first batch fixed does not fit together", _fixed_wrong),
+    ("it has not one line of evidence for each comparison", _counted_wrong),
+    ("a date is none", _dates_wrong),
+    ("a batch is counted twice, or has no hash", _digests_wrong),
+    ("the numbers of people in its batches do not fit together", _history_wrong),
+    ("a wealth is none that these batches could have led to", _wealth_wrong),
+    ("the sums of those who wait or were seen do not fit together", _tally_wrong),
+    ("its last line is not what the evidence says", _readings_wrong),
+)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 from collections.abc import Sequence
 from datetime import UTC, date, datetime
 from os import PathLike
@@ -14,7 +13,7 @@ from typing import Any
 import pandas as pd
 
 from equieffort.data.frames import Missing, join_sensitive, number, read_frame, require_columns
-from equieffort.data.regular import is_dir
+from equieffort.data.regular import check_target
 from equieffort.effort.budget import default_budget
 from equieffort.errors import DataError, MonitorError, ParameterError, Setting, sentence
 from equieffort.foundations.arguments import check_choice, check_flag, check_number, check_path, names_in, refused
@@ -207,8 +206,8 @@ class Monitor:
 
     def _fix(self, solved: Solved) -> Fixed:
         """What the first batch fixes."""
-        budget = self._asked.get("budget", math.nan)
-        if math.isnan(budget) and math.isnan(budget := default_budget(solved.costs)):
+        budget = self._asked.get("budget") or default_budget(solved.costs)
+        if budget is None:
             raise MonitorError(
                 "MONITOR_BUDGET",
                 "The first batch has no budget to go by: nobody in it is refused and has an action that costs "
@@ -291,12 +290,7 @@ def _path(state: Any) -> Path | None:
         return None
     check_path("state", state, "the path of the state's file")
     path = Path(state)
-    if not is_dir(path.parent):
-        raise ParameterError(
-            "OUTPUT", f"The folder {str(path.parent)!r} does not exist.", fix="Create it, or keep the state elsewhere."
-        )
-    if is_dir(path):
-        raise ParameterError("OUTPUT", f"{str(path)!r} is a folder.", fix="Give the path of a file.")
+    check_target(path, "keep the state", ParameterError, "OUTPUT")
     return path
 
 

@@ -18,7 +18,7 @@ from equieffort.recourse.people import People
 from equieffort.recourse.problem import Limit, RecourseProblem, check_problem
 from equieffort.recourse.solvers import Auto, Choice, Solver
 from equieffort.recourse.status import Refusal, Status
-from equieffort.recourse.table import RecourseTable, SolvedSource, starts_outside
+from equieffort.recourse.table import STORED, RecourseTable, SolvedSource, starts_outside
 from equieffort.recourse.verification import ActionVerifier
 from equieffort.words.limits import limit_text
 from equieffort.words.reasons import told
@@ -155,8 +155,7 @@ def solve_further(table: RecourseTable, rows: npt.NDArray[np.intp], *, solver: S
 
 
 def _merged(table: RecourseTable, part: RecourseTable, rows: npt.NDArray[np.intp], gap: float) -> RecourseTable:
-    names = ("status", "cost", "bound", "intervention_mask", "delta", "level", "vanishing")
-    arrays = {name: getattr(table, name).copy() for name in names}
+    arrays = {name: getattr(table, name).copy() for name in STORED}
     notes, ceilings = dict(table.notes), dict(table.ceilings)
     for k, row in enumerate(rows.tolist()):
         bound = max(table.bound[row], part.bound[k])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -24,7 +24,8 @@ from equieffort.world.schema import Schema
 Rows = slice | npt.NDArray[Any]
 """Whatever selects rows of an array."""
 Audience = Literal["python", "spec"]
-AUDIENCES: tuple[str, ...] = get_args(Audience)
+STORED = ("status", "cost", "bound", "intervention_mask", "delta", "level", "vanishing")
+"""The arrays of a table itself; the others are what readers may ask its source for."""
 
 
 class TableSource(ABC):
@@ -91,15 +92,7 @@ class RecourseTable:
         n = len(self.status)
         if self.vanishing is None:
             object.__setattr__(self, "vanishing", np.zeros(n, dtype=bool))
-        columns = (
-            self.groups.codes,
-            self.cost,
-            self.bound,
-            self.intervention_mask,
-            self.delta,
-            self.level,
-            self.vanishing,
-        )
+        columns = (self.groups.codes, *(getattr(self, name) for name in STORED))
         if any(len(column) != n for column in columns) or not np.isin(self.status, list(Status)).all():
             raise ParameterError(
                 "PARAMETER",
@@ -290,49 +283,9 @@ class SolvedSource(TableSource):
         return settings(self.problem, facts, table.intervention_mask[rows], table.delta[rows], table.level[rows])
 
 
-@dataclass(frozen=True, eq=False)
-class FileSource(TableSource):
-    """Read from a file: everything a reader may ask was computed when it was saved."""
-
-    schema: Schema
-    encoding: Encoding
-    data: pd.DataFrame
-    arrays: dict[str, npt.NDArray[Any]]
-    kept: dict[int, Reason]
-
-    def facts(self, rows: Rows) -> Floats:
-        """Factual people, encoded."""
-        return self.arrays["facts"][rows]
-
-    def interventions(self, table: RecourseTable, rows: Rows) -> tuple[Bools, Floats]:
-        """Which actionable features are set for whom, and to which values."""
-        bits = np.arange(len(table.acts))
-        picked = (table.intervention_mask[rows][:, None] >> bits) & 1
-        return picked.astype(bool), self.arrays["values"][rows]
-
-    def moved(self, table: RecourseTable, rows: Rows) -> Floats:
-        """Counterfactual people, encoded."""
-        return self.arrays["moved"][rows]
-
-    def costs(self, table: RecourseTable, rows: Rows) -> Floats:
-        """What each actionable feature contributes to the cost."""
-        return self.arrays["costs"][rows]
-
-    def outside(self) -> Bools:
-        """Who starts outside the declared limits."""
-        return self.arrays["outside"]
-
-    def reasons(self, table: RecourseTable, rows: Sequence[int]) -> list[Reason | None]:
-        """As they were when saved."""
-        return [self.kept.get(row) for row in rows]
-
-
 def _check_reason(problem: RecourseProblem, solver: Solver, reason: Any) -> None:
     """Refuse what is no fact, or a fact about another problem: neither could be counted, saved or told."""
-    name, fix = (
-        type(solver).__name__,
-        "Return facts: ee.solvers.Infeasibility((Obstacle(...),), ...).",
-    )
+    name, fix = type(solver).__name__, "Return facts: ee.solvers.Infeasibility((Obstacle(...),), ...)."
     check_instance(f"what {name} says of an infeasible person", reason, Infeasibility, "an Infeasibility", fix=fix)
     rules = {str(link) for link in problem.schema.constraints}
     strange = [column for column in reason.named if column not in problem.names]

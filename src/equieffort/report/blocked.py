@@ -13,7 +13,7 @@ from equieffort.report.svg import BOLD, WIDTH, Bar, Bars, bars_text, cut, width_
 from equieffort.report.tables import Table
 from equieffort.report.words import Cell, Name, Phrase, Words, count, plain
 from equieffort.words.limits import obstacle_text
-from equieffort.words.reasons import in_report
+from equieffort.words.reasons import told
 
 MOST_REASONS = 12
 """Why nothing is known may be said differently of each person; so many ways are listed."""
@@ -98,7 +98,7 @@ def _unknown(material: Material) -> list[Block]:
         counted: dict[str, Counter[str]] = {}
         for row in unknown:
             reason = material.reasons[row]
-            why = "Nothing was found and nothing excluded." if reason is None else in_report(reason)
+            why = "Nothing was found and nothing excluded." if reason is None else told(reason, "report")
             counted.setdefault(why, Counter())[material.labels[table.groups.codes[row]]] += 1
         ranked = sorted(counted.items(), key=lambda item: (-item[1].total(), item[0]))
         rest = sum((found for _, found in ranked[MOST_REASONS:]), Counter[str]())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from equieffort.data.frames import Bools
-from equieffort.effort.inference.curves import half_width
+from equieffort.effort.inference.orders import half_width
 from equieffort.effort.judging import SHOWN_LEVEL
 from equieffort.report.blocks import Block, Chart, Section, Split, Text
 from equieffort.report.curves import coarse_steps, steps_of

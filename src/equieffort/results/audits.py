@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from html import escape
-from math import isnan
 from os import PathLike
 from typing import TYPE_CHECKING, Any, cast
 
@@ -34,6 +33,7 @@ from equieffort.effort.metrics import (
     group_samples,
     is_bands,
     unsettled,
+    unsettled_rows,
 )
 from equieffort.effort.neighbours import Everyone, Nearest, NearestK, Neighbourhood, Unsaved, check_quantile
 from equieffort.effort.verdict import Assessment, Level, Verdict, decide
@@ -205,9 +205,8 @@ class Audit:
         if quantile is not None:
             chosen = Nearest(quantile, self._distance_of(chosen))
         members = self.neighbours(row, chosen)
-        return self._assess(
-            "individual", f"{many(int(members.sum()), 'person', 'people')} nearest to {self._name(row)}", members, row
-        )
+        about = f"{many(int(members.sum()), 'person', 'people')} nearest to {written(self.recourse.index[row])}"
+        return self._assess("individual", about, members, row)
 
     def individuals(
         self, quantile: float = 0.2, *, group: str | None = None, distance: Distance | None = None
@@ -335,9 +334,8 @@ class Audit:
     def explain(self, label: Any = None, *, position: int | None = None) -> Explanation:
         """What one person can do, in words and numbers."""
         surrogate = self.provenance.surrogate
-        return explain(
-            self.recourse, self._row(label, position), "" if surrogate is None else surrogate.kind, self.recorded
-        )
+        kind = "" if surrogate is None else surrogate.kind
+        return explain(self.recourse, self._row(label, position), kind, self.recorded)
 
     @property
     def plot(self) -> AuditPlots:
@@ -348,33 +346,29 @@ class Audit:
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the audit into one file that `load` reads without the model or the data."""
-        from equieffort.results.files import save
+        from equieffort.results.audit_file import save
 
         save(self, path)
 
     @staticmethod
     def load(path: str | PathLike[str]) -> Audit:
         """Read an audit that `save` wrote."""
-        from equieffort.results.files import load
+        from equieffort.results.audit_file import load
 
         return load(path)
 
     def __str__(self) -> str:
         measures = system_measures(self.system, self.own_rows)
-        table = (
-            self.by_group[GROUPS]
-            .drop_duplicates("group")
-            .to_string(index=False, float_format=lambda value: f"{value:.4g}", na_rep="-")
-        )
-        parts = [
-            first_text(self.warnings),
-            str(self.verdict),
-            measure_lines(measures, self.verdict, self.own),
-            self._assumed(),
-            table,
-        ]
+        table = self._groups.to_string(index=False, float_format=lambda value: f"{value:.4g}", na_rep="-")
+        shown = measure_lines(measures, self.verdict, self.own)
+        parts = [first_text(self.warnings), str(self.verdict), shown, self._assumed, table]
         return "\n\n".join(part for part in parts if part)
 
+    @property
+    def _groups(self) -> pd.DataFrame:
+        return self.by_group[GROUPS].drop_duplicates("group")
+
+    @property
     def _assumed(self) -> str:
         schema = self.recourse.source.schema
         return assumed_text(schema.assumed, schema.zero_one)
@@ -383,16 +377,10 @@ class Audit:
         verdict = self.verdict
         sentences = "".join(f"<li>{escape(finding.sentence)}</li>" for finding in verdict.findings)
         notes = "".join(f"<li>{escape(warning.what)} <code>{warning.code}</code></li>" for warning in self.warnings)
-        weighty = "".join(
-            f"<li>{escape(one.text)}</li>" for one in caveats(verdict, self.recourse, self.provenance.fit)
-        )
-        limits = self._assumed()
-        assumed = f"<pre>{escape(limits)}</pre>" if limits else ""
-        table = (
-            self.by_group[GROUPS]
-            .drop_duplicates("group")
-            .to_html(index=False, float_format=lambda v: f"{v:.4g}", na_rep="", escape=True)
-        )
+        known = caveats(verdict, self.recourse, self.provenance.fit)
+        weighty = "".join(f"<li>{escape(one.text)}</li>" for one in known)
+        assumed = f"<pre>{escape(self._assumed)}</pre>" if self._assumed else ""
+        table = self._groups.to_html(index=False, float_format=lambda v: f"{v:.4g}", na_rep="", escape=True)
         return (
             f"<section><h3>{escape(verdict.outcome.capitalize())}: {escape(verdict.headline)}</h3>"
             f"<p>{escape(verdict.basis)}</p><ul>{sentences}</ul>{self._measures_html()}"
@@ -442,11 +430,15 @@ class Audit:
         found = tuple(with_readings(c, self.criteria, self.shown_measures) for c in compared)
         made = self.provenance
         surrogate = made.surrogate and replace(made.surrogate, columns=groups.columns)
-        left = unsettled(self.recourse, members)
-        people = list(zip(left["group"], left.index, strict=True))
+        rows = unsettled_rows(self.recourse, members).tolist()
+        endings = self.recourse.source.reasons(self.recourse, rows)
+        left = [
+            (groups.labels[groups.codes[row]], self.recourse.index[row], ending)
+            for row, ending in zip(rows, endings, strict=True)
+        ]
         verdict = decide(
-            found, self.criteria, individual=individual, surrogate=surrogate, unsettled=people,
-            provable=made.solver.certifies, further=made.further, outliers=made.outliers,
+            found, self.criteria, individual=individual, surrogate=surrogate, unsettled=left,
+            provable=made.solver.certifies, audience=self.recourse.audience, outliers=made.outliers,
             chance=again.chance if again is not None and any(c.spreads for c in compared) else "people",
         )  # fmt: skip
         return Assessment(
@@ -455,12 +447,8 @@ class Audit:
 
     def _samples(self, members: Bools | None) -> dict[str, Sample]:
         record = self.recorded
-        return group_samples(
-            self.recourse,
-            members,
-            self.budget,
-            record=None if record is None else (record.is_known, record.is_favourable),
-        )
+        known = None if record is None else (record.is_known, record.is_favourable)
+        return group_samples(self.recourse, members, self.budget, known)
 
     def _row(self, label: Any, position: int | None) -> int:
         if (label is None) == (position is None):
@@ -483,9 +471,6 @@ class Audit:
                 fix=(f"The first labels are {first}", Setting("position"), "."),
             ) from error
 
-    def _name(self, row: int) -> str:
-        return written(self.recourse.index[row])
-
 
 def _check_neighbourhood(neighbourhood: Any, *, optional: bool = False) -> None:
     takes = "Everyone(), Nearest(quantile) or NearestK(k)"
@@ -507,12 +492,6 @@ def _own_measures(measures: Any) -> tuple[Measure, ...]:
             )
         names.append(name)
     return tuple(given)
-
-
-def budget(table: RecourseTable) -> float | None:
-    """The default budget of a table; None where nobody has an effort above 0."""
-    found = default_budget(table.effort)
-    return None if isnan(found) else found
 
 
 def _plain(given: Any) -> str:
@@ -612,7 +591,7 @@ def audit(
         cost=CostRecord.of("WeightedL1" if cost is None else type(cost).__name__, problem.cost.to_dict()),
         outliers=tuple(problem.outliers),
         margin=float(margin),
-        budget=budget(table),
+        budget=default_budget(table.effort),
         subgroups=dict(subgroups or {}),
     )
     return Audit(

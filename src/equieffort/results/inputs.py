@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Required, TypedDict, Unpack
 
 import numpy.typing as npt
 import pandas as pd
@@ -26,6 +26,18 @@ from equieffort.world.schema import Schema
 from equieffort.world.scm import StructuralCausalModel
 
 
+class Declared(TypedDict, total=False):
+    """What a problem is made from beside the classifier and the people, as `RecourseProblem.of` takes it."""
+
+    schema: Required[Schema]
+    scm: Required[StructuralCausalModel]
+    model_features: Sequence[str] | None
+    cost: Cost | None
+    reference: Any
+    missing: Missing
+    margin: float
+
+
 @dataclass(frozen=True, eq=False)
 class AuditInputs:
     """Model, people, problem and solver, checked against each other as far as that can be without solving."""
@@ -36,15 +48,10 @@ class AuditInputs:
     people: People
     """Those who are audited, and the problem that is solved for them."""
     choice: Choice
-    schema: Schema
-    """As it was given; that of the problem has limits that were observed."""
-    cost: Cost | None
     solver: Solver | Auto | None
     """What was asked for; the choice is what came of it."""
-    model_features: Sequence[str] | None
-    reference: Any
-    missing: Missing
-    margin: float
+    declared: Declared
+    """As it was given: the schema of the problem has limits that were observed."""
 
     @classmethod
     def of(
@@ -52,21 +59,16 @@ class AuditInputs:
         classifier: Any,
         X: Any,
         *,
-        schema: Schema,
-        scm: StructuralCausalModel,
         sensitive_features: Any = None,
-        model_features: Sequence[str] | None = None,
-        cost: Cost | None = None,
         solver: Solver | Auto | None = None,
         subgroups: Mapping[str, str] | None = None,
-        reference: Any = None,
-        missing: Missing = "error",
-        margin: float = 0.0,
+        **declared: Unpack[Declared],
     ) -> AuditInputs:
         """Read, join and screen the people, fix the problem, choose the solver. The arguments are those of `audit`."""
         check_solver(solver)
+        schema, scm, model_features = declared["schema"], declared["scm"], declared.get("model_features")
         if model_features is not None:
-            model_features = names_in("model_features", model_features)
+            declared["model_features"] = model_features = names_in("model_features", model_features)
         if subgroups is not None:
             check_mapping("subgroups", subgroups, 'a mapping from name to rule, such as {"young": "age < 25"}')
         check_parts(schema, scm)
@@ -75,13 +77,9 @@ class AuditInputs:
         check_rules(rules, table)
         used = _without_asked(table, rules, {*schema.features, *schema.protected_columns, *scm.graph.nodes, *seen})
         warn_giveaways(used, schema, seen)
-        problem = RecourseProblem.of(
-            classifier, used, schema=schema, scm=scm, model_features=model_features, cost=cost, reference=reference,
-            margin=margin, missing=missing,
-        )  # fmt: skip
-        people = People.of(problem, table, missing=missing)
-        choice = chosen_for(people.problem, solver)
-        return cls(classifier, table, people, choice, schema, cost, solver, model_features, reference, missing, margin)
+        problem = RecourseProblem.of(classifier, used, **declared)
+        people = People.of(problem, table, missing=declared.get("missing", "error"))
+        return cls(classifier, table, people, chosen_for(people.problem, solver), solver, declared)
 
     @property
     def problem(self) -> RecourseProblem:

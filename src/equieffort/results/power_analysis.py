@@ -152,13 +152,9 @@ def power(
     rules = criteria if criteria is not None else judged
     check_instance("criteria", rules, Criteria, "an ee.Criteria(...)")
     check_number("power", power, "a chance between 0.5 and 1", lambda value: 0.5 <= value < 1)
-    for name, value, takes, fits in (
-        ("acr", acr, "a ratio above 0", lambda v: 0 < v < inf),
-        ("rd", rd, "a difference between -1 and 1", lambda v: -1 < v < 1),
-        ("people", people, "a number of people, 1 or more", lambda v: v >= 1),
-    ):
-        if value is not None:
-            check_number(name, value, takes, fits)
+    check_number("acr", acr, "a ratio above 0", lambda ratio: ratio > 0, optional=True)
+    check_number("rd", rd, "a difference between -1 and 1", lambda gap: -1 < gap < 1, optional=True)
+    check_number("people", people, "a number of people, 1 or more", lambda count: count >= 1, optional=True)
     zone = rules.zone(MEASURES["acr"])
     assert zone is not None
     if zone.low >= zone.high and acr is None:

@@ -117,8 +117,6 @@ class Provenance:
     random_state: int | None = None
     """The seed of a spec."""
     data: DataFile | None = None
-    further: str = ""
-    """What to do about people who are not solved to the end, if that is not a call in Python."""
     surrogate: Surrogate | None = None
     recorded: RecordedDecisions | None = None
     """Beside a surrogate: for whom it decides otherwise than the data."""

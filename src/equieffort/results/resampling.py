@@ -17,15 +17,15 @@ import numpy as np
 import numpy.typing as npt
 
 from equieffort.data.frames import Bools, read_frame
-from equieffort.effort.measures import Chance, Measure, Pair, Sample, Spread
+from equieffort.effort.measures import Chance, Pair, Sample, Spread
 from equieffort.effort.metrics import group_samples
 from equieffort.errors import DataError, EquieffortError, ParameterError, Setting, Text, collecting, parts_of
-from equieffort.foundations.arguments import calling, check_number
+from equieffort.foundations.arguments import calling, check_whole
 from equieffort.recourse.problem import RecourseProblem
 from equieffort.recourse.solvers import Status
 from equieffort.recourse.solving import Progress, solve
 from equieffort.recourse.table import RecourseTable, SolvedSource
-from equieffort.results.inputs import AuditInputs
+from equieffort.results.inputs import AuditInputs, columns_of
 from equieffort.world.groups import Groups
 from equieffort.world.rules import parse_rule
 from equieffort.world.scm import StructuralCausalModel
@@ -63,6 +63,10 @@ class Resampling(ABC):
     replicates: int
     random_state: int
 
+    def __post_init__(self) -> None:
+        check_whole("replicates", self.replicates, 10)
+        check_whole("random_state", self.random_state)
+
     @abstractmethod
     def replicate(self, audit: Audit) -> Iterator[Replicate]:
         """One mapping a replicate, or why it failed."""
@@ -95,11 +99,6 @@ def resample(audit: Audit, how: Resampling, progress: Progress | None = None) ->
     return Resampled(how.chance, done, spreads, audit.budget)
 
 
-def _check(replicates: Any, random_state: Any) -> None:
-    check_number("replicates", replicates, "a whole number, 10 or more", lambda n: n >= 10, whole=True)
-    check_number("random_state", random_state, "a whole number, 0 or more", lambda seed: seed >= 0, whole=True)
-
-
 @dataclass(frozen=True)
 class Bootstrap(Resampling):
     """People drawn again from the audited ones, nothing solved or learned again: the brute alternative to the closed
@@ -109,15 +108,10 @@ class Bootstrap(Resampling):
     random_state: int = 0
     chance = "people"
 
-    def __post_init__(self) -> None:
-        _check(self.replicates, self.random_state)
-
     def replicate(self, audit: Audit) -> Iterator[Replicate]:
         """Only the refused are drawn one by one; of the approved their number is."""
         rng = np.random.default_rng(self.random_state)
         table, groups = audit.recourse, audit.recourse.groups
-        # Recorded decisions are not drawn: their closed form stays.
-        measures = tuple(m for m in audit.shown_measures if m.name != "impact_ratio_recorded")
         parts: dict[str, Bools] = {"": np.ones(len(table), dtype=bool)}
         parts |= {rule: audit.members(rule) for rule in audit.declared.values()}
         for _ in range(self.replicates):
@@ -128,7 +122,7 @@ class Bootstrap(Resampling):
                     label: _drawn(table, np.where(members & (groups.codes == code), times, 0), audit.budget)
                     for code, label in enumerate(groups.labels)
                 }
-                found |= _estimates(rule, groups, samples, measures)
+                found |= _estimates(audit, rule, groups, samples)
             yield found
 
 
@@ -142,11 +136,11 @@ def _drawn(table: RecourseTable, times: npt.NDArray[np.intp], budget: float | No
     return Sample.of(status, effort, np.where(np.isnan(effort), np.inf, effort), budget=budget, rounded=True)
 
 
-def _estimates(
-    rule: str, groups: Groups, samples: Mapping[str, Sample], measures: tuple[Measure, ...]
-) -> dict[Key, float]:
+def _estimates(audit: Audit, rule: str, groups: Groups, samples: Mapping[str, Sample]) -> dict[Key, float]:
+    """Every measure on its scale. Recorded decisions are not drawn: their closed form stays."""
     found = {}
     against = groups.labels[groups.reference]
+    measures = [measure for measure in audit.shown_measures if measure.name != "impact_ratio_recorded"]
     for code in groups.compared:
         label = groups.labels[code]
         pair = Pair(samples[label], samples[against])
@@ -163,9 +157,6 @@ class Equations(Resampling):
     replicates: int = 100
     random_state: int = 0
     chance = "equations"
-
-    def __post_init__(self) -> None:
-        _check(self.replicates, self.random_state)
 
     def replicate(self, audit: Audit) -> Iterator[Replicate]:
         """One audit a replicate."""
@@ -190,7 +181,7 @@ class Procedure(Resampling):
     chance = "procedure"
 
     def __post_init__(self) -> None:
-        _check(self.replicates, self.random_state)
+        super().__post_init__()
         rows = [len(given) if hasattr(given, "__len__") else -1 for given in (self.X_train, self.y_train)]
         if rows[0] != rows[1] or rows[0] < 1:
             raise DataError(
@@ -246,10 +237,11 @@ def _audits(
     made = _made(audit, type(how).__name__)
     # Joined by label before, so that a person who is drawn brings their own group along.
     people, scm = made.table, made.problem.scm
-    reference = scm.reference_ if made.reference is None else made.reference
+    declared, missing = made.declared, made.declared.get("missing", "error")
+    reference = scm.reference_ if declared.get("reference") is None else declared["reference"]
     same = len(scm.reference_) == len(people) and scm.reference_.index.equals(people.index)
     source = audit.recourse.source
-    kept = source.problem if isinstance(source, SolvedSource) and made.missing == "error" else None
+    kept = source.problem if isinstance(source, SolvedSource) and missing == "error" else None
     for k in range(how.replicates):
         rng = np.random.default_rng([how.random_state, k])
         rows = rng.integers(0, len(people), len(people))
@@ -267,23 +259,19 @@ def _audits(
                 trained = None if model is made.classifier else model
                 problem = None if kept is None else kept.relearned(again, trained, drawn)
                 if problem is None:
-                    problem = RecourseProblem.of(
-                        model, drawn, schema=made.schema, scm=again, model_features=made.model_features,
-                        cost=made.cost, reference=reference, margin=made.margin, missing=made.missing,
-                    )  # fmt: skip
-                yield _readings(audit, solve(problem, drawn, solver=made.solver, missing=made.missing))
+                    problem = RecourseProblem.of(model, drawn, **declared | {"scm": again, "reference": reference})
+                yield _readings(audit, solve(problem, drawn, solver=made.solver, missing=missing))
         except EquieffortError as error:
             yield error
 
 
 def _readings(audit: Audit, table: RecourseTable) -> dict[Key, float]:
     """Every measure of a replicate on its scale, under the audit's budget."""
-    measures = tuple(m for m in audit.shown_measures if m.name != "impact_ratio_recorded")
-    columns = {str(name): table.data[name].to_numpy() for name in table.data.columns}
+    columns = columns_of(table.data)
     found: dict[Key, float] = {}
     for rule in ("", *audit.declared.values()):
         samples = group_samples(table, parse_rule(rule).evaluate(columns) if rule else None, audit.budget)
         if not audit.criteria.certified:
             samples = {label: sample.as_found for label, sample in samples.items()}
-        found |= _estimates(rule, table.groups, samples, measures)
+        found |= _estimates(audit, rule, table.groups, samples)
     return found

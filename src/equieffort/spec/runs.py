@@ -23,7 +23,7 @@ from equieffort.models.files import load_model
 from equieffort.models.surrogate import Surrogate, train_surrogate
 from equieffort.recourse.solvers import Auto, Solver
 from equieffort.recourse.solving import Progress, check_progress
-from equieffort.recourse.table import RecourseTable, SolvedSource
+from equieffort.recourse.table import RecourseTable
 from equieffort.results.audits import Audit, audit
 from equieffort.results.explanation import assumed_text
 from equieffort.results.inputs import AuditInputs
@@ -32,7 +32,7 @@ from equieffort.results.resampling import Equations, Procedure, Resampling
 from equieffort.spec import Spec
 from equieffort.spec.causes import with_levels
 from equieffort.spec.nodes import MOST_CHARACTERS
-from equieffort.spec.solving import further, solver_words
+from equieffort.spec.solving import solver_words
 from equieffort.spec.validate_data import check_table, placed, placed_equations, said
 from equieffort.words.problems import reworded, spec_words
 from equieffort.world.giveaways import FIRST
@@ -283,7 +283,6 @@ def run_prepared(prepared: Prepared, *, progress: Progress = silent, command: st
         suppress_below=spec.suppress_below,
         random_state=spec.random_state,
         command=command,
-        further=_further(people),
         solver=replace(solver, reason=_reason(spec, solver.reason)),
         surrogate=prepared.measured,
         recorded=prepared.recorded(people),
@@ -321,13 +320,6 @@ def resampling(prepared: Prepared, chance: str, replicates: int) -> Resampling:
     seen = list(known_features(prepared.classifier, spec.model.features or None))
     require_columns(table, seen, why="The model was trained on a feature, but its training data")
     return Procedure(table[seen], table[spec.model.training_label], replicates, seed)
-
-
-def _further(table: RecourseTable) -> str:
-    """What a spec can say for people who are not solved to the end."""
-    assert isinstance(table.source, SolvedSource)
-    open_rows = np.flatnonzero(table.is_unsettled).tolist()
-    return further(table.source.solver, [table.notes[row] for row in open_rows if row in table.notes])
 
 
 def unfilled(text: str) -> list[str]:

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from equieffort.foundations.arguments import check_choice, check_flag, check_number
+from equieffort.foundations.arguments import check_choice, check_flag, check_whole
 from equieffort.recourse.problem import RecourseProblem
 from equieffort.world.rules import Constraint, Sum, read_constraint
 from equieffort.world.schema import Feature, Schema
@@ -59,7 +59,7 @@ FAMILIES: dict[str, Callable[[np.random.Generator], Any]] = {
 
 def check_seed(random_state: Any) -> None:
     """Refuse what cannot seed chance."""
-    check_number("random_state", random_state, "a whole number, 0 or more", lambda seed: seed >= 0, whole=True)
+    check_whole("random_state", random_state)
 
 
 def make_case(

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from equieffort.data.frames import Encoding, Floats, read_frame
-from equieffort.foundations.arguments import check_instance, check_number
+from equieffort.foundations.arguments import check_instance, check_whole
 from equieffort.testing.cases import check_seed
 from equieffort.world.scm import Additive, Discrete, StructuralCausalModel
 
@@ -24,7 +24,7 @@ def check_mechanism(
       causes can reach encloses what it becomes.
     """
     check_instance("scm", scm, StructuralCausalModel, "an ee.StructuralCausalModel(edges)")
-    check_number("boxes", boxes, "a whole number, 0 or more", lambda count: count >= 0, whole=True)
+    check_whole("boxes", boxes)
     check_seed(random_state)
     model = scm.ready(read_frame(X))
     equation = model.equation(node)

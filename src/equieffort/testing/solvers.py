@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from equieffort.errors import EquieffortError, EquieffortWarning, ParameterError
-from equieffort.foundations.arguments import check_instance, check_number, names_in
+from equieffort.foundations.arguments import check_instance, check_whole, names_in
 from equieffort.foundations.tolerances import TOLERANCE
 from equieffort.recourse.solvers import PreparedSolver, Solver
 from equieffort.recourse.solvers.base import FOUND
@@ -109,7 +109,7 @@ def check_solver(
     A report; print it, or ask whether it `passed`.
     """
     check_instance("solver", solver, Solver, "a solver such as LinearExact()")
-    check_number("cases", cases, "a whole number, 1 or more", lambda count: count >= 1, whole=True)
+    check_whole("cases", cases, 1)
     check_seed(random_state)
     chosen = list(FAMILIES) if families is None else list(names_in("families", families, "a list of families"))
     if stray := [family for family in chosen if family not in FAMILIES]:

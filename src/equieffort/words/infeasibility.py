@@ -6,8 +6,7 @@ import math
 
 from equieffort.data.frames import number
 from equieffort.recourse.status import Blocking, Infeasibility, Obstacle
-from equieffort.words.audience import PYTHON, Audience
-from equieffort.words.limits import obstacle_text
+from equieffort.words.limits import PYTHON, Audience, obstacle_text
 
 ONE = "Without this limit there would be a route to approval"
 FIRST = {

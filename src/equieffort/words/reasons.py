@@ -1,32 +1,108 @@
-"""What a table says of somebody without a proven action, for each audience."""
+"""What a table says of somebody without a proven action: what stands in the way, or why it is not known better."""
 
 from __future__ import annotations
 
-from equieffort.recourse.status import Infeasibility, Reason
-from equieffort.words.audience import PYTHON, REPORT, SPEC, Audience
+import math
+from typing import Literal
+
+from equieffort.data.frames import number
+from equieffort.recourse.status import Ending, Fault, Infeasibility, Reason, Termination
 from equieffort.words.infeasibility import infeasibility
-from equieffort.words.termination import termination
+from equieffort.words.limits import PYTHON, REPORT, SPEC, Audience
+
+PLAIN = {
+    Ending.GAVE_UP: "The solver gave up before it found or excluded an action",
+    Ending.LABEL_STAYS: "The model's label does not follow its score near the boundary",
+    Ending.TIE: "The best score is the threshold itself, and no answer there holds",
+    Ending.MISSING: "A missing value: no counterfactual can be computed",
+}
+FAULTS = {
+    Fault.LABEL: "the model's label stays, and no surer action was found",
+    Fault.VALUE: "the value of {!r} is not allowed",
+    Fault.RANGE: "{!r} leaves its plausible range",
+    Fault.RULE: "it breaks the rule that {}",
+    Fault.EQUATION: "{!r} would follow, and no equation says how",
+    Fault.COST: "its cost comes out differently",
+}
+STOPPED = {
+    Ending.PRECISION: "A part of the boundary is too thin for floating point to decide",
+    Ending.TOLERANCE: "The solver's tolerances leave it open",
+    Ending.DISAGREEMENT: "Two ways to solve the same program contradict each other",
+}
 
 
-def in_python(fact: Reason) -> str:
-    """For whoever calls Python: with the person's numbers, and the argument that would help."""
-    return _say(fact, PYTHON)
+def termination(fact: Termination, audience: Audience = PYTHON) -> str:
+    """The sentence for an audience.
+
+    >>> termination(Termination(Ending.WORK, bound=0.5, argument="node_limit", limit=1000, work=1000))
+    '1,000 boxes were looked at, the limit; no action was found, and no action costs less than 0.5; raise node_limit.'
+    """
+    if fact.kind in PLAIN:
+        return f"{PLAIN[fact.kind]}."
+    if fact.fault is not None:
+        return f"The action does not hold: {FAULTS[fact.fault].format(fact.subject)}."
+    if fact.kind == Ending.HEURISTIC:
+        return _heuristic(fact, audience)
+    advice = ""
+    if fact.argument and fact.kind in (Ending.WORK, Ending.TIME) and audience.raise_it:
+        advice = f"; {audience.raise_it.format(fact.argument)}"
+    return f"{_why(fact)}; {_known(fact, audience)}{advice}."
 
 
-def in_spec(fact: Reason) -> str:
-    """For whoever writes a spec: with the person's numbers, and the key that would help."""
-    return _say(fact, SPEC)
+def _why(fact: Termination) -> str:
+    if fact.kind == Ending.WORK:
+        count = fact.limit if fact.work is None else fact.work
+        what = "Boxes" if count is None else f"{count:,.0f} boxes"
+        return (
+            f"{what} were looked at, the limit"
+            if fact.argument
+            else f"{what} were looked at one by one, and more are left"
+        )
+    if fact.kind == Ending.TIME:
+        return "The limit of time was reached" if fact.limit is None else f"{fact.limit:g} s passed, the limit"
+    if fact.kind == Ending.UNLIMITED:
+        return f"Nothing limits {fact.subject!r}" if fact.subject else "The actions have no limits"
+    if fact.kind == Ending.ROUNDING:
+        share = "" if fact.limit is None else f" ({fact.limit:.0e} of what it sums)"
+        return f"The model's own rounding{share} leaves room"
+    return STOPPED[fact.kind]
 
 
-def in_report(fact: Reason) -> str:
-    """For whoever reads the report: what people have in common, nothing that is about one of them."""
-    return _say(fact, REPORT)
+def _heuristic(fact: Termination, audience: Audience) -> str:
+    tried = "" if fact.work is None or not audience.person else f" among {fact.work:,} tried"
+    if fact.found:
+        return f"The cheapest action found{tried}; a cheaper one may exist."
+    return f"No favourable action was found{tried}."
 
 
-def told(fact: Reason | None, audience: str = "python") -> str:
-    """The sentence in a table of people; empty where there is nothing to say."""
-    return "" if fact is None else in_spec(fact) if audience == "spec" else in_python(fact)
+def _known(fact: Termination, audience: Audience) -> str:
+    found = "an action was found" if fact.found else "no action was found"
+    if not fact.bound:
+        return f"{found}, and nothing is proven of what actions cost"
+    if not audience.person:
+        return found
+    return f"{found}, and no action costs less than {number(rounded_down(fact.bound))}"
 
 
-def _say(fact: Reason, audience: Audience) -> str:
-    return infeasibility(fact, audience) if isinstance(fact, Infeasibility) else termination(fact, audience)
+def rounded_down(bound: float) -> float:
+    """A bound to three digits, never above what is proven.
+
+    >>> rounded_down(0.123987), rounded_down(45_678.0), rounded_down(0.5)
+    (0.123, 45600.0, 0.5)
+    """
+    step = 10.0 ** (math.floor(math.log10(bound)) - 2)
+    down = float(f"{math.floor(bound / step * (1 + 1e-15)) * step:.3g}")
+    return down if down <= bound else float(f"{down - step:.3g}")
+
+
+AUDIENCES = {"python": PYTHON, "spec": SPEC, "report": REPORT}
+"""Whoever calls Python or writes a spec is told the person's numbers and what would help; the report says nothing that
+is about one person."""
+
+
+def told(fact: Reason | None, audience: Literal["python", "spec", "report"] = "python") -> str:
+    """The sentence for whoever reads it; empty where there is nothing to say."""
+    if fact is None:
+        return ""
+    reader = AUDIENCES[audience]
+    return infeasibility(fact, reader) if isinstance(fact, Infeasibility) else termination(fact, reader)

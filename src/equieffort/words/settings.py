@@ -145,7 +145,7 @@ SETTINGS: dict[str, Written] = {
     "told twice": Written("$bare", "$key"),
     "reason": Written("Read `reason` in recourse.frame()", "Read the column `reason` of the CSV file"),
     "solve_further": Written("audit.solve_further()", "a larger solver: {kind: search, budget: ...}"),
-    "certified": Written("Criteria(certified=False)", "criteria: {certified: false}"),
+    "certified": Written("Criteria(certified=False)", "criteria: {certified: false} in the spec"),
     "judged": Written('judged=("acr", "rd")', "criteria: {judged: [acr, rd]}"),
     # models
     "fit first": Written("Call its fit method first.", "Fit it before it is saved."),

@@ -19,6 +19,7 @@ from equieffort.effort.criteria import Criteria
 from equieffort.effort.judging import SHOWN_LEVEL
 from equieffort.effort.measures import MEASURES, NOTES, Measure
 from equieffort.effort.verdict import COLUMNS, Assessment, Verdict
+from equieffort.errors import listed
 from equieffort.recourse.table import RecourseTable
 from equieffort.world.groups import group_name
 from equieffort.world.scm.diagnostics import Fit
@@ -298,10 +299,9 @@ def _assumed(table: RecourseTable) -> list[Caveat]:
     features = list(dict.fromkeys(limit.feature for limit in table.source.schema.assumed))
     if not features:
         return []
-    some = ", ".join(map(repr, features[:3])) + (f" and {len(features) - 3} more" if len(features) > 3 else "")
     words = (
-        f"Assumed limits: nobody declared how far {some} may be set, so actions stay within the observed values. Other "
-        "limits give other efforts."
+        f"Assumed limits: nobody declared how far {listed(features, 3)} may be set, so actions stay within the "
+        "observed values. Other limits give other efforts."
     )
     return [Caveat("ASSUMED_LIMITS", words, "assumptions")]
 
@@ -348,6 +348,8 @@ def _equations(fit: Iterable[Fit]) -> list[Caveat]:
     poor = [one.node for one in fit if one.is_poor]
     if not poor:
         return []
-    some = ", ".join(map(repr, poor[:3])) + (f" and {len(poor) - 3} more" if len(poor) > 3 else "")
-    words = f"Weak equations: those for {some} explain almost nothing, so what follows from an action is a guess there."
+    words = (
+        f"Weak equations: those for {listed(poor, 3)} explain almost nothing, so what follows from an action is a "
+        "guess there."
+    )
     return [Caveat("POOR_EQUATIONS", words, "assumptions")]

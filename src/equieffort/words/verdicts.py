@@ -14,7 +14,10 @@ from equieffort.effort.measures import MEASURES, NOTES, Measure, Reading
 from equieffort.effort.metrics import Comparison
 from equieffort.effort.planning import people_to_decide
 from equieffort.effort.stats import EffortStats
-from equieffort.errors import capital, label
+from equieffort.errors import Setting, capital, label
+from equieffort.recourse.status import Ending, Reason, Termination
+from equieffort.recourse.table import Audience
+from equieffort.words.settings import in_words
 
 
 def sentence(
@@ -227,15 +230,41 @@ def _people_words(comparison: Comparison, criteria: Criteria, judged: Sequence[J
     )
 
 
-def further_words(people: Sequence[Any], provable: bool, further: str) -> str:
-    """What to do about people who are not solved to the end."""
+def further_words(people: Sequence[Any], endings: Sequence[Reason | None], provable: bool, audience: Audience) -> str:
+    """What to do about people who are not solved to the end, of whom `endings` say what stopped the solver.
+
+    >>> ending = Termination(Ending.WORK, argument="node_limit", limit=500)
+    >>> further_words([7], [ending], True, "python")
+    'Person 7 is not solved to the end: solve further with audit.solve_further().'
+    >>> further_words([7], [ending], True, "spec")
+    'Person 7 is not solved to the end: raise node_limit (it was 500) under solver in the spec and audit again (the
+    column `reason` of the CSV file says why, person by person).'
+    """
     first = ", ".join(map(label, people[:5]))
     some = f"first {first}" if len(people) > 5 else first
     who = f"Person {first} is" if len(people) == 1 else f"{len(people):,} people are"
     which = "" if len(people) == 1 else f" ({some})"
-    how = further or (
-        "solve further with audit.solve_further()."
-        if provable
-        else "a search proves nothing, however long it goes on; Criteria(certified=False) judges what was found."
-    )
+    if not provable:
+        judged = in_words((Setting("certified"),), audience)
+        how = f"a search proves nothing, however long it goes on; {judged} judges the estimate."
+    elif audience == "python":
+        how = "solve further with audit.solve_further()."
+    else:
+        how = _in_the_spec([one for one in endings if isinstance(one, Termination)])
     return f"{who} not solved to the end{which}: {how}"
+
+
+def _in_the_spec(endings: Sequence[Termination]) -> str:
+    """What to change in a spec, and where it says more."""
+    limits: dict[str, float] = {}
+    for one in endings:
+        if one.argument:
+            limits[one.argument] = max(limits.get(one.argument, 0.0), one.limit or 0.0)
+    ways = []
+    if limits:
+        keys = " and ".join(f"{name} (it was {most:,.10g})" for name, most in sorted(limits.items()))
+        ways.append(f"raise {keys} under solver in the spec and audit again")
+    if any(one.kind == Ending.UNLIMITED for one in endings):
+        ways.append("say under features how far actions may go (lower, upper, max_increase, max_decrease)")
+    where = "the column `reason` of the CSV file says why, person by person"
+    return f"{'; '.join(ways)} ({where})." if ways else f"{where}."

@@ -12,6 +12,7 @@ from equieffort.effort.inference import LOG, Zone
 from equieffort.effort.inference.orders import median_limits
 from equieffort.effort.inference.shares import wilson
 from equieffort.effort.measures import MEASURES, Pair, Sample, read
+from equieffort.recourse.solvers import Status
 
 ZONE = Zone(-log(1.25), log(1.25))
 RNG = np.random.default_rng(20261117)
@@ -63,6 +64,41 @@ def test_ratios_of_means(name, pairs):
         beyond = stats.t.cdf(-(size - edge) / se, df) + stats.t.cdf(-(size + edge) / se, df)
         within = max(stats.t.cdf((estimate - edge) / se, df), stats.t.cdf(-(estimate + edge) / se, df))
         assert (found.p_beyond, found.p_within) == pytest.approx((min(1, beyond), within))
+
+
+@pytest.mark.parametrize("name", ["acr", "difference", "restricted_effort", "burden"])
+def test_a_proof_to_the_last_digits_has_the_spread_of_the_costs(name):
+    """Bounds that lie below the costs by what a proof may leave: Welch's test all the same, at whatever level."""
+    costs = [RNG.gamma(4.0, factor, n) for factor, n in ((0.3, 40), (0.2, 25))]
+    samples = []
+    for one in costs:
+        status = np.full(len(one), Status.OPTIMAL, dtype=np.int8)
+        samples.append(Sample.of(status, one, one * (1 - 3e-8), budget=9.0))
+    pair, measure = Pair(*samples), MEASURES[name]
+    if name == "difference":
+        oracle = stats.ttest_ind(*costs, equal_var=False).pvalue
+    else:
+        estimate, se, df = log_ratio(*costs)
+        oracle = 2 * stats.t.cdf(-abs(estimate) / se, df)
+    found = {level: read(measure, pair, level, ZONE) for level in (0.9, 0.95, 0.99)}
+    assert len({(one.p, one.p_beyond) for one in found.values() if name != "difference"}) <= 1
+    for one in found.values():
+        assert one.p == pytest.approx(oracle, rel=1e-5)
+        # What is certain is still what the bounds say.
+        assert one.least < one.estimate < one.most
+        assert (one.least, one.most) == pytest.approx((one.estimate, one.estimate), rel=1e-6)
+
+
+def test_a_spread_is_not_taken_from_what_a_proof_leaves():
+    """All efforts are equal, and the bounds below them differ by rounding: still nothing to test with."""
+    status, costs = np.full(9, Status.OPTIMAL, dtype=np.int8), np.ones(9)
+    sample = Sample.of(status, costs, costs - np.linspace(1e-8, 5e-7, 9), budget=5.0)
+    found = {name: read(MEASURES[name], Pair(sample, sample), 0.95, ZONE) for name in ("acr", "restricted_effort")}
+    assert {one.note for one in found.values()} == {"NO_SPREAD"}
+    assert isnan(found["acr"].p)
+    # Nine people would miss a share of 1 - 0.025 ** (1 / 9), who might need the budget of 5.
+    unseen = 1 - 0.025 ** (1 / 9)
+    assert found["restricted_effort"].high == pytest.approx((1 - unseen + 5 * unseen) / (1 - unseen))
 
 
 def test_wilson_is_scipys():

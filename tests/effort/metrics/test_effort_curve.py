@@ -11,7 +11,7 @@ from scipy.stats import kstest
 from tests.report.worlds import unsettled, world
 
 import equieffort as ee
-from equieffort.effort.inference.curves import half_width, half_width_of_difference
+from equieffort.effort.inference.orders import half_width, half_width_of_difference
 from equieffort.effort.measures import Sample
 from equieffort.effort.metrics import effort_curve
 from equieffort.errors import ParameterError

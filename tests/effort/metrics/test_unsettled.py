@@ -101,6 +101,7 @@ class Lazy(OwnSolver):
     unknown: int = 0
     loose: int = 0
     gap: float = field(default=1e-9)
+    ending: Termination = field(default=Termination(Ending.GAVE_UP))
 
     def refuses(self, problem):
         return refusal(LinearExact(), problem)
@@ -109,7 +110,7 @@ class Lazy(OwnSolver):
         proposal: Proposal = LinearExact().prepare(problem).attempt(people, attempt)
         proposal.code[: self.unknown] = LIMIT
         proposal.bound[: self.unknown + self.loose] = 0.0
-        proposal.notes.update(dict.fromkeys(range(self.unknown + self.loose), Termination(Ending.GAVE_UP)))
+        proposal.notes.update(dict.fromkeys(range(self.unknown + self.loose), self.ending))
         return proposal
 
     def harder(self):
@@ -148,6 +149,32 @@ def test_an_audit_that_could_be_overturned_says_whom_to_solve_further():
     np.testing.assert_allclose(found["gap"].iloc[:2], [9 / 4, (9 - people["x"].iloc[1]) / 4])
     np.testing.assert_allclose(found["gap"].iloc[2:], (3 - people["x"].iloc[2:14]) / 4)
     assert (found["reason"] == told(Termination(Ending.GAVE_UP))).all()
+
+
+@pytest.mark.filterwarnings("ignore::equieffort.errors.EquieffortWarning")
+@pytest.mark.parametrize(
+    ("solver", "said"),
+    [
+        (Lazy(unknown=2, loose=12), "the column `reason` of the CSV file says why, person by person."),
+        (Lazy(14, ending=Termination(Ending.UNLIMITED)), "say under features how far actions may go (lower, upper, "),
+        (
+            Lazy(14, ending=Termination(Ending.WORK, argument="node_limit", limit=2e3)),
+            "raise node_limit (it was 2,000) under solver in the spec and audit again (the column `reason`",
+        ),
+        (ee.Search(budget=20), "criteria: {certified: false} in the spec judges the estimate."),
+    ],
+)
+def test_who_reads_a_spec_is_told_in_its_words(solver, said, tmp_path):
+    clf, people, schema, scm = town()
+    made = ee.audit(clf, people, schema=schema, scm=scm, criteria=POINT, solver=solver)
+    python = str(made.verdict)
+    assert "audit.solve_further()" in python or "Criteria(certified=False) judges the estimate." in python
+    assert "spec" not in python
+    replace(made, recourse=replace(made.recourse, audience="spec")).save(tmp_path / "spec.audit")
+    told = str(ee.load(tmp_path / "spec.audit").verdict)
+    assert said in told
+    assert "audit." not in told
+    assert "Criteria(" not in told
 
 
 @pytest.mark.filterwarnings("ignore::equieffort.errors.EquieffortWarning")

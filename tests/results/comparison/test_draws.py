@@ -9,7 +9,7 @@ from tests.results.comparison.worlds import made, people
 
 import equieffort as ee
 from equieffort.results.comparison import compare_audits
-from equieffort.results.comparison.draws import bootstrap, strata
+from equieffort.results.comparison.noise import bootstrap, strata
 
 
 def direct_draws(one: ee.Audit, two: ee.Audit, draws: int) -> np.ndarray:

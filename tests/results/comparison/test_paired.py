@@ -11,7 +11,7 @@ from tests.results.comparison.worlds import costing, made, needing, people, row
 
 import equieffort as ee
 from equieffort.results.comparison import compare_audits
-from equieffort.results.comparison.paired import Change, change, difference_values, joined, log_ratio_values
+from equieffort.results.comparison.noise import Change, change, difference_values, joined, log_ratio_values
 
 
 def estimates(frame, labels) -> tuple[float, float]:

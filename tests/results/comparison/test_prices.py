@@ -9,7 +9,7 @@ from tests.results.comparison.worlds import made, people
 import equieffort as ee
 from equieffort.errors import ParameterError
 from equieffort.results.comparison import compare_audits
-from equieffort.results.comparison.prices import at_prices_of
+from equieffort.results.comparison.comparable import at_prices_of
 
 DEARER = pd.DataFrame({"income": [0.0, 5.0], "savings": [-4.0, 4.0]})
 

@@ -5,8 +5,7 @@ shares, medians and probabilities.
 """
 
 from equieffort.effort.inference.adjust import ADJUSTMENTS, Adjustment, Holm, Unadjusted
-from equieffort.effort.inference.laws import ByLimits, Fixed, Law, Ranged, Student, Zone
-from equieffort.effort.inference.scales import IDENTITY, LOG, LOGIT, Scale
+from equieffort.effort.inference.laws import IDENTITY, LOG, LOGIT, ByLimits, Fixed, Law, Ranged, Scale, Student, Zone
 
 __all__ = [
     "ADJUSTMENTS",

@@ -1,6 +1,6 @@
 """What is known of an estimate: its limits at a level, and one-sided p-values against any value.
 
-Everything is on the measure's own scale (`scales`). `greater(d)` is the p-value of "at most d", small where the data
+Everything is on the measure's own scale (`Scale`). `greater(d)` is the p-value of "at most d", small where the data
 say more; `less(d)` mirrors it. All tests of a verdict are made of these two.
 """
 
@@ -9,9 +9,40 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import inf, isnan, nan
+from math import exp, inf, isnan, log, nan
 
 from scipy.special import ndtr, ndtri, stdtr, stdtrit
+
+
+@dataclass(frozen=True)
+class Scale:
+    """The scale on which an estimate is symmetric, there and back: ratios by their logarithm, shares by their logit."""
+
+    name: str
+    to: Callable[[float], float]
+    back: Callable[[float], float]
+
+
+def _log(value: float) -> float:
+    return log(value) if value > 0 else -inf if value == 0 else nan
+
+
+def _exp(value: float) -> float:
+    return inf if value > 709 else exp(value)
+
+
+def _logit(share: float) -> float:
+    return -inf if share == 0 else inf if share == 1 else log(share / (1 - share))
+
+
+def _expit(value: float) -> float:
+    return 1 / (1 + _exp(-value))
+
+
+IDENTITY = Scale("identity", float, float)
+LOG = Scale("log", _log, _exp)
+LOGIT = Scale("logit", _logit, _expit)
+
 
 STEPS = 60
 FARTHEST = 40.0
@@ -30,8 +61,16 @@ class Law(ABC):
     """An estimate, where it certainly lies given people not solved to the end, and its chance."""
 
     estimate: float
-    least: float
-    most: float
+
+    @property
+    def least(self) -> float:
+        """Where it certainly does not lie below: the estimate itself, unless a law knows a range."""
+        return self.estimate
+
+    @property
+    def most(self) -> float:
+        """Where it certainly does not lie above."""
+        return self.estimate
 
     @abstractmethod
     def limits(self, level: float) -> tuple[float, float]:
@@ -114,16 +153,6 @@ class ByLimits(Law):
     at: Callable[[float], tuple[float, float]]
     """z -> both limits, widening with z."""
 
-    @property
-    def least(self) -> float:  # type: ignore[override]
-        """No range of its own."""
-        return self.estimate
-
-    @property
-    def most(self) -> float:  # type: ignore[override]
-        """No range of its own."""
-        return self.estimate
-
     def limits(self, level: float) -> tuple[float, float]:
         """The limits at the level."""
         return self.at(float(ndtri((1 + level) / 2)))
@@ -154,64 +183,37 @@ def _touching(distance: Callable[[float], float]) -> float:
 
 @dataclass(frozen=True)
 class Ranged(Law):
-    """Between two laws: at the least and at the greatest that people not solved to the end allow."""
+    """Between laws: each question is answered by the most cautious of those below, or of those above.
+
+    One below and one above hold at the least and at the greatest that people not solved to the end allow; several laws
+    of one estimate stand on both sides.
+    """
 
     estimate: float
-    below: Law
-    above: Law
+    below: tuple[Law, ...]
+    above: tuple[Law, ...]
 
     @property
-    def least(self) -> float:  # type: ignore[override]
-        """The lower law's estimate."""
-        return self.below.estimate
+    def least(self) -> float:
+        """The least of those below."""
+        return min(law.least for law in self.below)
 
     @property
-    def most(self) -> float:  # type: ignore[override]
-        """The upper law's estimate."""
-        return self.above.estimate
-
-    def limits(self, level: float) -> tuple[float, float]:
-        """The outer limits."""
-        return self.below.limits(level)[0], self.above.limits(level)[1]
-
-    def greater(self, than: float) -> float:
-        """Of the lower law."""
-        return self.below.greater(than)
-
-    def less(self, than: float) -> float:
-        """Of the upper law."""
-        return self.above.less(than)
-
-
-@dataclass(frozen=True)
-class Widest(Law):
-    """Several laws of one estimate; each question is answered by the most cautious."""
-
-    estimate: float
-    laws: tuple[Law, ...]
-
-    @property
-    def least(self) -> float:  # type: ignore[override]
-        """The least of all."""
-        return min(law.least for law in self.laws)
-
-    @property
-    def most(self) -> float:  # type: ignore[override]
-        """The greatest of all."""
-        return max(law.most for law in self.laws)
+    def most(self) -> float:
+        """The greatest of those above."""
+        return max(law.most for law in self.above)
 
     def limits(self, level: float) -> tuple[float, float]:
         """The outermost."""
-        ends = [law.limits(level) for law in self.laws]
-        return min(low for low, _ in ends), max(high for _, high in ends)
+        return min(law.limits(level)[0] for law in self.below), max(law.limits(level)[1] for law in self.above)
 
     def greater(self, than: float) -> float:
-        """The largest p-value."""
-        return max(law.greater(than) for law in self.laws)
+        """The largest p-value of those below."""
+        return max(law.greater(than) for law in self.below)
 
     def less(self, than: float) -> float:
-        """The largest p-value."""
-        return max(law.less(than) for law in self.laws)
+        """The largest p-value of those above."""
+        return max(law.less(than) for law in self.above)
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,9 @@ from math import exp, inf, isfinite, isnan, log, nan, sqrt
 
 from scipy.special import stdtrit
 
-from equieffort.effort.inference.laws import Fixed, Law, Student, Widest
+from equieffort.effort.inference.laws import Fixed, Law, Ranged, Student
 from equieffort.effort.stats import Sums
+from equieffort.foundations.tolerances import REPLAYED, is_closed
 
 
 @dataclass(frozen=True)
@@ -84,8 +85,10 @@ class Side:
 
     @property
     def is_settled(self) -> bool:
-        """Whether there is one answer."""
-        return self.unknown == 0 and self.least == self.most
+        """Whether there is one answer: bounds no further below the costs than a replay tells costs apart."""
+        if self.unknown or self.least == self.most:
+            return not self.unknown
+        return bool(is_closed(self.most.mean, self.least.mean, REPLAYED))
 
     def lower(self) -> Iterator[Sums]:
         """At the bounds: without the unknown, and with all of them at their least bound."""
@@ -108,7 +111,8 @@ def compare_guarded(a: Side, b: Side, level: float, *, ratio: bool) -> Law | Non
     found = [compare_means(a, b, level, ratio=ratio, spread=one) for one in (cautious, pooled)]
     if found[0] is None or isinstance(found[0], Fixed):
         return found[0]
-    return Widest(found[0].estimate, tuple(filter(None, found)))
+    both = tuple(filter(None, found))
+    return Ranged(found[0].estimate, both, both)
 
 
 def compare_means(a: Side, b: Side, level: float, *, ratio: bool, spread: Spread = welch) -> Law | None:
@@ -116,11 +120,13 @@ def compare_means(a: Side, b: Side, level: float, *, ratio: bool, spread: Spread
     here = spread(a.sums, b.sums, ratio)
     if isnan(here.estimate):
         return None
-    if a.is_settled and b.is_settled:
-        return Student(here.estimate, here.se, here.df) if here.se > 0 else Fixed(here.estimate)
     low = [_corner(spread(x, y, ratio), -inf) for x in a.lower() for y in b.upper()]
     high = [_corner(spread(x, y, ratio), inf) for x in a.upper() for y in b.lower()]
     least, most = min(one.estimate for one in low), max(one.estimate for one in high)
+    if a.is_settled and b.is_settled:
+        if here.se > 0:
+            return Student(here.estimate, here.se, here.df, least, most)
+        return Fixed(here.estimate, least=least, most=most)
     # The largest of all: the spread is not monotone in a cost.
     half = max(_half(one, level) for one in (here, *low, *high))
     if not half > 0:

@@ -19,6 +19,10 @@ class AverageCostRatio(RatioOfMeans):
     equation = "mean(C | refused, recourse, group) / mean(C | refused, recourse, reference)"
     reference = "Raimondi, Lawrence and Chockler 2022"
     basis = "acting"
+    headline_form = "Refused {worse} who have a route to approval need more effort than refused {other} who have one."
+    words_form = (
+        "Refused {group} who have a route to approval need {value} times the effort of refused {against} who have one"
+    )
 
     def side(self, sample: Sample) -> Side:
         """The efforts of those with an action."""
@@ -27,17 +31,6 @@ class AverageCostRatio(RatioOfMeans):
     def notes(self, pair: Pair) -> tuple[str, ...]:
         """Whether a few people carry a mean."""
         return ("SKEWED",) if pair.mine.is_skewed or pair.theirs.is_skewed else ()
-
-    def headline(self, worse: str, other: str) -> str:
-        """Who is worse off."""
-        return f"Refused {worse} who have a route to approval need more effort than refused {other} who have one."
-
-    def words(self, group: str, against: str, value: str) -> str:
-        """As a sentence."""
-        return (
-            f"Refused {group} who have a route to approval need {value} times the effort of refused {against} who have "
-            "one"
-        )
 
 
 def acting(sample: Sample) -> Side:

@@ -67,6 +67,7 @@ class _Always(Measure):
     neutral = 1.0
     is_bound = True
     basis = "acting"
+    form = "{:.2f}"
     greatest = False
 
     def _found(self, pair: Pair) -> tuple[float, float, float]:
@@ -95,10 +96,6 @@ class _Always(Measure):
     def why_not(self, pair: Pair) -> str:
         """Nobody with recourse, or no effort."""
         return super().why_not(pair) or "ZERO_EFFORT"
-
-    def show(self, value: float) -> str:
-        """With two digits after the point."""
-        return "-" if isnan(value) else f"{value:.2f}"
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from typing import ClassVar, Literal
 
 from equieffort.effort.inference import IDENTITY, Fixed, Law, Scale, Zone
 from equieffort.effort.measures.sample import Sample
+from equieffort.errors import capital
 
 NOTES = {
     "NO_PEOPLE": "A group has nobody.",
@@ -101,6 +102,11 @@ class Measure(ABC):
     """The people it rests on."""
     threshold: ClassVar[Threshold | None] = None
     """What a verdict can hold it against."""
+    form: ClassVar[str] = "{:.3g}"
+    """How a value is written."""
+    headline_form: ClassVar[str] = "By the {title}, {worse} are worse off than {other}."
+    words_form: ClassVar[str] = "{title} of {group} against {against}: {value}"
+    """Both are about people as a reader knows them, such as "people with sex = female": "refused" may stand before."""
 
     @abstractmethod
     def estimate(self, pair: Pair) -> float:
@@ -120,18 +126,15 @@ class Measure(ABC):
 
     def show(self, value: float) -> str:
         """The value as text."""
-        return "-" if isnan(value) else f"{value:.3g}"
+        return "-" if isnan(value) else self.form.format(value)
 
     def headline(self, worse: str, other: str) -> str:
-        """Who is worse off, where the measure lies beyond its threshold.
-
-        Both are people as a reader knows them, such as "people with sex = female": "refused" may stand before it.
-        """
-        return f"By the {self.title.lower()}, {worse} are worse off than {other}."
+        """Who is worse off, where the measure lies beyond its threshold."""
+        return capital(self.headline_form.format(title=self.title.lower(), worse=worse, other=other))
 
     def words(self, group: str, against: str, value: str) -> str:
-        """The measure as a sentence, without its interval; the groups are people, as in `headline`."""
-        return f"{self.title} of {group} against {against}: {value}"
+        """The measure as a sentence, without its interval."""
+        return capital(self.words_form.format(title=self.title, group=group, against=against, value=value))
 
     def count(self, sample: Sample) -> int:
         """How many of a group it rests on."""

@@ -18,6 +18,11 @@ class Burden(CappedRatio):
     equation = "mean(min(C, B) 1{refused} | group) / mean(min(C, B) 1{refused} | reference)"
     reference = "Sharma, Henderson and Ghosh 2020"
     basis = "people"
+    headline_form = "Counting everybody, {worse} carry a larger burden of effort than {other}."
+    words_form = (
+        "Counting everybody, the approved with no effort, the average burden of {group} is {value} times that of "
+        "{against}"
+    )
 
     def side(self, sample: Sample) -> Side:
         """The refused at most at the budget, and the approved with 0."""
@@ -31,14 +36,3 @@ class Burden(CappedRatio):
     def carriers(self, sample: Sample) -> int:
         """The refused: whoever is approved adds nothing."""
         return sample.stats.n_unfavourable
-
-    def headline(self, worse: str, other: str) -> str:
-        """Who is worse off."""
-        return f"Counting everybody, {worse} carry a larger burden of effort than {other}."
-
-    def words(self, group: str, against: str, value: str) -> str:
-        """As a sentence."""
-        return (
-            f"Counting everybody, the approved with no effort, the average burden of {group} is {value} times that of "
-            f"{against}"
-        )

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import isnan, nan
+from math import nan
 from typing import ClassVar
 
 from equieffort.effort.inference import LOG, Law
 from equieffort.effort.inference.shares import share_ratio
 from equieffort.effort.measures.base import Measure, Pair, Threshold
 from equieffort.effort.measures.sample import Sample
-from equieffort.errors import capital
 
 
 @dataclass(frozen=True)
@@ -25,6 +24,9 @@ class ImpactRatio(Measure):
     neutral = 1.0
     orientation = -1
     basis = "people"
+    form = "{:.2f}"
+    headline_form = "{worse} are approved less often than {other}."
+    words_form = "{group} are approved {value} times as often as {against}"
     threshold: ClassVar[Threshold | None] = "tau"
 
     def counts(self, sample: Sample) -> tuple[int, int] | None:
@@ -46,18 +48,6 @@ class ImpactRatio(Measure):
     def why_not(self, pair: Pair) -> str:
         """Nobody there, or nobody approved."""
         return super().why_not(pair) or "NOBODY_APPROVED"
-
-    def show(self, value: float) -> str:
-        """With two digits after the point."""
-        return "-" if isnan(value) else f"{value:.2f}"
-
-    def headline(self, worse: str, other: str) -> str:
-        """Who is worse off."""
-        return f"{capital(worse)} are approved less often than {other}."
-
-    def words(self, group: str, against: str, value: str) -> str:
-        """As a sentence."""
-        return f"{capital(group)} are approved {value} times as often as {against}"
 
 
 @dataclass(frozen=True)

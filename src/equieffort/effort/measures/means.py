@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from math import isnan, nan
+from dataclasses import replace
+from math import nan
 from typing import ClassVar
 
 from equieffort.effort.inference import LOG, Fixed, Law
@@ -17,6 +18,7 @@ class RatioOfMeans(Measure):
 
     scale = LOG
     neutral = 1.0
+    form = "{:.2f}"
     threshold: ClassVar[Threshold | None] = "tau"
 
     @abstractmethod
@@ -38,10 +40,6 @@ class RatioOfMeans(Measure):
         """No people, or nobody who needs any effort."""
         return super().why_not(pair) or "ZERO_EFFORT"
 
-    def show(self, value: float) -> str:
-        """With two digits after the point."""
-        return "-" if isnan(value) else f"{value:.2f}"
-
 
 class CappedRatio(RatioOfMeans):
     """A ratio in which everybody counts, at most at the budget."""
@@ -53,15 +51,15 @@ class CappedRatio(RatioOfMeans):
 
     def law(self, pair: Pair, level: float) -> Law | None:
         """Where all efforts are equal, what a share of people nobody saw could change by counting at the budget."""
-        found = super().law(pair, level)
-        budget = pair.budget
-        if not isinstance(found, Fixed) or budget is None or found.least != found.most:
+        found, budget = super().law(pair, level), pair.budget
+        sides = self.side(pair.mine), self.side(pair.theirs)
+        if not isinstance(found, Fixed) or budget is None or not all(side.is_settled for side in sides):
             return found
         ends = []
-        for sample in (pair.mine, pair.theirs):
-            sums = self.side(sample).sums
+        for side in sides:
             # The largest share that so many people would miss with the chance (1 - level) / 2.
-            unseen = 1 - ((1 - level) / 2) ** (1 / sums.n)
-            ends.append(((1 - unseen) * sums.mean, (1 - unseen) * sums.mean + unseen * budget))
+            unseen = 1 - ((1 - level) / 2) ** (1 / side.sums.n)
+            low = (1 - unseen) * side.sums.mean
+            ends.append((low, low + unseen * budget))
         (low, high), (other_low, other_high) = ends
-        return Fixed(found.estimate, LOG.to(low / other_high), LOG.to(high / other_low))
+        return replace(found, low=LOG.to(low / other_high), high=LOG.to(high / other_low))

@@ -23,6 +23,8 @@ class MedianEffort(Measure):
     scale = LOG
     neutral = 1.0
     threshold = "tau"
+    headline_form = "The median effort of refused {worse} is larger than that of refused {other}."
+    words_form = "The median effort of all refused {group} is {value} times that of all refused {against}"
 
     def estimate(self, pair: Pair) -> float:
         """The ratio; 0 or infinite where half of one group has no recourse, NaN where half of both."""
@@ -36,7 +38,7 @@ class MedianEffort(Measure):
         here = _law(mine.efforts, theirs.efforts)
         if pair.is_settled:
             return here
-        return Ranged(here.estimate, _law(mine.bounds, theirs.efforts), _law(mine.efforts, theirs.bounds))
+        return Ranged(here.estimate, (_law(mine.bounds, theirs.efforts),), (_law(mine.efforts, theirs.bounds),))
 
     def notes(self, pair: Pair) -> tuple[str, ...]:
         """Whether a median is infinite."""
@@ -50,14 +52,6 @@ class MedianEffort(Measure):
     def show(self, value: float) -> str:
         """With two digits after the point."""
         return "-" if isnan(value) else "infinitely many" if isinf(value) else f"{value:.2f}"
-
-    def headline(self, worse: str, other: str) -> str:
-        """Who is worse off."""
-        return f"The median effort of refused {worse} is larger than that of refused {other}."
-
-    def words(self, group: str, against: str, value: str) -> str:
-        """As a sentence."""
-        return f"The median effort of all refused {group} is {value} times that of all refused {against}"
 
 
 def _ratio(mine: Floats, theirs: Floats) -> float:

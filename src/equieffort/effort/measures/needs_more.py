@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from math import isnan, nan
 
 from equieffort.effort.inference import LOGIT, Law, Ranged
-from equieffort.effort.inference.placements import compare_orders, probability
+from equieffort.effort.inference.orders import compare_orders, probability
 from equieffort.effort.measures.base import Measure, Pair
 
 
@@ -23,6 +23,7 @@ class NeedsMore(Measure):
     reference = "Brunner and Munzel 2000; Newcombe 2006"
     scale = LOGIT
     neutral = 0.5
+    words_form = "Paired with refused {against}, refused {group} need more effort in {value} of pairs"
 
     def estimate(self, pair: Pair) -> float:
         """From everybody's placement among the others."""
@@ -37,14 +38,9 @@ class NeedsMore(Measure):
         here = compare_orders(mine.efforts, theirs.efforts)
         if pair.is_settled:
             return here
-        return Ranged(
-            here.estimate, compare_orders(mine.bounds, theirs.efforts), compare_orders(mine.efforts, theirs.bounds)
-        )
+        below, above = compare_orders(mine.bounds, theirs.efforts), compare_orders(mine.efforts, theirs.bounds)
+        return Ranged(here.estimate, (below,), (above,))
 
     def show(self, value: float) -> str:
         """As a percentage."""
         return "-" if isnan(value) else f"{value * 100:.0f} %"
-
-    def words(self, group: str, against: str, value: str) -> str:
-        """As a sentence."""
-        return f"Paired with refused {against}, refused {group} need more effort in {value} of pairs"

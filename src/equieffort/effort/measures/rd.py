@@ -19,6 +19,10 @@ class RecourseDiscrepancy(Measure):
     equation = "P(recourse | refused, reference) - P(recourse | refused, group)"
     reference = "Raimondi, Lawrence and Chockler 2022; interval: Newcombe 1998"
     threshold = "epsilon"
+    headline_form = "Refused {worse} more often have no route to approval than refused {other}."
+    words_form = (
+        "The share with a route to approval is {value} lower among refused {group} than among refused {against}"
+    )
 
     def estimate(self, pair: Pair) -> float:
         """The difference of two shares."""
@@ -35,16 +39,9 @@ class RecourseDiscrepancy(Measure):
         here = difference((a, r_a), (b, r_b))
         if not u_a and not u_b:
             return here
-        return Ranged(here.estimate, difference((a + u_a, r_a), (b, r_b)), difference((a, r_a), (b + u_b, r_b)))
+        below, above = difference((a + u_a, r_a), (b, r_b)), difference((a, r_a), (b + u_b, r_b))
+        return Ranged(here.estimate, (below,), (above,))
 
     def show(self, value: float) -> str:
         """In percentage points."""
         return "-" if isnan(value) else f"{value * 100:.1f} points"
-
-    def headline(self, worse: str, other: str) -> str:
-        """Who is worse off."""
-        return f"Refused {worse} more often have no route to approval than refused {other}."
-
-    def words(self, group: str, against: str, value: str) -> str:
-        """As a sentence."""
-        return f"The share with a route to approval is {value} lower among refused {group} than among refused {against}"

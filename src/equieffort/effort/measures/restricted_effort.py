@@ -17,19 +17,13 @@ class RestrictedEffort(CappedRatio):
     title = "Ratio of restricted efforts"
     equation = "mean(min(C, B) | refused, group) / mean(min(C, B) | refused, reference)"
     reference = "Sharma, Henderson and Ghosh 2020 (burden of the refused), with a budget"
+    headline_form = "Counting everybody refused, {worse} face more effort than {other}."
+    words_form = (
+        "Counting everybody refused, those without a route to approval at the budget, {group} face {value} times the "
+        "effort of {against}"
+    )
 
     def side(self, sample: Sample) -> Side:
         """All refused, at most at the budget."""
         s = sample.stats
         return Side(s.capped, s.capped_bounds, s.capped)
-
-    def headline(self, worse: str, other: str) -> str:
-        """Who is worse off."""
-        return f"Counting everybody refused, {worse} face more effort than {other}."
-
-    def words(self, group: str, against: str, value: str) -> str:
-        """As a sentence."""
-        return (
-            f"Counting everybody refused, those without a route to approval at the budget, {group} face {value} times "
-            f"the effort of {against}"
-        )

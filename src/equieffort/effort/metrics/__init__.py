@@ -12,9 +12,10 @@ from equieffort.effort.metrics.effort import (
     group_samples,
     group_stats,
     recourse_discrepancy,
+    unsettled,
+    unsettled_rows,
 )
 from equieffort.effort.metrics.effort_curve import effort_curve, effort_differences
-from equieffort.effort.metrics.unsettled import unsettled
 
 __all__ = [
     "PAPER_QUANTILES",
@@ -39,4 +40,5 @@ __all__ = [
     "neighbourhood_sweep",
     "recourse_discrepancy",
     "unsettled",
+    "unsettled_rows",
 ]

@@ -14,7 +14,7 @@ import numpy as np
 
 from equieffort.data.frames import Floats
 from equieffort.effort.neighbours.leaving import add_moments
-from equieffort.foundations.arguments import check_flag, check_number
+from equieffort.foundations.arguments import check_flag, check_number, check_whole
 
 NO_SPREAD, TOO_FEW, UNDEFINED, UNCERTIFIED = "NO_SPREAD", "TOO_FEW", "UNDEFINED", "UNCERTIFIED"
 """Why there is no band: nobody changes the estimate; without one person there would be none; there is no estimate at
@@ -40,8 +40,8 @@ class Jackknife:
     def __post_init__(self) -> None:
         check_number("level", self.level, "a number between 0 and 1", lambda share: 0 < share < 1)
         check_flag("mean_of_ratios", self.mean_of_ratios)
-        check_number("draws", self.draws, "a whole number, 100 or more", lambda n: n >= 100, whole=True)
-        check_number("random_state", self.random_state, "a whole number, 0 or more", lambda n: n >= 0, whole=True)
+        check_whole("draws", self.draws, 100)
+        check_whole("random_state", self.random_state)
 
 
 @dataclass(frozen=True)

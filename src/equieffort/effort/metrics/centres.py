@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from equieffort.foundations.arguments import check_number
+from equieffort.foundations.arguments import check_whole
 
 MOST_PAIRS = 200_000_000
 """Pairs of people compared at most by default; above that a sample of the centres is drawn."""
@@ -27,9 +27,8 @@ class Centres:
     random_state: int = 0
 
     def __post_init__(self) -> None:
-        if self.each is not None:
-            check_number("each", self.each, "a whole number, 2 or more", lambda n: n >= 2, whole=True)
-        check_number("random_state", self.random_state, "a whole number, 0 or more", lambda n: n >= 0, whole=True)
+        check_whole("each", self.each, 2, optional=True)
+        check_whole("random_state", self.random_state)
 
     def draw(self, people: npt.NDArray[np.intp], group: npt.NDArray[Any]) -> npt.NDArray[np.intp]:
         """The centres among the given people, whose groups are given; sorted."""

@@ -30,6 +30,7 @@ from equieffort.effort.metrics.bands import (
     limits,
     paper_band,
 )
+from equieffort.effort.metrics.effort import pairs_of
 from equieffort.effort.metrics.jackknife import Grid, Leaving, Near
 from equieffort.effort.metrics.without import ENDS, EVERYWHERE, LINES, ON_LOG, Own, People, Without
 from equieffort.effort.neighbours import Around, Sweep, Sweeper, check_people, check_quantile, sweeper
@@ -60,7 +61,7 @@ class Curve:
         swept = self.sweep.at(quantiles)
         own = groups.codes[swept.centres]
         parts = []
-        for a, b in pairs_of(self.table):
+        for a, b in pairs_of(groups):
             part = _estimates(swept, own == a, a, b, paper=isinstance(self.bands, PaperBands))
             part.insert(0, "against", groups.labels[b])
             part.insert(0, "group", groups.labels[a])
@@ -98,14 +99,6 @@ def _add_band(part: pd.DataFrame, name: str, spread: Spread, bands: Jackknife, q
         part.insert(place, f"{name}_low{ending}", low)
     codes = np.array(spread.why)[quantiles].tolist()
     return [UNDEFINED if np.isnan(value) else code for value, code in zip(estimate, codes, strict=True)]
-
-
-def pairs_of(table: RecourseTable) -> list[Pair]:
-    """Who is compared with whom: each compared group with the reference, and the other way round."""
-    groups = table.groups
-    return [(code, groups.reference) for code in groups.compared] + [
-        (groups.reference, code) for code in groups.compared
-    ]
 
 
 def neighbourhood_sweep(
@@ -191,7 +184,7 @@ class _Run:
 
     def around(self, bands: Jackknife | None, code: int, spreads: dict[tuple[Pair, str], Spread]) -> Around:
         """Sums around all centres; the spreads of the group's lines are added to those given."""
-        pairs = [pair for pair in pairs_of(self.table) if pair[0] == code] if bands is not None else []
+        pairs = [pair for pair in pairs_of(self.table.groups) if pair[0] == code] if bands is not None else []
         units, people = self.units, self.people
         entries, n = self.engine.entries, len(self.table)
         names = ["own", "other", "share", *(["ratio"] if bands is not None and bands.mean_of_ratios else [])]

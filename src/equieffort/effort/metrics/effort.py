@@ -11,10 +11,12 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from math import isnan
 
+import numpy as np
+import numpy.typing as npt
 import pandas as pd
 from scipy.special import ndtri
 
-from equieffort.data.frames import Bools
+from equieffort.data.frames import Bools, Floats
 from equieffort.effort.inference.means import mean_limits
 from equieffort.effort.inference.shares import wilson
 from equieffort.effort.measures import Chance, Pair, Reading, Sample, Spread, sample
@@ -153,6 +155,12 @@ def group_stats(table: RecourseTable, members: Bools | None = None) -> dict[str,
     return {label: found.stats for label, found in group_samples(table, members).items()}
 
 
+def pairs_of(groups: Groups) -> list[tuple[int, int]]:
+    """Who is compared with whom: each compared group with the reference, and the other way round."""
+    mine = [(code, groups.reference) for code in groups.compared]
+    return mine + [(b, a) for a, b in mine]
+
+
 def comparisons(
     groups: Groups, samples: dict[str, Sample], own: int | None = None, *, guarded: bool = False
 ) -> tuple[Comparison, ...]:
@@ -213,7 +221,7 @@ def _phi_limits(mine: Sample, level: float) -> Interval:
     """Confidence limits of the average effort, from the least to the most that people not solved to the end allow."""
     side = acting(mine)
     limits = mean_limits(side.sums, level)
-    if side.is_settled or isnan(limits[0]):
+    if isnan(limits[0]):
         return limits
     low = min(NAN_LOW if isnan(end) else end for end in (mean_limits(s, level)[0] for s in side.lower()))
     high = max(NAN_HIGH if isnan(end) else end for end in (mean_limits(s, level)[1] for s in side.upper()))
@@ -252,3 +260,35 @@ def _compared(comparison: Comparison | None) -> dict[str, object]:
         ends = certain.get(name, (found.least, found.most))
         row |= _ends(name, found.estimate, (found.low, found.high), ends)
     return row
+
+
+def unsettled_rows(table: RecourseTable, members: Bools | None = None) -> npt.NDArray[np.intp]:
+    """Who has an action that may not be the cheapest, or nothing known at all; the widest gap first."""
+    rows = np.flatnonzero(table.is_unsettled if members is None else table.is_unsettled & members)
+    # Whether there is an action at all weighs more than what it costs; rows stay in their order at a tie.
+    return rows[np.lexsort((-_gap(table, rows), table.status[rows] != Status.UNKNOWN))]
+
+
+def _gap(table: RecourseTable, rows: npt.NDArray[np.intp]) -> Floats:
+    most = np.where(table.status[rows] == Status.UNKNOWN, table.ceiling[rows], table.cost[rows])
+    return most - table.bound[rows]
+
+
+def unsettled(table: RecourseTable) -> pd.DataFrame:
+    """One row a person who is not solved to the end, the widest gap first.
+
+    `gap` is how much cheaper an action may be than the one found or, where none was found, how far apart the least and
+    the most are that one could cost.
+    """
+    rows = unsettled_rows(table)
+    return pd.DataFrame(
+        {
+            "group": np.array(table.groups.labels, dtype=object)[table.groups.codes[rows]],
+            "status": [Status(code).text for code in table.status[rows].tolist()],
+            "cost": table.cost[rows],
+            "bound": table.bound[rows],
+            "gap": _gap(table, rows),
+            "reason": table.told(table.source.reasons(table, rows.tolist())),
+        },
+        index=table.index[rows],
+    )

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from equieffort.data.frames import Floats
-from equieffort.effort.inference.curves import half_width, half_width_of_difference, shares_at
+from equieffort.effort.inference.orders import half_width, half_width_of_difference, shares_at
 from equieffort.effort.measures import Sample
 from equieffort.world.groups import Groups
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from equieffort.data.frames import Bools, Floats
 from equieffort.errors import ParameterError, Setting
-from equieffort.foundations.arguments import check_number
+from equieffort.foundations.arguments import check_number, check_whole
 from equieffort.foundations.saved import as_kind, from_kind
 from equieffort.world.distances import Distance, Manhattan, check_distance
 
@@ -75,9 +75,7 @@ class NearestK(Neighbourhood):
     distance: Distance = field(default_factory=Manhattan)
 
     def __post_init__(self) -> None:
-        check_number(
-            "k", self.k, "a whole number, 1 or more", lambda k: k >= 1, whole=True, code="NEIGHBOURS_K"
-        )  # fmt: skip
+        check_whole("k", self.k, 1, code="NEIGHBOURS_K")
         check_distance(self.distance)
 
     def members(self, distances: Floats) -> Bools:

@@ -1,11 +1,16 @@
-"""May two audits be compared: the same groups, and the same rules of action."""
+"""Costs are only comparable at the same prices, and audits only under the same rules of action."""
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Mapping
 from typing import Any
 
-from equieffort.data.frames import number
-from equieffort.errors import ParameterError, warn
+import numpy as np
+
+from equieffort.data.frames import Floats, number
+from equieffort.errors import ParameterError, Setting, warn
+from equieffort.recourse.solvers import Status
 from equieffort.results.audits import Audit
 
 
@@ -61,3 +66,97 @@ def _rules(audit: Audit) -> dict[str, Any]:
         }
         found[f"feature {name!r}"] = {key: v for key, v in parts.items() if v is not None}
     return found
+
+
+def same_prices(a: Audit, b: Audit) -> bool:
+    """Whether the same action costs the same in both audits."""
+    one, other = a.provenance.cost, b.provenance.cost
+    categories = np.array_equal(_change_weights(a), _change_weights(b))
+    if one.prices is None or other.prices is None:
+        return one == other and categories
+    if one.own != other.own or set(one.prices) != set(other.prices) or not categories:
+        return False
+    return all(np.allclose(price, other.prices[name], rtol=1e-9, atol=0) for name, price in one.prices.items())
+
+
+def other_scales(a: Audit, b: Audit) -> ParameterError:
+    """The refusal of audits at different prices, with the first that differs."""
+    one, other = a.provenance.cost, b.provenance.cost
+    what = f"The costs are of kind {one.kind} and {other.kind}, with different numbers."
+    for name, price in (one.prices or {}).items():
+        theirs = (other.prices or {}).get(name, price)
+        if not np.allclose(price, theirs, rtol=1e-9, atol=0):
+            what = (
+                f"A unit of {name!r} costs {number(price[0])} up and {number(price[1])} down in the first audit, "
+                f"{number(theirs[0])} and {number(theirs[1])} in the second."
+            )
+            break
+    return ParameterError(
+        "AUDIT_SCALES",
+        what,
+        fix=(
+            "Audit both with the same reference data for the cost, or rescale the second to the first one's prices (",
+            Setting("rescale"),
+            ").",
+        ),
+    )
+
+
+def at_prices_of(a: Audit, b: Audit) -> Audit:
+    """Audit b with its actions charged at a's prices, and bounds that stay certain."""
+    one, other = a.provenance.cost, b.provenance.cost
+    if one.prices is None or other.prices is None or set(one.prices) != set(other.prices):
+        raise ParameterError(
+            "AUDIT_SCALES",
+            f"Costs of kind {other.kind} cannot be recomputed at the prices of {one.kind}.",
+            fix="Only weighted L1 costs over the same features can be rescaled; audit both with the same cost.",
+        )
+    table = b.recourse
+    source, acts, width = table.source, list(table.acts), table.delta.shape[1]
+    names = [source.encoding.columns[k].name for k in acts[:width]]
+    facts = source.facts(slice(None))[:, acts]
+    picked, values = source.interventions(table, slice(None))
+    change = np.where(picked, values - facts, 0.0)
+    mine = _prices(one.prices, one.own, names, facts[:, :width])
+    theirs = _prices(other.prices, other.own, names, facts[:, :width])
+    up = change[:, :width] > 0
+    parts = np.where(up, mine[0], mine[1]) * np.abs(change[:, :width])
+    weights, old_weights = _change_weights(a), _change_weights(b)
+    cost = parts.sum(axis=1) + ((change[:, width:] != 0) * weights).sum(axis=1)
+    # No action costs less at the new prices than its old cost times the smallest ratio of prices.
+    ratios = np.hstack(
+        [mine[0] / theirs[0], mine[1] / theirs[1], np.broadcast_to(weights / old_weights, (len(facts), len(weights)))]
+    )
+    least, most = ratios.min(axis=1), ratios.max(axis=1)
+    acting = table.has_action
+    bound = np.where(np.isfinite(table.bound), table.bound * least, table.bound)
+    status = table.status.copy()
+    status[(status == Status.OPTIMAL) & (most - least > 1e-9 * most)] = Status.FEASIBLE
+    effort = np.where(acting, cost, np.nan)
+    bound = np.where(acting, np.minimum(bound, effort), bound)
+    fresh = dataclasses.replace(table, status=status, cost=effort, bound=bound)
+    return Audit(fresh, b.criteria, b.neighbourhood, b.warnings, b.with_provenance(cost=one).provenance)
+
+
+def _change_weights(audit: Audit) -> Floats:
+    table = audit.recourse
+    names = [table.source.encoding.columns[k].name for k in table.acts[table.delta.shape[1] :]]
+    return np.array([table.source.schema.feature(name).weights[0] for name in names], dtype=np.float64)
+
+
+def _prices(
+    known: Mapping[str, tuple[float, float]], own: bool, names: list[str], facts: Floats
+) -> tuple[Floats, Floats]:
+    """Price of a unit up and down, a row a person."""
+    prices = np.array([known[name] for name in names], dtype=np.float64).reshape(-1, 2)
+    size = np.ones_like(facts)
+    if own:
+        size = np.abs(facts)
+        if (size == 0).any():
+            first = names[int(np.argwhere(size == 0)[0, 1])]
+            raise ParameterError(
+                "AUDIT_SCALES",
+                f"Prices relative to the own value are not defined for people whose {first!r} is 0.",
+                fix="Audit both with the same cost.",
+            )
+    return prices[:, 0] / size, prices[:, 1] / size

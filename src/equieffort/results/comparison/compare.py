@@ -6,12 +6,17 @@ from typing import cast
 
 import pandas as pd
 
-from equieffort.foundations.arguments import check_flag, check_instance, check_number
+from equieffort.foundations.arguments import check_flag, check_instance, check_whole
 from equieffort.results.audits import Audit
-from equieffort.results.comparison.comparable import check_same_rules, warn_assumed
+from equieffort.results.comparison.comparable import (
+    at_prices_of,
+    check_same_rules,
+    other_scales,
+    same_prices,
+    warn_assumed,
+)
 from equieffort.results.comparison.noise import noise
 from equieffort.results.comparison.people import counts, labels, match, same_people, what_happened
-from equieffort.results.comparison.prices import at_prices_of, other_scales, same_prices
 from equieffort.results.comparison.result import AuditComparison
 
 MEASURES = ("n", "n_unfavourable", "phi", "rho", "acr", "rd")
@@ -40,10 +45,8 @@ def compare_audits(
     for name, given in (("a", a), ("b", b)):
         check_instance(name, given, Audit, "an audit; read a file with ee.load(path)", fix="Give ee.load(path).")
     check_flag("rescale", rescale)
-    check_number("draws", draws, "a whole number, 1 or more", lambda count: count >= 1, whole=True)
-    check_number(
-        "random_state", random_state, "a whole number, 0 or more", lambda seed: seed >= 0, whole=True
-    )  # fmt: skip
+    check_whole("draws", draws, 1)
+    check_whole("random_state", random_state)
     check_same_rules(a, b)
     rescaled = not same_prices(a, b)
     if rescaled:

@@ -1,7 +1,11 @@
 """Is a change beyond noise, and does it lead away from equality?
 
 A change of ACR (as a factor) or of RD (as a difference) is beyond noise when its 95 % interval, in which people in both
-audits are paired, does not hold "no change" (`comparison.paired`).
+audits are paired, does not hold "no change". Each estimate is, up to terms that vanish, a sum of values psi, one a
+person. Whoever is in both audits adds psi_2 - psi_1 to the change, so that what the audits share cancels; whoever is in
+one of them adds -psi_1 or psi_2. The variance is V = sum psi^2. It is itself uncertain when few people carry it: nu =
+2 V^2 / (sum psi^4 - V^2 / n) degrees of freedom, about the number of people the change rests on. The interval is that
+of Student's t. Model and equations are taken as given: chance is which people were audited.
 
 Whether it is for the worse is asked of the distance from equality, |log ACR| and |RD|: a ratio that rises from 0.6 to
 0.9 has come closer. A distance is never negative, so that no interval of it can judge: from equality it seems to have
@@ -12,28 +16,140 @@ audit does on either side.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+from scipy.stats import t as student
 
-from equieffort.data.frames import Floats
+from equieffort.data.frames import Bools, Floats
 from equieffort.effort.metrics import Comparison
 from equieffort.errors import many
 from equieffort.recourse.table import RecourseTable
 from equieffort.results.audits import Audit
-from equieffort.results.comparison.draws import bootstrap, strata
-from equieffort.results.comparison.paired import Change, change, difference_values, log_ratio_values
 from equieffort.results.comparison.people import Pairs
-from equieffort.results.comparison.words import undefined_words
+from equieffort.results.comparison.result import undefined_words
+
+LEVEL = 0.95
+DUST = 1e-12
+"""Differences of equal sums can leave so much, or this share of them."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """A change with its standard error, degrees of freedom and 95 % limits; NaN where there is none."""
+
+    estimate: float
+    se: float = np.nan
+    df: float = np.nan
+    note: str = ""
+
+    @property
+    def limits(self) -> tuple[float, float]:
+        """The interval; NaN without one, never a width of zero."""
+        if np.isnan(self.se):
+            return np.nan, np.nan
+        reach = float(student.ppf((1 + LEVEL) / 2, self.df)) * self.se
+        return self.estimate - reach, self.estimate + reach
+
+
+def log_ratio_values(table: RecourseTable, group: str, against: str) -> Floats | None:
+    """psi of log ACR, a value a person; None where it has no variance to be known (fewer than two with an action)."""
+    values, effort = np.zeros(len(table)), table.effort
+    for label, sign in ((group, 1.0), (against, -1.0)):
+        acting = table.has_action & _in(table, label)
+        k, costs = int(acting.sum()), effort[acting]
+        mean = float(costs.mean()) if k else 0.0
+        if k < 2 or not mean > 0:
+            return None
+        values[acting] = sign * (costs - mean) / (k * mean) * np.sqrt(k / (k - 1))
+    return values
+
+
+def difference_values(table: RecourseTable, group: str, against: str) -> Floats | None:
+    """psi of RD, a value a person; None with fewer than two refused people."""
+    values = np.zeros(len(table))
+    for label, sign in ((group, -1.0), (against, 1.0)):
+        refused = table.is_unfavourable & _in(table, label)
+        n, acts = int(refused.sum()), table.has_action[refused]
+        if n < 2:
+            return None
+        values[refused] = sign * (acts - acts.mean()) / n * np.sqrt(n / (n - 1))
+    return values
+
+
+def _in(table: RecourseTable, *labels: str) -> Bools:
+    return np.isin(table.groups.codes, [table.groups.labels.index(label) for label in labels])
+
+
+def change(estimate: float, before: Floats | None, after: Floats | None, pairs: Pairs, people: int) -> Change:
+    """The change of an estimate, given the psi of both audits; `people` is how many are in either of them."""
+    if np.isnan(estimate):
+        return Change(np.nan)
+    if np.isinf(estimate):
+        return Change(estimate, note="one of the groups needs no effort at all, so that there is no interval")
+    if before is None or after is None:
+        return Change(estimate, note="too few people for an interval")
+    values = joined(before, after, pairs)
+    variance, fourth = float((values**2).sum()), float((values**4).sum())
+    if variance <= DUST**2 * float((before**2).sum() + (after**2).sum()):
+        return Change(estimate, note="the same for everybody, so that chance has no part in it")
+    rest = fourth - variance**2 / people
+    return Change(estimate, float(np.sqrt(variance)), 2 * variance**2 / rest if rest > 0 else np.inf)
+
+
+def joined(before: Floats, after: Floats, pairs: Pairs) -> Floats:
+    """The values of the change, one a person in either audit."""
+    left, right = pairs[:, 0], pairs[:, 1]
+    alone, other = np.ones(len(before), dtype=bool), np.ones(len(after), dtype=bool)
+    alone[left] = other[right] = False
+    return np.concatenate([after[right] - before[left], -before[alone], after[other]])
+
+
+def strata(a: RecourseTable, b: RecourseTable, pairs: Pairs, label: str) -> list[Floats]:
+    """Rows of a group that are drawn together: (before, after) sums of pairs, of the first only, of the second only.
+
+    A paired bootstrap: people of both audits are drawn together, people of one apart, each group by itself.
+    """
+    sums, other_sums = _sums(a), _sums(b)
+    mine, theirs = _in(a, label), _in(b, label)
+    together = pairs[mine[pairs[:, 0]]]
+    alone, other_alone = mine.copy(), theirs.copy()
+    alone[together[:, 0]] = False
+    other_alone[together[:, 1]] = False
+    return [
+        np.hstack([sums[together[:, 0]], other_sums[together[:, 1]]]),
+        np.hstack([sums[alone], np.zeros_like(sums[alone])]),
+        np.hstack([np.zeros_like(other_sums[other_alone]), other_sums[other_alone]]),
+    ]
+
+
+def bootstrap(rng: np.random.Generator, draws: int, *strata: Floats) -> Floats:
+    """Sums of each draw: (draw, before or after, refused / acting / effort)."""
+    total = np.zeros((draws, 6))
+    for rows in strata:
+        # People who add nothing are drawn by their number alone: the same distribution, much less to draw.
+        adding = rows[rows.any(axis=1)]
+        if len(adding) == 0:
+            continue
+        sizes = rng.binomial(len(rows), len(adding) / len(rows), draws)
+        for k, size in enumerate(sizes.tolist()):
+            times = np.bincount(rng.integers(0, len(adding), size), minlength=len(adding))
+            total[k] += times @ adding
+    return total.reshape(draws, 2, 3)
+
+
+def _sums(table: RecourseTable) -> Floats:
+    """What a person adds: refused, acting, effort."""
+    return np.column_stack([table.is_unfavourable, table.has_action, np.nan_to_num(table.effort)]).astype(np.float64)
+
 
 MOST_UNDEFINED = 0.05
 """With more draws than this in which a ratio is undefined nothing is said of its distance from equality."""
 SURE = 0.975
 """In more than this share of the draws something must hold to be beyond noise."""
-DUST = 1e-12
-"""Differences of equal sums can leave this much."""
 
 
 def noise(a: Audit, b: Audit, pairs: Pairs, draws: int, seed: int) -> pd.DataFrame:
@@ -50,7 +166,7 @@ def noise(a: Audit, b: Audit, pairs: Pairs, draws: int, seed: int) -> pd.DataFra
         who = {"group": old.group, "against": old.against, "role": old.role}
         changes = _changes(first, second, old, new, pairs)
         distances = _distances(old, new, drawn[old.group], drawn[old.against])
-        open_ones = sum(_unsettled(table, old) for table in (first, second))
+        open_ones = sum(int((_in(t, old.group, old.against) & t.is_unsettled).sum()) for t in (first, second))
         for name in ("acr", "rd"):
             why = undefined_words(_why_undefined(old, name), _why_undefined(new, name))
             told = _told(name, getattr(old, name), getattr(new, name), changes[name], open_ones)
@@ -64,7 +180,7 @@ def _changes(
 ) -> dict[str, Change]:
     """The change of log ACR and of RD from one audit to the other."""
     compared = (old.group, old.against)
-    here, there = (np.isin(_labels(table), compared) for table in (first, second))
+    here, there = (_in(table, *compared) for table in (first, second))
     people = int(here.sum() + there.sum() - here[pairs[:, 0]].sum())
     with np.errstate(all="ignore"):
         logs = float(np.log(new.acr) - np.log(old.acr))
@@ -85,14 +201,6 @@ def _distances(old: Comparison, new: Comparison, mine: Floats, theirs: Floats) -
         "acr": _distance(logs[0], logs[1], _log_ratio(phi, phi_other)),
         "rd": _distance(old.rd, new.rd, rd),
     }
-
-
-def _labels(table: RecourseTable) -> npt.NDArray[np.object_]:
-    return np.array(table.groups.labels, dtype=object)[table.groups.codes]
-
-
-def _unsettled(table: RecourseTable, compared: Comparison) -> int:
-    return int((table.is_unsettled & np.isin(_labels(table), (compared.group, compared.against))).sum())
 
 
 def _told(name: str, before: float, after: float, found: Change, open_ones: int) -> dict[str, Any]:
