@@ -21,7 +21,7 @@ audit: $(AUDIT)
 	$(BIN)/equieffort demo german --out out/german
 
 test: $(STAMP)
-	$(PYTEST) -m "not verify" -n 2 --dist loadgroup
+	$(PYTEST) -m "not verify" -n 2 --dist loadfile
 
 check: $(STAMP)
 	$(BIN)/ruff format --check .
@@ -40,7 +40,7 @@ lowest:
 	cd $(LOWEST) && bin/python -I ../tools/try_installed.py
 	$(LOWEST)/bin/python -m pip install -q --disable-pip-version-check -c $(LOWEST)/constraints.txt \
 		"$$(echo $(LOWEST)/dist/*.whl)[test]"
-	$(LOWEST)/bin/python -m pytest -n 2 --dist loadgroup -q -m "not verify" $(FORGIVEN) $(MATTER)
+	$(LOWEST)/bin/python -m pytest -n 2 --dist loadfile -q -m "not verify" $(FORGIVEN) $(MATTER)
 
 paper: $(STAMP)
 	$(BIN)/equieffort paper --out out/paper
