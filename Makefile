@@ -60,7 +60,7 @@ bench: $(STAMP)
 # SCIP gives a second opinion on programs where it can be installed.
 verify: $(STAMP)
 	-$(INSTALL) PySCIPOpt
-	$(PYTEST) -m verify -n 2 tests/test_verify.py tests/recourse/solvers tests/hostile tests/fuzz
+	$(PYTEST) -m verify -n 2 tests/test_verify.py tests/recourse/solvers tests/hostile tests/fuzz tests/paper
 
 oracle:
 	$(PYTHON) -m venv .venv-oracle
