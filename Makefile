@@ -15,6 +15,9 @@ MATTER = tests/results/test_audit.py tests/results/test_files.py tests/data/test
 FORGIVEN = -W ignore::DeprecationWarning -W ignore::PendingDeprecationWarning -W ignore::FutureWarning \
 	-W "ignore:X does not have valid feature names:UserWarning"
 
+# Tests start many interpreters, which need not compile every module again.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: audit test check lowest bench paper verify oracle format clean
 
 audit: $(AUDIT)

@@ -80,10 +80,10 @@ def hostile_audit() -> ee.Audit:
     return hostile()
 
 
-KEPT: dict[tuple[int, int], tuple[ee.Audit, list[Section]]] = {}
+KEPT: dict[tuple[int, int | None], tuple[ee.Audit, list[Section]]] = {}
 
 
-def laid_out(audit: ee.Audit, k: int = 0) -> list[Section]:
+def laid_out(audit: ee.Audit, k: int | None = None) -> list[Section]:
     """The outline of an audit that several tests look at, made once."""
     if (id(audit), k) not in KEPT:
         KEPT[id(audit), k] = audit, outline(audit, k)
