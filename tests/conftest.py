@@ -36,7 +36,7 @@ from equieffort.errors import EquieffortWarning  # noqa: E402
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 # Machines differ in speed and are shared; no test judges seconds.
-settings.register_profile("steady", deadline=None)
+settings.register_profile("steady", deadline=None, max_examples=60)
 settings.load_profile("steady")
 
 
