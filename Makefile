@@ -15,13 +15,16 @@ MATTER = tests/results/test_audit.py tests/results/test_files.py tests/data/test
 FORGIVEN = -W ignore::DeprecationWarning -W ignore::PendingDeprecationWarning -W ignore::FutureWarning \
 	-W "ignore:X does not have valid feature names:UserWarning"
 
+# Tests start many interpreters, which need not compile every module again.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: audit test check lowest bench paper verify oracle format clean
 
 audit: $(AUDIT)
 	$(BIN)/equieffort demo german --out out/german
 
 test: $(STAMP)
-	$(PYTEST) -m "not verify" -n 2 --dist loadgroup
+	$(PYTEST) -m "not verify" -n 2 --dist loadfile
 
 check: $(STAMP)
 	$(BIN)/ruff format --check .
@@ -40,7 +43,7 @@ lowest:
 	cd $(LOWEST) && bin/python -I ../tools/try_installed.py
 	$(LOWEST)/bin/python -m pip install -q --disable-pip-version-check -c $(LOWEST)/constraints.txt \
 		"$$(echo $(LOWEST)/dist/*.whl)[test]"
-	$(LOWEST)/bin/python -m pytest -n 2 --dist loadgroup -q -m "not verify" $(FORGIVEN) $(MATTER)
+	$(LOWEST)/bin/python -m pytest -n 2 --dist loadfile -q -m "not verify" $(FORGIVEN) $(MATTER)
 
 paper: $(STAMP)
 	$(BIN)/equieffort paper --out out/paper
@@ -60,7 +63,7 @@ bench: $(STAMP)
 # SCIP gives a second opinion on programs where it can be installed.
 verify: $(STAMP)
 	-$(INSTALL) PySCIPOpt
-	$(PYTEST) -m verify -n 2 tests/test_verify.py tests/recourse/solvers tests/hostile tests/fuzz
+	$(PYTEST) -m verify -n 2 tests/test_verify.py tests/recourse/solvers tests/hostile tests/fuzz tests/paper
 
 oracle:
 	$(PYTHON) -m venv .venv-oracle

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import platform
 import sys
+import tempfile
+import threading
 import warnings
 from collections import Counter
 from collections.abc import Iterator
@@ -16,11 +18,17 @@ from pathlib import Path
 for threads in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(threads, "1")
 
+try:
+    import fcntl
+except ImportError:  # not on Windows
+    fcntl = None
+
 import numba  # noqa: E402
 import numpy  # noqa: E402
 import pytest  # noqa: E402
 import scipy  # noqa: E402
 from hypothesis import settings  # noqa: E402
+from numba.core import event  # noqa: E402
 
 from equieffort.errors import EquieffortWarning  # noqa: E402
 
@@ -28,8 +36,32 @@ from equieffort.errors import EquieffortWarning  # noqa: E402
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 # Machines differ in speed and are shared; no test judges seconds.
-settings.register_profile("steady", deadline=None)
+settings.register_profile("steady", deadline=None, max_examples=60)
 settings.load_profile("steady")
+
+
+class OneAtATime(event.Listener):
+    """Of the workers one compiles; those who need the same loop wait, and then read what was kept."""
+
+    def __init__(self, path: Path) -> None:
+        self.mine, self.depth, self.file = threading.RLock(), 0, path.open("a")
+
+    def on_start(self, event: event.Event) -> None:
+        self.mine.acquire()
+        if self.depth == 0:
+            fcntl.flock(self.file, fcntl.LOCK_EX)
+        self.depth += 1
+
+    def on_end(self, event: event.Event) -> None:
+        self.depth -= 1
+        if self.depth == 0:
+            fcntl.flock(self.file, fcntl.LOCK_UN)
+        self.mine.release()
+
+
+if fcntl is not None and "PYTEST_XDIST_WORKER" in os.environ:
+    run = os.environ["PYTEST_XDIST_TESTRUNUID"]
+    event.register("numba:compiler_lock", OneAtATime(Path(tempfile.gettempdir()) / f"equieffort-tests-{run}.lock"))
 
 
 @pytest.fixture

@@ -24,6 +24,7 @@ from tests.oracles import (
     INF,
     Case,
     Tally,
+    answers,
     _way,
     cost_of,
     curve_of,
@@ -528,10 +529,13 @@ def compare(made: NetCase, solver: Any, label: str, most: int = 4) -> Tally:
     rows = np.flatnonzero(~labels)[:most]
     if len(rows) == 0:
         return tally
+    # Groups are compared, so somebody of another one comes along.
+    groups = made.case.people[made.case.sensitive]
+    others = np.flatnonzero(groups != groups.iloc[rows[0]])[:1]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", EquieffortWarning)
         problem = problem_of(made)
-        table = solve(problem, made.case.people, solver=solver).frame().iloc[rows]
+        table = answers(solve(problem, made.case.people.iloc[[*rows, *others]], solver=solver))
     checked = replace(made.case, classifier=Wanted(made), favourable=True)
     scm, everyone = scm_of(made.case), persons(made.case)
     for told, row in zip((table.iloc[i] for i in range(len(rows))), rows, strict=True):

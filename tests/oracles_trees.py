@@ -21,7 +21,7 @@ import numpy as np
 import pandas as pd
 from scipy.optimize import linprog
 from tests.limits import unlimited
-from tests.oracles import Curve, Tally, _bent, _concave, _convex, curve_of
+from tests.oracles import Curve, Tally, _bent, _concave, _convex, answers, curve_of
 
 from equieffort.errors import EquieffortWarning
 from equieffort.models.classifiers import Goals, TreeView
@@ -540,7 +540,7 @@ def compare(case: Case, solver: Solver, label: str = "", people: int = 4) -> Tal
     """Solve a case both ways; nothing that is claimed may be wrong."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", EquieffortWarning)
-        table = solve(problem_of(case), case.people.iloc[:people], solver=solver).frame()
+        table = answers(solve(problem_of(case), case.people.iloc[:people], solver=solver))
     tally = Tally(cases=1)
     for row, person in enumerate(case.people.iloc[:people].to_dict("records")):
         told = table.iloc[row]

@@ -39,8 +39,7 @@ def test_intervals_hold(rates, alpha, limit, n):
             assert held(found, name) < 0.995, name
 
 
-@pytest.mark.parametrize("limit", [np.inf, 2.0])
-@pytest.mark.parametrize("n", [60, 200])
+@pytest.mark.parametrize(("n", "limit"), [(60, np.inf), (200, 2.0)])
 def test_equal_effort_is_seldom_called_unequal(rates, n, limit):
     simulate, world = rates("closed").simulate, rates("worlds").paper(0, limit)
     assert simulate(world, n, 400, 1, Criteria())["unequal"] <= 0.05 * 400
@@ -77,29 +76,29 @@ def test_bands_of_the_curve_hold(rates):
     assert truth["acr"].iloc[-1] == pytest.approx(expected["acr"], rel=0.01)
     assert truth["rd"].iloc[-1] == pytest.approx(expected["rd"], abs=0.01)
     ours, papers = Counter[str](), Counter[str]()
-    for seed in range(30):
+    for seed in range(20):
         people, _ = ee.datasets.paper_synthetic(2, 500, 1000 + seed)
         curves.count_curve(curves.curve_of(people, 2, 2.0, Jackknife(mean_of_ratios=True)), truth, ours)
         curves.count_curve(curves.curve_of(people, 2, 2.0, PaperBands()), truth, papers)
     for line in curves.LINES:
         for q in curves.QUANTILES:
-            # 95 % of 30 is 28.5; one standard error is 1.2.
-            assert ours[f"{line} {q} held"] >= 24, (line, q)
-    assert ours["acr all held"] >= 24
-    assert ours["rd all held"] >= 24
+            # 95 % of 20 is 19; one standard error is 1.
+            assert ours[f"{line} {q} held"] >= 15, (line, q)
+    assert ours["acr all held"] >= 15
+    assert ours["rd all held"] >= 15
     # The bands of the paper's figures, of the same draws.
-    assert papers["acr_mean_of_ratios 0.5 held"] < 15
+    assert papers["acr_mean_of_ratios 0.5 held"] < 10
 
 
 @pytest.mark.filterwarnings("ignore::equieffort.errors.EquieffortWarning")
 @pytest.mark.parametrize("world", [("equations",), ("procedure", 2, np.inf)])
 def test_what_is_learned_again_holds_the_limit(rates, world, monkeypatch):
     monkeypatch.setattr(rates("again"), "REPLICATES", 10)
-    found = rates("again")._count((*world, 300), 0, 12)
+    found = rates("again")._count((*world, 300), 0, 8)
     for name in ("acr", "restricted_effort", "needs_more", "burden"):
-        assert found[f"{world[0]} {name} asked"] == 12
-        # 95 % of 12 is 11.4; one standard error is 0.8.
-        assert found[f"{world[0]} {name} held"] >= 8, name
+        assert found[f"{world[0]} {name} asked"] == 8
+        # 95 % of 8 is 7.6; one standard error is 0.6.
+        assert found[f"{world[0]} {name} held"] >= 5, name
 
 
 def test_who_is_refused_varies_with_the_model(rates):

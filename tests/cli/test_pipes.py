@@ -16,11 +16,7 @@ from tests.cli.conftest import SPEC, loans
 
 from equieffort.cli.common import BAD_INPUT, EQUAL, INCOMPLETE, UNEQUAL
 
-pytestmark = [
-    pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs the devices of Linux"),
-    # Two runs of all commands are shared by the tests, and would be made again by another worker.
-    pytest.mark.xdist_group("pipes"),
-]
+pytestmark = pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs the devices of Linux")
 
 MAIN = "from equieffort.cli import main; main()"
 # One process runs all commands, each with streams of its own, as `main` finds them in a process of its own.

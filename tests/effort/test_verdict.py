@@ -290,7 +290,7 @@ def certain(mine, theirs, criteria):
     return judge(against(*sides), criteria).outcome, outcomes
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=120)
 @given(SIDE, SIDE, st.sampled_from([TwoSided(), OneSided()]))
 def test_no_completion_overturns_a_certified_verdict(mine, theirs, rule):
     found, outcomes = certain(mine, theirs, Criteria(rule=rule, min_people=1, level=None))

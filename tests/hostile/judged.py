@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from tests import oracles, oracles_trees
 from tests.hostile.units import Units
-from tests.oracles import Tally, term
+from tests.oracles import Tally, answers, term
 
 from equieffort.errors import EquieffortWarning
 from equieffort.recourse.problem import RecourseProblem
@@ -58,7 +58,7 @@ def asked(problem: RecourseProblem, people: pd.DataFrame, solver: Any, units: Un
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", EquieffortWarning)
         table = solve(problem, people, solver=solver)
-        frame, after = table.frame(), table.counterfactuals()
+        frame, after = answers(table), table.counterfactuals()
     turns = problem.decision.is_favourable(after)
     acts = [column[3:] for column in frame if column.startswith("do_")]
     found = []

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pandas as pd
 import pytest
+from typer.testing import CliRunner
 
 import equieffort.paper
+from equieffort.cli import app
 from equieffort.errors import ParameterError
 from equieffort.paper import Size, reproduce
 from equieffort.paper.catalogue import FIGURES
 from equieffort.paper.compare import JUDGEMENTS
-
-# One worker computes the folder for all tests of this file.
-pytestmark = pytest.mark.xdist_group("paper folder")
 
 COLUMNS = [
     "preset", "figure", "series", "x", "published", "published_low", "published_high",
@@ -75,16 +72,9 @@ def test_progress_is_told(written):
 
 
 def test_one_figure_from_the_command_line(tmp_path):
-    command = [
-        sys.executable,
-        "-c",
-        "from equieffort.cli import main; main()",
-        "paper",
-        "--out",
-        str(tmp_path / "made"),
-    ]
-    command += ["--figure", "fig-ratio-size-german-credit", "--preset", "published"]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    figure = ["--figure", "fig-ratio-size-german-credit", "--preset", "published"]
+    done = CliRunner().invoke(app, ["paper", "--out", str(tmp_path / "made"), *figure])
+    assert done.exit_code == 0, done.output
     assert "26 exact" in done.stdout
     assert (tmp_path / "made" / "published" / "fig-ratio-size-german-credit.png").is_file()
 
@@ -94,8 +84,7 @@ def test_bad_arguments_are_told(tmp_path):
         reproduce(tmp_path, figure="fig-CF-scor")
     with pytest.raises(ParameterError, match="'best' is no preset"):
         reproduce(tmp_path, preset="best")
-    command = [sys.executable, "-c", "from equieffort.cli import main; main()", "paper", "--figure", "nothing"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
-    assert done.returncode == 2
+    done = CliRunner().invoke(app, ["paper", "--figure", "nothing", "--out", str(tmp_path)])
+    assert done.exit_code == 2
     assert "Traceback" not in done.stderr
     assert "Code: PARAMETER" in done.stderr

@@ -212,7 +212,7 @@ PROBLEM = problem()
 
 
 @given(AMOUNT, AMOUNT, SIZE, SIZE, AMOUNT, AMOUNT, st.sampled_from(["both", "up", "down"]), st.booleans())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 def test_the_box_of_each_person(lower, upper, rise, fall, least, most, direction, whole):
     if lower is not None and upper is not None:
         lower, upper = sorted((lower, upper))

@@ -1,5 +1,7 @@
 """Problems are solved and judged in scaled units: no answer depends on the units of features or of costs."""
 
+from functools import cache
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -91,6 +93,14 @@ def assert_same(plain, other, units, *, gap=1e-6):
         assert (values <= np.maximum(high, facts) + 1e-8).all()
 
 
+@cache
+def in_plain_units(kind, solver, rows, *, bent=False, rule=None):
+    """What every other unit is compared with."""
+    rules = [] if rule is None else [rules_in(PLAIN)[rule]]
+    problem, X = problem_in(kind, PLAIN, bent=bent, rules=rules)
+    return solve(problem, X.iloc[:rows], solver=solver)
+
+
 @pytest.mark.parametrize("units", UNITS, ids=str)
 @pytest.mark.parametrize(
     ("kind", "solver"),
@@ -100,11 +110,9 @@ def assert_same(plain, other, units, *, gap=1e-6):
     ],
 )  # fmt: skip
 def test_answers_are_the_same_in_every_unit(kind, solver, units, one_thread):
-    tables = []
-    for u in (PLAIN, units):
-        problem, X = problem_in(kind, u)
-        tables.append(solve(problem, X.iloc[:12], solver=solver))
-    assert_same(*tables, units, gap=solver.gap)
+    problem, X = problem_in(kind, units)
+    other = solve(problem, X.iloc[:12], solver=solver)
+    assert_same(in_plain_units(kind, solver, 12), other, units, gap=solver.gap)
 
 
 @pytest.mark.parametrize("units", UNITS[:2], ids=str)
@@ -142,11 +150,8 @@ def rules_in(units):
 )
 @pytest.mark.parametrize("which", range(4))
 def test_rules_mean_the_same_in_every_unit(kind, solver, units, which, one_thread):
-    tables = []
-    for u in (PLAIN, units):
-        problem, X = problem_in(kind, u, rules=[rules_in(u)[which]])
-        tables.append(solve(problem, X.iloc[:8], solver=solver))
-    plain, other = tables
+    problem, X = problem_in(kind, units, rules=[rules_in(units)[which]])
+    plain, other = in_plain_units(kind, solver, 8, rule=which), solve(problem, X.iloc[:8], solver=solver)
     assert other.status.tolist() == plain.status.tolist()
     acting = plain.has_action
     np.testing.assert_allclose(other.cost[acting], plain.cost[acting], rtol=2e-4)
@@ -171,10 +176,8 @@ def test_rules_mean_the_same_in_every_unit(kind, solver, units, which, one_threa
 )  # fmt: skip
 def test_cheap_and_dear_actions_are_proven_as_well_as_others(kind, bent, solver, weight, one_thread):
     """A cost below what was an absolute gap is no reason to stop: actions cost up to 1.5 times too much."""
-    plain, other = (
-        solve(problem, X.iloc[:12], solver=solver)
-        for problem, X in (problem_in(kind, PLAIN, bent=bent, weight=w) for w in (1.0, weight))
-    )
+    problem, X = problem_in(kind, PLAIN, bent=bent, weight=weight)
+    plain, other = in_plain_units(kind, solver, 12, bent=bent), solve(problem, X.iloc[:12], solver=solver)
     assert other.status.tolist() == plain.status.tolist()
     acting = plain.has_action
     np.testing.assert_allclose(other.cost[acting], weight * plain.cost[acting], rtol=2 * solver.gap)

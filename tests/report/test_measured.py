@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from tests.limits import unlimited
-from tests.report.test_report import Page, cells, charts_of, tables_of
+from tests.report.test_report import Page, cells, charts_of, laid_out, tables_of
 from tests.report.worlds import unsettled, world
 
 import equieffort as ee
@@ -21,7 +21,6 @@ from equieffort.report import model_card, render
 from equieffort.report.forest import Panel, Point, forest_chart
 from equieffort.report.front import careful, tiles
 from equieffort.report.material import Material
-from equieffort.report.page import outline
 from equieffort.report.words import plain
 from equieffort.words.shown import caveats
 
@@ -93,7 +92,7 @@ def test_intervals_without_end_are_arrows_and_missing_ones_are_not_drawn():
 
 
 def test_the_first_page_has_the_judged_measures_then_two_more(audit):
-    (chart,) = charts_of(outline(audit)[0])
+    (chart,) = charts_of(laid_out(audit)[0])
     panels = chart.given["panels"]
     names = ["acr", "rd", "restricted_effort", "needs_more"]
     assert [panel.title for panel in panels] == [MEASURES[name].title for name in names]
@@ -112,7 +111,7 @@ def test_the_first_page_has_the_judged_measures_then_two_more(audit):
 
 def test_any_measure_can_be_judged_and_drawn(audit):
     every = replace(audit, criteria=ee.Criteria(judged=JUDGED, tau=2.0))
-    (chart,) = charts_of(outline(every)[0])
+    (chart,) = charts_of(laid_out(every)[0])
     assert [panel.title for panel in chart.given["panels"]] == [
         MEASURES[name].title for name in (*JUDGED, "needs_more")
     ]
@@ -125,7 +124,7 @@ def test_any_measure_can_be_judged_and_drawn(audit):
 
 
 def test_the_table_behind_it_holds_the_adjusted_p_values(audit):
-    rows = {row[0]: row for row in cells(outline(audit), "verdict", "The judged measures")}
+    rows = {row[0]: row for row in cells(laid_out(audit), "verdict", "The judged measures")}
     frame = audit.measures.query("level == 'system' and group == 'ash'").set_index("measure")
     for name in ("acr", "rd"):
         assert rows[MEASURES[name].title][-1] == f"{frame.loc[name, 'p_adjusted']:.2g}"
@@ -150,16 +149,16 @@ def test_many_groups_are_told_in_one_line_and_drawn_by_effect():
     made = several()
     outcomes = {f.comparison.group: f.outcome for f in made.verdict.findings}
     assert outcomes["c"] == "unequal"
-    front = next(block for block in outline(made)[0].blocks if hasattr(block, "said"))
+    front = next(block for block in laid_out(made)[0].blocks if hasattr(block, "said"))
     told = [plain(words) for words in front.said]
     assert told[0] == "Unequal: c."
     assert sorted(name for line in told[:-1] for name in line.split(": ")[1].rstrip(".").split(", ")) == list("abcd")
-    (chart,) = charts_of(outline(made)[0])
+    (chart,) = charts_of(laid_out(made)[0])
     away = made.by_group.set_index("group")["acr"].drop("e").map(np.log).abs().sort_values(ascending=False)
     assert made.by_group["rd"].dropna().abs().max() < 0.01, "so that the ratios alone are the order"
     for panel in chart.given["panels"]:
         assert [point.label for point in panel.points] == [f"group = {label}" for label in away.index]
-    assert [row[1] for row in cells(outline(made), "levels", "Everybody")] == away.index.tolist()
+    assert [row[1] for row in cells(laid_out(made), "levels", "Everybody")] == away.index.tolist()
     # Each of them in words comes later.
     text = Page(render(made)).text
     start = text.index("intervals allow for chance in who", text.index("people were audited"))
@@ -171,7 +170,7 @@ def test_many_groups_are_told_in_one_line_and_drawn_by_effect():
 
 
 def test_every_measure_is_in_the_table(audit):
-    rows = cells(outline(audit), "measures", "Every measure, ash against birch")
+    rows = cells(laid_out(audit), "measures", "Every measure, ash against birch")
     frame = audit.measures.query("level == 'system' and group == 'ash'")
     assert [row[0].removesuffix(" (judged)") for row in rows] == [MEASURES[name].title for name in frame["measure"]]
     assert [row[0].endswith(" (judged)") for row in rows] == [name in ("acr", "rd") for name in frame["measure"]]
@@ -182,7 +181,7 @@ def test_every_measure_is_in_the_table(audit):
 
 
 def head_of(audit, caption):
-    section = next(s for s in outline(audit) if s.name == "measures")
+    section = next(s for s in laid_out(audit) if s.name == "measures")
     return next([plain(cell) for cell in t.head] for t in tables_of(section) if plain(t.caption).startswith(caption))
 
 
@@ -190,10 +189,10 @@ def test_certain_ranges_are_shown_where_they_differ(audit):
     assert "certain range" not in head_of(audit, "Every measure, ash")
     some = unsettled(audit)
     assert head_of(some, "Every measure, ash")[3] == "certain range"
-    row = cells(outline(some), "measures", "Every measure, ash")[1]
+    row = cells(laid_out(some), "measures", "Every measure, ash")[1]
     found = some.measures.query("measure == 'rd' and group == 'ash' and level == 'system'").iloc[0]
     assert row[3] == f"{found['least'] * 100:.1f} to {found['most'] * 100:.1f} points"
-    acr = cells(outline(some), "measures", "Every measure, ash")[0]
+    acr = cells(laid_out(some), "measures", "Every measure, ash")[0]
     assert acr[3] == acr[2] == "0.00 to unlimited", "nothing is known of somebody, so that the ratio can be anything"
 
 
@@ -215,7 +214,7 @@ def test_notes_are_in_words(audit):
     stuck = replace(audit, recourse=replace(table, **arrays))
     assert set(stuck.recourse.frame().query("group == 'ash'")["status"]) == {"infeasible", "not_needed"}
     rows = {
-        row[0].removesuffix(" (judged)"): row[-1] for row in cells(outline(stuck), "measures", "Every measure, ash")
+        row[0].removesuffix(" (judged)"): row[-1] for row in cells(laid_out(stuck), "measures", "Every measure, ash")
     }
     assert rows[MEASURES["acr"].title] == NOTES["NO_RECOURSE"]
     assert rows[MEASURES["median_effort"].title] == NOTES["MEDIAN_INFINITE"]
@@ -239,12 +238,12 @@ class Spread(ee.measures.Measure):
 def test_a_measure_of_ones_own_is_in_the_table(audit, tmp_path):
     own = replace(audit, own=(Spread(),))
     found = own.measures.query("measure == 'spread' and level == 'system' and group == 'ash'")["estimate"].item()
-    row = cells(outline(own), "measures", "Every measure, ash")[-1]
+    row = cells(laid_out(own), "measures", "Every measure, ash")[-1]
     assert row[:3] == ["Ratio of <spreads>", f"{found:.3g}", "–"]
     assert row[-1] == NOTES["NO_INTERVAL"]
     assert "Ratio of <spreads>" in Page(render(own)).text
     own.save(tmp_path / "own.audit")
-    again = cells(outline(ee.load(tmp_path / "own.audit")), "measures", "Every measure, ash")[-1]
+    again = cells(laid_out(ee.load(tmp_path / "own.audit")), "measures", "Every measure, ash")[-1]
     assert again[:3] == ["spread", f"{found:.3g}", "–"]
     assert str(own).count("Ratio of <spreads>") == 2
     assert "Ratio of &lt;spreads&gt;" in own._repr_html_()
@@ -254,14 +253,14 @@ def test_sources_of_chance_stand_beside_each_other(audit):
     again = world(n=160).resample(ee.Equations(replicates=12))
     assert again.verdict.chance == "equations"
     frame = again.measures.query("level == 'system' and group == 'ash'")
-    rows = cells(outline(again), "measures", "Every measure, ash")
+    rows = cells(laid_out(again), "measures", "Every measure, ash")
     at = head_of(again, "Every measure, ash").index("chance of")
     assert [row[at] for row in rows] == frame["chance"].tolist()
     assert set(frame["chance"]) == {"people", "equations"}
     judged = [row for row in rows if row[0].endswith("(judged)")]
     assert {row[at] for row in judged} == {"equations"}
     found = frame.query("chance == 'equations'").set_index("measure").loc["acr"]
-    (chart,) = charts_of(outline(again)[0])
+    (chart,) = charts_of(laid_out(again)[0])
     assert [chart.given["panels"][0].points[0].low] == [found["low"]]
     assert len(chart.given["panels"][0].points) == 1
     for text in (str(again), again._repr_html_(), Page(render(again)).text):
@@ -284,7 +283,7 @@ def test_only_judged_groups_have_a_star(audit):
 
 def test_hidden_measures_are_not_drawn(audit):
     k = 10  # Eight people in ash and three in birch have no route.
-    section = outline(audit, k)[0]
+    section = laid_out(audit, k)[0]
     (chart,) = charts_of(section)
     shown = {panel.title: panel.points[0] for panel in chart.given["panels"]}
     for name in ("rd", "restricted_effort", "needs_more"):
@@ -292,7 +291,7 @@ def test_hidden_measures_are_not_drawn(audit):
         assert point.text == "hidden"
         assert all(np.isnan(value) for value in (point.estimate, point.low, point.high))
     assert shown[MEASURES["acr"].title].text != "hidden"
-    rows = {row[0]: row for row in cells(outline(audit, k), "verdict", "The judged measures")}
+    rows = {row[0]: row for row in cells(laid_out(audit, k), "verdict", "The judged measures")}
     assert rows[MEASURES["rd"].title][2:4] == ["hidden", "hidden"]
     # Both p-values are made of the hidden one too.
     assert rows[MEASURES["acr"].title][-1] == rows[MEASURES["rd"].title][-1] == "hidden"
@@ -346,11 +345,12 @@ def test_caveats_say_what_weighs_most_first(audit):
     assert codes(replace(audit, criteria=ee.Criteria(epsilon=0.02))) == ["SELECTION", "CHANCE"]
     assert codes(world(n=60))[0] == "SMALL_GROUPS"
     for made in (audit, weak, unsettled(audit)):
-        text = Page(render(made)).text
+        page, short = render(made), made._repr_html_().replace("&#x27;", "'")
+        text = Page(page).text
         for one in caveats(made.verdict, made.recourse, made.provenance.fit)[:3]:
             assert one.text in text
-            assert f'href="#{one.place}"' in render(made)
-            assert one.text in made._repr_html_().replace("&#x27;", "'")
+            assert f'href="#{one.place}"' in page
+            assert one.text in short
 
 
 def test_assumed_limits_are_a_caveat():
@@ -371,7 +371,7 @@ def test_assumed_limits_are_a_caveat():
 
 
 def test_the_effort_curve_is_drawn_as_it_is(audit):
-    section = next(s for s in outline(audit) if s.name == "costs")
+    section = next(s for s in laid_out(audit) if s.name == "costs")
     (chart,) = charts_of(section)
     curve = audit.effort_curve()
     lines = {line.label: line for line in chart.given["lines"]}
@@ -385,7 +385,7 @@ def test_the_effort_curve_is_drawn_as_it_is(audit):
 
 def test_the_effort_curve_of_few_is_coarse_or_hidden(audit):
     coarse = audit.with_provenance(suppress_below=3)
-    (chart,) = charts_of(next(s for s in outline(coarse) if s.name == "costs"))
+    (chart,) = charts_of(next(s for s in laid_out(coarse) if s.name == "costs"))
     efforts = audit.recourse.frame().query("group == 'ash' and status != 'not_needed'")["cost"].fillna(np.inf)
     line = next(line for line in chart.given["lines"] if line.label == "group = ash")
     assert len(line.x) == 10  # Nine tenths have a route, all do not.
@@ -393,5 +393,5 @@ def test_the_effort_curve_of_few_is_coarse_or_hidden(audit):
         assert (efforts <= x).mean() >= y - 1e-12
         assert (efforts < x).mean() < y
     assert "group = cedar" not in [line.label for line in chart.given["lines"]]  # One person has no route there.
-    hidden = next(s for s in outline(audit, 10) if s.name == "costs")
+    hidden = next(s for s in laid_out(audit, 10) if s.name == "costs")
     assert charts_of(hidden) == []

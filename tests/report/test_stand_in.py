@@ -6,14 +6,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.report.test_report import Page, cells
+from tests.report.test_report import Page, cells, laid_out
 from tests.report.worlds import world
 
 import equieffort as ee
 from equieffort.exports import summary
 from equieffort.models.fidelity import RecordedDecisions, Surrogate
 from equieffort.report import model_card, render
-from equieffort.report.page import outline
 
 
 def stand_in(audit: ee.Audit, required: float, **by_group: float) -> ee.Audit:
@@ -54,7 +53,7 @@ def test_the_group_that_falls_short_is_named(failing):
 
 
 def test_nothing_is_concluded_at_any_level_of_a_failing_stand_in(failing):
-    outcomes = {row[-1] for row in cells(outline(failing), "levels", "Everybody and subgroups")}
+    outcomes = {row[-1] for row in cells(laid_out(failing), "levels", "Everybody and subgroups")}
     assert outcomes == {"not concluded"}
     assert {f["outcome"] for f in summary(failing)["verdict"]["findings"]} == {"inconclusive"}
 
@@ -86,7 +85,7 @@ def test_recorded_decisions_are_shown_beside_those_of_the_stand_in(audit):
     made = stand_in(audit, 0.8, ash=0.9, birch=0.9).with_provenance(
         recorded=RecordedDecisions(tuple(differs.tolist()), ())
     )
-    rows = cells(outline(made), "people", "Recorded decisions")
+    rows = cells(laid_out(made), "people", "Recorded decisions")
     assert [row[0] for row in rows] == ["ash", "cedar", "birch"]
     for row in rows:
         mine = codes == table.groups.labels.index(row[0])
@@ -97,9 +96,9 @@ def test_recorded_decisions_are_shown_beside_those_of_the_stand_in(audit):
     said = f"{word} everybody would agree with {100 * share:.1f} % of the decisions."
     assert said in Page(render(made)).text
     assert said in plain(model_card(made))
-    hidden = {row[0]: row[1:] for row in cells(outline(made, 30), "people", "Recorded decisions")}
+    hidden = {row[0]: row[1:] for row in cells(laid_out(made, 30), "people", "Recorded decisions")}
     assert set(hidden["cedar"]) <= {"<30", "hidden", "0"}
-    assert cells(outline(audit), "people", "Everybody")
+    assert cells(laid_out(audit), "people", "Everybody")
     assert "Recorded decisions" not in render(audit)
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 import warnings
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pandas as pd
 import pytest
 from tests.limits import unlimited
-from tests.report.test_report import SECTIONS, Page, cells
+from tests.report.test_report import SECTIONS, Page, cells, laid_out
 from tests.report.worlds import gaps, unsettled, world
 
 import equieffort as ee
@@ -35,9 +36,22 @@ def audits() -> dict[str, ee.Audit]:
 
 
 @pytest.fixture(scope="module")
-def texts(audits) -> dict[str, str]:
+def rendered(audits):
+    """Each report, made once and without a warning."""
+
+    @cache
+    def make(name: str, k: int = 0) -> str:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            return render(audits[name], suppress_below=k)
+
+    return make
+
+
+@pytest.fixture(scope="module")
+def texts(audits, rendered) -> dict[str, str]:
     """What a reader sees of each report."""
-    return {name: Page(render(made)).text for name, made in audits.items()}
+    return {name: Page(rendered(name)).text for name in audits}
 
 
 NAMES = ["unsettled", "hardly anything known", "gaps", "many", "many unsettled"]
@@ -53,11 +67,11 @@ def stated(made: ee.Audit, status: Status) -> str:
 
 @pytest.mark.parametrize("k", [0, 10])
 @pytest.mark.parametrize("name", NAMES)
-def test_no_number_that_is_none_is_written(audits, name, k):
+def test_no_number_that_is_none_is_written(audits, rendered, name, k):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        made, card = render(audits[name], suppress_below=k), model_card(audits[name], suppress_below=k)
-    page = Page(made)
+        card = model_card(audits[name], suppress_below=k)
+    page = Page(rendered(name, k))
     assert [i for i in page.ids if i in SECTIONS] == [s for s in SECTIONS if s != "levels" or name != "gaps"]
     for text in (page.text, card, " ".join(value for _, _, value in page.attributes)):
         assert not re.search(r"\b(nan|NaN|NaT|None|inf|Infinity)\b|\de\+\d", text)
@@ -73,7 +87,7 @@ def test_people_of_whom_nothing_is_known_are_counted_by_group(audits, texts, nam
     )
     assert sentence in texts[name]
     assert sentence in model_card(made).replace("\\", "")
-    sections = outline(made)
+    sections = laid_out(made)
     counts = made.by_group.set_index("group")["n_unknown"]
     people = {row[0]: row[8] for row in cells(sections, "people", "Everybody")}
     assert people == {group: f"{n:,}" for group, n in counts.items()}
@@ -87,11 +101,11 @@ def test_people_of_whom_nothing_is_known_are_counted_by_group(audits, texts, nam
 
 def test_proofs_and_what_is_not_known_are_kept_apart(audits):
     made = audits["unsettled"]
-    rows = cells(outline(made), "no-recourse", "Refused people without")
+    rows = cells(laid_out(made), "no-recourse", "Refused people without")
     counts = made.by_group.set_index("group")["n_infeasible"]
     assert rows[0] == ["all without a route", *(str(counts[group]) for group in ("ash", "cedar", "birch"))]
     assert not any("not known" in row[0] or "Time ran out" in row[0] for row in rows)
-    assert "58 other reasons" in [row[0] for row in cells(outline(made), "no-recourse", "Refused people of whom")]
+    assert "58 other reasons" in [row[0] for row in cells(laid_out(made), "no-recourse", "Refused people of whom")]
 
 
 def test_nothing_is_called_proven_where_nothing_is(audits):
@@ -136,10 +150,10 @@ def test_small_counts_of_the_unknown_are_kept_back(audits):
     assert "cedar hidden" in text
 
 
-def test_loaded_audits_give_the_same_report(audits, tmp_path):
+def test_loaded_audits_give_the_same_report(audits, rendered, tmp_path):
     for name in ("unsettled", "gaps"):
         audits[name].save(tmp_path / "x.audit")
-        assert render(ee.load(tmp_path / "x.audit")) == render(audits[name])
+        assert render(ee.load(tmp_path / "x.audit")) == rendered(name)
 
 
 def test_missing_values_are_no_neighbours_and_no_range(audits, texts):
@@ -147,19 +161,18 @@ def test_missing_values_are_no_neighbours_and_no_range(audits, texts):
     assert made.recourse.data["income"].isna().any()
     why = "Around individuals nothing can be computed: The distance uses 'income', which has missing values."
     assert why in texts["gaps"]
-    ranges = {row[0]: row[1] for row in cells(outline(made), "appendix", "Actions that leave")}
+    ranges = {row[0]: row[1] for row in cells(laid_out(made), "appendix", "Actions that leave")}
     low, high = made.recourse.data["debt"].min(), made.recourse.data["debt"].max()
     assert ranges["debt"] == f"{low:,.6g} to {high:,.6g}"
-    reasons = cells(outline(made), "no-recourse", "Refused people of whom nothing is known")[1:]
+    reasons = cells(laid_out(made), "no-recourse", "Refused people of whom nothing is known")[1:]
     assert reasons == [["A missing value: no counterfactual can be computed.", "18", "21"]]
 
 
-def test_many_people(audits):
-    made = audits["many"]
-    page = render(made)
+def test_many_people(audits, rendered):
+    made, page = audits["many"], rendered("many")
     assert f"{MANY:,} people were audited" in Page(page).text
     assert len(page) < 200_000
-    sections = outline(made)
+    sections = laid_out(made)
     people = cells(sections, "people", "Everybody")
     assert sum(int(row[2].replace(",", "")) for row in people) == MANY
     assert len(cells(sections, "appendix", "The 10 highest")) == 10

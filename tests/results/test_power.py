@@ -23,7 +23,7 @@ from equieffort.effort.inference.planning import (
     smallest_ratio,
 )
 from equieffort.effort.judging import judge_family, with_readings
-from equieffort.effort.measures import Pair, Sample
+from equieffort.effort.measures import MEASURES, Pair, Sample
 from equieffort.effort.metrics import Comparison
 from equieffort.effort.planning import people_to_decide
 from equieffort.errors import ParameterError
@@ -39,7 +39,7 @@ def decided(factor: float, n: int, outcome: str, criteria=Criteria(judged=("acr"
         for size in (factor, 1.0):
             refused = int(rng.binomial(n // 2, 0.6))
             sides.append(Sample.solved(size * np.abs(rng.standard_normal(refused)), n // 2 - refused, 3.0))
-        c = with_readings(Comparison("a", "b", "protected", Pair(*sides)), criteria)
+        c = with_readings(Comparison("a", "b", "protected", Pair(*sides)), criteria, [MEASURES["acr"]])
         hits += judge_family([c], criteria, 5)[0][0] == outcome
     return hits / repetitions
 
@@ -99,7 +99,7 @@ def test_a_verdict_under_the_one_sided_rule_asks_for_fewer_people():
     sides = [Sample.solved(np.abs(rng.standard_normal(40)), 60, 3.0) for _ in range(2)]
     needed = []
     for criteria in (Criteria(judged=("acr",)), Criteria(judged=("acr",), rule=OneSided())):
-        c = with_readings(Comparison("a", "b", "protected", Pair(*sides)), criteria)
+        c = with_readings(Comparison("a", "b", "protected", Pair(*sides)), criteria, [MEASURES["acr"]])
         needed.append(people_to_decide(c, criteria, ("acr",))[1])
     # At a true ratio of 1: (z(.95) + z(.8))² against (z(.95) + z(.9))².
     z = norm.ppf([0.8, 0.9]) + norm.ppf(0.95)

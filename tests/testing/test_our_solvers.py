@@ -10,7 +10,7 @@ RUNS = {
     "networks": (ee.BranchAndBound(time_limit=None), ["network"], 5, 100),
     "programs": (ee.Milp(), ["linear", "tree"], 5, 100),
     "bent, linear": (ee.SpatialBranchAndBound(), ["linear"], 4, 0),
-    "bent, forest": (ee.SpatialBranchAndBound(), ["forest"], 4, 100),
+    "bent, forest": (ee.SpatialBranchAndBound(), ["forest"], 4, 1010),
     "search": (ee.Search(budget=300), ["forest"], 5, 100),
 }
 

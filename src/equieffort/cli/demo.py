@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from equieffort.results.audits import Audit
 
 
+ADULTS = 1000
+"""So many of the people of the Adult data are audited."""
+
+
 class Demo(StrEnum):
     """What can be shown."""
 
@@ -100,7 +104,7 @@ def _adult(model: Trees) -> tuple[str, Audit]:
     )
     encode = make_column_transformer((OneHotEncoder(sparse_output=False), texts), remainder="passthrough")
     classifier = make_pipeline(encode, trees).fit(setting.X, setting.y)
-    people = setting.X.sample(1000, random_state=0)
+    people = setting.X.sample(ADULTS, random_state=0)
     made = ee.audit(classifier, people, schema=setting.schema, scm=setting.scm, neighbourhood=ee.Nearest(quantile=0.2))
     return f"Adult census income: must women work harder than men to be expected above 50,000 ({model.value})?", made
 

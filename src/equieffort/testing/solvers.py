@@ -158,9 +158,9 @@ def _faults(solver: Solver, case: Case, statuses: Counter[str]) -> Iterator[Faul
         return
     statuses.update(Status(code).text for code in table.status.tolist())
     yield from _same_again(solver, case, table)
-    best = cheapest(case)
+    best, reasons = cheapest(case), _reasons(table)
     for row in np.flatnonzero(table.is_unfavourable).tolist():
-        for what in _wrong(solver, case, table, row, best[row]):
+        for what in _wrong(solver, case, table, row, best[row], reasons):
             yield Fault(case.name, _label(case, row), what)
 
 
@@ -210,17 +210,19 @@ def _words(error: Exception) -> str:
     return f"{type(error).__name__}: {error}"
 
 
-def _wrong(solver: Solver, case: Case, table: RecourseTable, row: int, best: Best) -> Iterator[str]:
+def _wrong(
+    solver: Solver, case: Case, table: RecourseTable, row: int, best: Best, reasons: dict[int, Any]
+) -> Iterator[str]:
     status, cost, bound = Status(int(table.status[row])), float(table.cost[row]), float(table.bound[row])
     rounding = 1e-7 * (best.cost if np.isfinite(best.cost) else 0.0) + TOLERANCE * case.problem.scaled.cost_unit
     found = f"an action of cost {best.cost:.6g} works: {best.action}"
     if status == Status.INFEASIBLE:
         if np.isfinite(best.cost):
             yield f"it is called infeasible, but {found}"
-        try:
-            yield from _unreasoned(case, _reason(table, row))
-        except Exception as error:
-            yield f"it is called infeasible, and infeasibility raised {_words(error)}"
+        if isinstance(reasons[row], Exception):
+            yield f"it is called infeasible, and infeasibility raised {_words(reasons[row])}"
+        else:
+            yield from _unreasoned(case, reasons[row])
         return
     if bound > best.cost + rounding:
         yield f"its bound is {bound:.6g}, but {found}"
@@ -232,12 +234,15 @@ def _wrong(solver: Solver, case: Case, table: RecourseTable, row: int, best: Bes
         yield f"it costs {cost:.6g}, less than any of all the actions there are ({best.cost:.6g})"
 
 
-def _reason(table: RecourseTable, row: int) -> Any:
-    """What the solver itself says of an infeasible row."""
-    source = table.source
+def _reasons(table: RecourseTable) -> dict[int, Any]:
+    """What the solver itself says of infeasible rows, asked about all at once; what it raised, where it did."""
+    source, rows = table.source, np.flatnonzero(table.status == Status.INFEASIBLE).tolist()
     assert isinstance(source, SolvedSource)
-    (reason,) = source.prepared.infeasibility(source.problem.scaled.encoding.encode(source.data.iloc[[row]]))
-    return reason
+    try:
+        people = source.problem.scaled.encoding.encode(source.data.iloc[rows])
+        return dict(zip(rows, source.prepared.infeasibility(people) if rows else [], strict=True))
+    except Exception as error:
+        return dict.fromkeys(rows, error)
 
 
 def _unreasoned(case: Case, reason: Any) -> Iterator[str]:

@@ -63,7 +63,7 @@ def completions(people):
 
 
 @given(st.lists(PERSON, min_size=1, max_size=5), st.lists(PERSON, min_size=1, max_size=3))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 def test_every_completion_lies_in_the_intervals(mine, theirs):
     samples = [Sample.of(*arrays(people)) for people in (mine, theirs)]
     stats = [sample.stats for sample in samples]

@@ -49,7 +49,7 @@ ACTS = ("optimal", "feasible")
 pytestmark = pytest.mark.usefixtures("one_thread", "quiet")
 
 
-def cases_from(seed, count=4):
+def cases_from(seed, count=3):
     """A few cases of every family."""
     return [random_case(rng_of(family, seed + k), family) for family in FAMILIES for k in range(count)]
 
@@ -60,7 +60,7 @@ def cases_from(seed, count=4):
 CASES = {"continuous": 20, "integer": 20, "wide integer": 20, "categorical": 8, "mixed": 12, "piecewise": 15}
 
 
-@pytest.mark.parametrize("block", range(4))
+@pytest.mark.parametrize("block", range(2))
 @pytest.mark.parametrize("family", FAMILIES)
 def test_the_solver_agrees_with_brute_force(family, block):
     tally = run(family, range(CASES[family] * block, CASES[family] * (block + 1)))
@@ -117,15 +117,15 @@ def test_every_action_replays_alone():
     count = 0
     for k, case in enumerate(cases_from(600)):
         rng = np.random.default_rng(k)
-        many = case.people.iloc[np.arange(60) % len(case.people)].reset_index(drop=True)
+        many = case.people.iloc[np.arange(40) % len(case.people)].reset_index(drop=True)
         for name in many:
             if name not in case.levels and name not in case.wholes:
-                many[name] = many[name] + rng.normal(0, 1, 60) * case.spreads[name]
+                many[name] = many[name] + rng.normal(0, 1, 40) * case.spreads[name]
         table, scm = solved(case, many), scm_of(case)
         for row, person in enumerate(many.to_dict("records")):
             count += table.status.iloc[row] in ACTS
             assert replay_fault(case, scm, person, table.iloc[row]) == "", f"case {k}, person {row}"
-    assert count > 300
+    assert count > 150
 
 
 def widened(case, rng):
@@ -207,7 +207,7 @@ def test_how_work_is_split_does_not_matter():
         numba.set_num_threads(1)
         apart = pd.concat([solve(problem, part).frame() for part in parts]).loc[case.people.index]
         pd.testing.assert_frame_equal(together, apart, check_exact=True, check_dtype=False)
-    assert parts_seen > 50
+    assert parts_seen > 40
 
 
 # Scikit-learn's linear models behind pipelines
@@ -220,12 +220,12 @@ MODELS = [
     LinearDiscriminantAnalysis(),
     Perceptron(random_state=0),
 ]
-NUMBERS = [
-    "passthrough",
-    StandardScaler(),
-    MinMaxScaler(feature_range=(-1, 2)),
-    make_pipeline(StandardScaler(), MinMaxScaler()),
-]
+NUMBERS = {
+    "plain": "passthrough",
+    "standard": StandardScaler(),
+    "minmax": MinMaxScaler(feature_range=(-1, 2)),
+    "nested": make_pipeline(StandardScaler(), MinMaxScaler()),
+}
 
 
 def trained(case, model, numbers):
@@ -264,10 +264,12 @@ def probed(case, pipeline, favourable):
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("favourable", ["yes", "no"])
-@pytest.mark.parametrize("numbers", NUMBERS, ids=["plain", "standard", "minmax", "nested"])
+@pytest.mark.parametrize("numbers", NUMBERS)
 @pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
-def test_pipelines_are_seen_through(model, numbers, favourable):
+def test_pipelines_are_seen_through(model, numbers):
+    # Every model and every scaling meets either side, each pair of them one.
+    favourable = ("yes", "no")[(MODELS.index(model) + list(NUMBERS).index(numbers)) % 2]
+    numbers = NUMBERS[numbers]
     world = random_case(rng_of("categorical", 6), "categorical")
     pipeline = trained(world, model, numbers)
     case = probed(world, pipeline, favourable)
@@ -422,7 +424,7 @@ def test_a_category_stays_while_two_actions_cancel_above_it():
         assert one.status in ("optimal", "not_needed"), one.reason
 
 
-@pytest.mark.parametrize("seed", range(45))
+@pytest.mark.parametrize("seed", range(25))
 def test_whole_numbers_with_exact_ties(seed):
     """Small whole numbers everywhere, so that scores meet the threshold exactly, and every one is tried."""
     rng = np.random.default_rng(seed)

@@ -30,7 +30,7 @@ from equieffort import (
 )
 from equieffort.errors import EquieffortWarning, ParameterError
 
-EACH = 8
+EACH = 6
 """Cases of each family in everyday tests."""
 VERIFIED, BLOCK = 1000, 50
 """Cases of each family in `make verify`, and how many are one test; their seeds lie beyond the everyday ones."""

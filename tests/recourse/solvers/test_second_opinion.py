@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from tests import oracles_networks, oracles_trees
-from tests.oracles import Tally
+from tests.oracles import Tally, answers
 
 import equieffort as ee
 
@@ -44,7 +44,7 @@ def contradiction(one, other):
 
 def compared(problem, people, label):
     """Both solvers' tables, person by person."""
-    tables = [ee.solve(problem, people, solver=solver).frame() for solver in (PROGRAMS, SEARCH)]
+    tables = [answers(ee.solve(problem, people, solver=solver), told=0) for solver in (PROGRAMS, SEARCH)]
     tally = Tally(cases=1)
     for row, (one, other) in enumerate(zip(*(table.itertuples() for table in tables), strict=True)):
         if one.status == other.status == "not_needed":

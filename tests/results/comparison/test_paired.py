@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 import pytest
@@ -27,11 +28,19 @@ def drawn_again(one: ee.Audit, two: ee.Audit, draws: int) -> np.ndarray:
     rng = np.random.default_rng(99)
     frames = [one.recourse.frame(), two.recourse.frame()]
     either = frames[0]["group"].combine_first(frames[1]["group"])
+    # Everybody of either audit, group by group, as each audit has them: refused or not, and the cost.
+    tables = [[frame.reindex(labels) for labels in either.groupby(either).groups.values()] for frame in frames]
+    refused = [[(part["status"].notna() & (part["status"] != "not_needed")).to_numpy() for part in t] for t in tables]
+    cost = [[part["cost"].to_numpy() for part in table] for table in tables]
     found = []
     for _ in range(draws):
-        picked = np.concatenate([rng.choice(labels, len(labels)) for labels in either.groupby(either).groups.values()])
-        before, after = (estimates(frame, picked[np.isin(picked, frame.index)]) for frame in frames)
-        found.append(np.subtract(after, before))
+        picked = [rng.integers(0, len(part), len(part)) for part in tables[0]]
+        values = []
+        for was_refused, costs in zip(refused, cost, strict=True):
+            asked = [c[who][r[who]] for who, r, c in zip(picked, was_refused, costs, strict=True)]
+            mean, share = ([f(side) for side in asked] for f in (np.nanmean, lambda side: 1 - np.isnan(side).mean()))
+            values.append((np.log(mean[0] / mean[1]), share[1] - share[0]))
+        found.append(np.subtract(values[1], values[0]))
     return np.array(found)
 
 
@@ -174,6 +183,7 @@ def audited(code: np.ndarray, lack: np.ndarray) -> Table:
     return Table(np.where(lack > 0, cost, np.nan), code)
 
 
+@cache
 def truth() -> np.ndarray:
     code, lack = world(np.random.default_rng(1), 2_000_000)
     return np.subtract(*(values(audited(code, lack[:, k])) for k in (1, 0)))
