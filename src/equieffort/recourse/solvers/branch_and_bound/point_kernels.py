@@ -51,12 +51,13 @@ def place(problem: CompiledProblem, person: Person, space: Space) -> bool:
         point.low[k] = point.high[k] = point.z[j]
     for at in range(person.followers):
         k = problem.tracks[person.slots[at]]
-        least, most, _ = reach(
+        least, most, forgiven = reach(
             person.effect[k], person.start[k], person.still[k], TOLERANCE, person.fact, point.z, point.z
         )
         middle = 0.5 * (least + most)
-        # An action counts only if followers may differ by what replay forgives without changing the label.
-        rounding_error = TOLERANCE + ROUNDING * abs(middle) if most > least else 0.0
+        # An action counts only if followers may differ by what replay forgives without changing the label. Beside a
+        # large value that may be too little to show in the range itself.
+        rounding_error = TOLERANCE + ROUNDING * abs(middle) if forgiven > 0.0 else 0.0
         point.low[k], point.high[k] = middle - rounding_error, middle + rounding_error
     return True
 
