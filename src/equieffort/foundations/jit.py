@@ -97,16 +97,16 @@ class Linked:
 
     def __call__(self, *arguments: Any) -> Any:
         """What the compiled kernel answers."""
-        if self.compiled.signatures:
-            return self.compiled(*arguments)
-        # The collector finds nothing to free while numba compiles, and takes a tenth of the time.
-        collects = gc.isenabled()
-        gc.disable()
-        try:
-            return self.compiled(*arguments)
-        finally:
-            if collects:
-                gc.enable()
+        if hasattr(self.compiled, "typeof_pyval") and not self.compiled.signatures:
+            # The collector finds nothing to free while numba compiles, and takes a tenth of the time.
+            collects = gc.isenabled()
+            gc.disable()
+            try:
+                self.compiled.compile(tuple(self.compiled.typeof_pyval(argument) for argument in arguments))
+            finally:
+                if collects:
+                    gc.enable()
+        return self.compiled(*arguments)
 
 
 def linked(entry: Loop, name: str = "", **parts: Loop) -> Linked:
@@ -154,16 +154,23 @@ def _stamped(loop: Loop) -> Loop:
 
 def digest(loop: Loop) -> str:
     """Of the code of a loop and of all it calls, and of the constants these use."""
-    told: dict[Any, str] = {}
+    told: dict[Any, str] = {"how": _how()}
     _tell(loop, told)
     return hashlib.sha256("\n".join(told.values()).encode()).hexdigest()
+
+
+@cache
+def _how() -> str:
+    """How loops are compiled: this module, and the one that leans on numba's internals."""
+    return "".join(Path(__file__).with_name(name).read_text(encoding="utf-8") for name in ("jit.py", "deferred.py"))
 
 
 def _tell(loop: Any, told: dict[Any, str]) -> None:
     function = getattr(loop, "py_func", loop)
     if function in told:
         return
-    told[function] = _code(function.__code__)
+    told[function] = f"{_code(function.__code__)} {function.__defaults__} {sorted(function.__dict__)} "
+    told[function] += repr(getattr(loop, "targetoptions", ""))
     for name in _names(function.__code__):
         used = function.__globals__.get(name)
         if hasattr(used, "py_func"):

@@ -351,3 +351,14 @@ def test_sets_of_classes_of_a_linear_model_are_solved_exactly():
             costs.append(lack / max(abs(weights[0]) * size[0], abs(weights[1]) * size[1]))
         assert table.status.iloc[row] == "optimal"
         assert table.cost.iloc[row] == pytest.approx(min(costs), abs=1e-8)
+
+
+def test_what_lies_beyond_the_last_budget_is_not_claimed_to_be_dearer():
+    """relu(x + 1) - relu(x - 1/2) + relu(x - 30,000,000) - 3 is positive from x = 30,000,001.5 on."""
+    network = ReLUNetwork(
+        [[[1, 0], [1, 0], [1, 0]], [[1, -1, 1]]], [[1, -0.5, -3e7], [-3.0]], classes=["no", "yes"],
+        feature_names=["x", "y"],
+    )  # fmt: skip
+    row, _ = told(network, {"x": [0.0, 10.0], "y": [0.0, 1.0]}, {"x": Feature("actionable"), "y": "immutable"})
+    assert row.status in ("unknown", "optimal")
+    assert row.bound <= 0.1 * 30_000_001.5 * (1 + 1e-6)

@@ -81,7 +81,7 @@ def reach(
 def reach_of(person: Person, box: Box, track: int) -> tuple[float, float, float]:
     """The range of a follower over a box, and how far rounding may carry it."""
     start, still = person.start[track], person.still[track]
-    give = GIVE + ROUNDS * abs(still)
+    give = GIVE + ROUNDS * max(abs(still), abs(start))
     return reach(person.effect[track], start, still, give, person.fact, box.low, box.high)
 
 
@@ -102,8 +102,8 @@ def tighten_bounds(
             track = problem.tracks[slot]
             start, still = person.start[track], person.still[track]
             told = _tighten_to_row(
-                person.effect[track], start, still, GIVE + ROUNDS * abs(still), box.floor[slot], box.roof[slot],
-                person.fact, low, high,
+                person.effect[track], start, still, GIVE + ROUNDS * max(abs(still), abs(start)), box.floor[slot],
+                box.roof[slot], person.fact, low, high,
             )  # fmt: skip
             if told < 0:
                 return False
@@ -285,18 +285,17 @@ def _columns(person: Person, curves: Curves, box: Box, z: Any, rows: int, space:
             far = box.high[j] if side == 0 else box.low[j]
             sign = 1.0 if side == 0 else -1.0
             width = sign * (far - z[j])
-            if not width > 0.0 or sign * space.base[j] < 0.0:
+            if not width > 0.0:
                 continue
             for r in range(rows):
                 program.matrix[r, columns] = sign * program.table[r, j]
             price = person.up[j] if side == 0 else person.down[j]
-            program.reduced[columns] = 1.0
             if curves.bends:
                 price = slope_below(curves, person.row, j, z[j], far)
-                if price == 0.0 or price * width <= FREE:
-                    price = 1.0 / width if width < np.inf else 1.0
-                    program.reduced[columns] = 0.0
-            program.price[columns], program.width[columns] = price, width
+            program.price[columns] = program.cost[columns] = price
+            if curves.bends and (price == 0.0 or price * width <= FREE):
+                program.price[columns], program.cost[columns] = 1.0 / width if width < np.inf else 1.0, 0.0
+            program.width[columns] = width
             space.action[columns], space.sign[columns] = j, sign
             columns += 1
     return columns

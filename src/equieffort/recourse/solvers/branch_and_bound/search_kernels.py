@@ -143,13 +143,15 @@ def search_people(
                 break
             if best.cost[LEFT] == np.inf and counts[ASKED] == counts[FIRST_ASKED]:
                 excluded = min(budget, best.cost[DROPPED])
-            budget *= SLOW if turn < SLOWLY else FAST
+            larger = budget * (SLOW if turn < SLOWLY else FAST)
             turn += 1
-            if best.cost[COST] < np.inf or budget >= options.last * first_budget:
+            if best.cost[COST] < np.inf or larger >= options.last * first_budget:
                 if best.cost[COST] == np.inf and options.far < np.inf and _is_endless(people, i):
+                    # What costs more than this budget was not looked for.
                     counts[ENDED] = ENDLESS
                     break
-                budget = np.inf
+                larger = np.inf
+            budget = larger
         bound = min(min(best.cost[COST], best.cost[DROPPED]), best.cost[LEFT])
         if counts[ENDED] != DONE:
             bound = min(bound, budget)

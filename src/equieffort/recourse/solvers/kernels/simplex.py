@@ -4,8 +4,12 @@ Lemke, "The dual method of solving the linear programming problem" (1954), with 
 
     minimise  price . t    over 0 <= t <= width    with  low <= matrix t <= high
 
-Prices are not negative, so t = 0 is dual feasible and the value of every iterate is a lower bound: a program that is
-given up still bounds from below. It is meant for a dozen columns and rows, dense, without allocation.
+Prices are not negative, so t = 0 is dual feasible and every iterate gives a lower bound: a program that is given up
+still bounds from below. It is meant for a dozen columns and rows, dense, without allocation.
+
+Pivots on rows that are nearly the same spoil the table by rounding, so nothing is believed of it: bounds are the dual
+value of its multipliers over the rows as they were given, and nothing is called empty unless a combination of these
+rows cannot be met (Neumaier and Shcherbina, "Safe bounds in linear and mixed-integer linear programming", 2004).
 """
 
 from __future__ import annotations
@@ -15,6 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from equieffort.foundations.jit import kernel, linked, maker
+from equieffort.foundations.tolerances import SUMMED
 
 SOLVED, EMPTY, UNSURE = 0, 1, 2
 """How a program ended: solved; proven to have no solution; given up, only its bound holds."""
@@ -31,7 +36,9 @@ class Program(NamedTuple):
     matrix: Any
     """(m, n)"""
     price: Any
-    """(n) above zero; only a measure where the column is free."""
+    """(n) above zero: what columns are measured in."""
+    cost: Any
+    """(n) what a unit costs: the price, or 0 for a column that is free."""
     width: Any
     low: Any
     """(m)"""
@@ -39,17 +46,19 @@ class Program(NamedTuple):
     tolerance: Any
     """(m) what a row may be violated by."""
     reduced: Any
-    """(n) comes with 1 for each column, or 0 for one that is free."""
+    """(n) the reduced cost of each column."""
     t: Any
     """(n) the solution."""
     table: Any
     """(m, n)"""
     ends: Any
-    """(m + n, 3): low, high, and what rounding may add."""
+    """(m + n, 4): low, high, what rounding may add, and for rows what they were divided by."""
     place: Any
     """(m + n): the variable in each row, then in each column."""
     held: Any
     """(n): the value of each variable that is not in the basis."""
+    y: Any
+    """(m): multipliers of the rows."""
 
 
 @maker
@@ -57,8 +66,9 @@ def make_program(rows: int, columns: int) -> Program:
     """Room for so many rows and columns."""
     m, n = max(rows, 1), max(columns, 1)
     return Program(
-        np.empty((m, n)), np.empty(n), np.empty(n), np.empty(m), np.empty(m), np.empty(m), np.empty(n), np.empty(n),
-        np.empty((m, n)), np.empty((m + n, 3)), np.empty(m + n, dtype=np.int32), np.empty(n),
+        np.empty((m, n)), np.empty(n), np.empty(n), np.empty(n), np.empty(m), np.empty(m), np.empty(m), np.empty(n),
+        np.empty(n), np.empty((m, n)), np.empty((m + n, 4)), np.empty(m + n, dtype=np.int32), np.empty(n),
+        np.empty(m),
     )  # fmt: skip
 
 
@@ -76,24 +86,22 @@ def dual_simplex(program: Program, rows: int, columns: int) -> tuple[int, float]
             break
         enter, reach = _entering(program, rows, columns, leave, rises)
         if enter < 0:
-            if reach < worst:
+            if reach < worst and _is_empty(program, rows, columns, leave):
                 return EMPTY, np.inf
             break
         _pivot(program, rows, columns, leave, enter)
         v = place[leave]
         place[leave], place[rows + enter] = place[rows + enter], v
         held[enter] = ends[v, 0] if rises else ends[v, 1]
-    value = 0.0
     for j in range(columns):
         v = place[rows + j]
-        value += program.reduced[j] * held[j]
         if v < columns:
             program.t[v] = held[j] / program.price[v]
     for r in range(rows):
         v = place[r]
         if v < columns:
             program.t[v] = min(max(_value(program, columns, r), 0.0), ends[v, 1]) / program.price[v]
-    return state, value
+    return state, _safe_value(program, rows, columns)
 
 
 @kernel
@@ -104,6 +112,7 @@ def _set_up(program: Program, rows: int, columns: int) -> bool:
         ends[j, 0], ends[j, 1], ends[j, 2] = 0.0, program.width[j] * program.price[j], TINY
         program.place[rows + j] = j
         program.held[j] = 0.0
+        program.reduced[j] = program.cost[j] / program.price[j]
     for r in range(rows):
         size = 0.0
         for j in range(columns):
@@ -117,7 +126,7 @@ def _set_up(program: Program, rows: int, columns: int) -> bool:
             table[r, j] /= size
         ends[columns + r, 0] = (program.low[r] - tolerance[r]) / size
         ends[columns + r, 1] = (program.high[r] + tolerance[r]) / size
-        ends[columns + r, 2] = 0.1 * tolerance[r] / size
+        ends[columns + r, 2], ends[columns + r, 3] = 0.1 * tolerance[r] / size, size
         program.place[r] = columns + r
     return True
 
@@ -181,6 +190,82 @@ def _pivot(program: Program, rows: int, columns: int, leave: int, enter: int) ->
         reduced[j] = factor * turn if j == enter else reduced[j] + factor * table[leave, j]
 
 
+@kernel
+def _safe_value(program: Program, rows: int, columns: int) -> float:
+    """The dual value of the table's multipliers, over the rows as they were given: a lower bound whatever they are.
+
+    cost . t = y . (matrix t) + (cost - y matrix) . t, and each part is bounded by its own ends. In a column without end
+    parts that cancel but for rounding are none.
+    """
+    for r in range(rows):
+        program.y[r] = 0.0
+    for j in range(columns):
+        v = program.place[rows + j]
+        if v >= columns:
+            r, y = v - columns, program.reduced[j] / program.ends[v, 3]
+            has_end = program.low[r] > -np.inf if y > 0.0 else program.high[r] < np.inf
+            program.y[r] = y if has_end else 0.0
+    value, size = 0.0, 0.0
+    for r in range(rows):
+        y = program.y[r]
+        if y != 0.0:
+            end = program.low[r] - program.tolerance[r] if y > 0.0 else program.high[r] + program.tolerance[r]
+            value += y * end
+            size += abs(y * end)
+    for j in range(columns):
+        total, parts = _combined(program, rows, j)
+        left, parts = program.cost[j] - total, program.cost[j] + parts
+        if program.width[j] == np.inf:
+            if left < -SUMMED * parts:
+                return 0.0
+        elif left < SUMMED * parts:
+            value += min(left, 0.0) * program.width[j]
+            size += parts * program.width[j]
+    return max(value - SUMMED * size, 0.0)
+
+
+@kernel
+def _combined(program: Program, rows: int, j: int) -> tuple[float, float]:
+    """A column of the combination of rows by their multipliers, and the size of what is summed."""
+    total, parts = 0.0, 0.0
+    for r in range(rows):
+        part = program.y[r] * program.matrix[r, j]
+        total += part
+        parts += abs(part)
+    return total, parts
+
+
+@kernel
+def _is_empty(program: Program, rows: int, columns: int, leave: int) -> bool:
+    """Whether a combination of rows, by which the table says that one cannot be met, shows it of the rows as given."""
+    for r in range(rows):
+        program.y[r] = 0.0
+    if program.place[leave] >= columns:
+        program.y[program.place[leave] - columns] = 1.0 / program.ends[program.place[leave], 3]
+    for j in range(columns):
+        v = program.place[rows + j]
+        if v >= columns and abs(program.table[leave, j]) >= TINY:
+            program.y[v - columns] = -program.table[leave, j] / program.ends[v, 3]
+    # What the combination must be by the rows' ends, and what it can be over the columns' widths.
+    low, high, least, most, size = 0.0, 0.0, 0.0, 0.0, 0.0
+    for r in range(rows):
+        y = program.y[r]
+        if y != 0.0:
+            a, b = y * (program.low[r] - program.tolerance[r]), y * (program.high[r] + program.tolerance[r])
+            low += min(a, b)
+            high += max(a, b)
+            for end in (a, b):
+                size += abs(end) if abs(end) < np.inf else 0.0
+    for j in range(columns):
+        total, parts = _combined(program, rows, j)
+        if program.width[j] == np.inf and abs(total) <= SUMMED * parts:
+            continue
+        least += min(total * program.width[j], 0.0)
+        most += max(total * program.width[j], 0.0)
+        size += parts * program.width[j] if program.width[j] < np.inf else 0.0
+    return low - most > SUMMED * size or least - high > SUMMED * size
+
+
 solve_program = linked(dual_simplex)
 
 
@@ -190,7 +275,7 @@ def program(
     """The program of these arrays: (how it ended, lower bound, solution)."""
     rows, columns = matrix.shape
     made = make_program(rows, columns)
-    for place, given in zip(made, (matrix, price, width, low, high, tolerance, 1.0, 0.0), strict=False):
+    for place, given in zip(made, (matrix, price, price, width, low, high, tolerance), strict=False):
         place[:] = given
     ended, value = solve_program(made, rows, columns)
     return ended, value, made.t
