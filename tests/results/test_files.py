@@ -327,9 +327,7 @@ def test_what_json_cannot_hold_comes_back_as_text(tmp_path, column):
 
 @pytest.mark.parametrize("name", [*HOSTILE, "self"])
 def test_hostile_names_of_features_and_groups_are_escaped_and_survive(tmp_path, name):
-    found = world(
-        names=(name, f"{name} 2", "job"), labels=(name, "birch"), extra=lambda n: {f"{name} 3": np.arange(n)}
-    )
+    found = world(names=(name, f"{name} 2", "job"), labels=(name, "birch"), extra=lambda n: {f"{name} 3": np.arange(n)})
     loaded = again(found, tmp_path)
     assert_same(found, loaded)
     assert f"do_{name}" in loaded.recourse.frame().columns

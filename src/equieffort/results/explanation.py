@@ -263,9 +263,7 @@ def _steps(table: RecourseTable, one: npt.NDArray[np.intp]) -> list[Step]:
     return steps
 
 
-def _step(
-    table: RecourseTable, sample: Floats, k: int, kind: str, before: float, after: float, cost: float
-) -> Step:
+def _step(table: RecourseTable, sample: Floats, k: int, kind: str, before: float, after: float, cost: float) -> Step:
     column = table.source.encoding.columns[k]
     values = [column.decode(np.array([value]))[0] for value in (before, after)]
     plain = [as_plain(value) for value in values]
