@@ -17,7 +17,7 @@ KINDS = {
     "linear": "a linear model (must not wait for the others)",
     "trees": "trees by branch and bound",
     "networks": "networks by branch and bound",
-    "curved": "bent equations (nothing is compiled)",
+    "bent": "bent equations (nothing is compiled)",
 }
 AIM = 30.0
 
@@ -56,14 +56,14 @@ def first(kind: str) -> float:
         "linear": LogisticRegression(),
         "trees": RandomForestClassifier(10, max_depth=4, random_state=0),
         "networks": MLPClassifier((8, 8), max_iter=300, random_state=0),
-        "curved": LogisticRegression(),
+        "bent": LogisticRegression(),
     }[kind]
     X = people[["cause", "effect", "other"]]
     classifier = model.fit(X, X.sum(axis=1) > 0.5)
     schema = ee.Schema(
         sensitive="side", protected="left", favourable=True, features=dict.fromkeys(X.columns, UNLIMITED)
     )
-    bent = {"effect": ee.Polynomial(degree=2)} if kind == "curved" else {}
+    bent = {"effect": ee.Polynomial(degree=2)} if kind == "bent" else {}
     scm = ee.StructuralCausalModel([("cause", "effect")], nodes=list(people.columns), mechanisms=bent).fit(people)
     problem = ee.RecourseProblem.of(classifier, people, schema=schema, scm=scm)
     solver = ee.Auto().select(problem).prepared

@@ -51,14 +51,14 @@ def audit_file(draw: random.Random, folder: Path) -> tuple[str, bytes]:
 
 
 TARGETS = {
-    "audit files": Target("audit", 60, audit_file),
-    "XGBoost": Target("model", 60, library("xgboost")),
-    "LightGBM": Target("model", 40, library("lightgbm")),
-    "ONNX": Target("model", 15, library("onnx")),
+    "audit files": Target("audit", 40, audit_file),
+    "XGBoost": Target("model", 40, library("xgboost")),
+    "LightGBM": Target("model", 30, library("lightgbm")),
+    "ONNX": Target("model", 10, library("onnx")),
     "skops": Target("model", 4, library("skops")),
-    "specs": Target("spec", 60, spec_text),
-    "CSV": Target("csv", 60, csv_text),
-    "rules": Target("rule", 80, rule_text),
+    "specs": Target("spec", 40, spec_text),
+    "CSV": Target("csv", 40, csv_text),
+    "rules": Target("rule", 60, rule_text),
 }
 
 

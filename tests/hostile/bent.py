@@ -17,7 +17,7 @@ from sklearn.compose import ColumnTransformer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
-from tests import oracles_curved
+from tests import oracles_bent
 from tests.hostile.judged import KEPT, Told, asked, count
 from tests.hostile.units import Units
 from tests.oracles import Tally
@@ -37,7 +37,7 @@ STEP = 2.0**-22
 class Bent:
     """A case of the oracle, and the numbers by which prices are other than there."""
 
-    case: oracles_curved.Case
+    case: oracles_bent.Case
     units: Units
     weight: float
     reference: pd.DataFrame | None
@@ -45,14 +45,14 @@ class Bent:
     people: pd.DataFrame
 
 
-def still(rng: np.random.Generator, case: oracles_curved.Case) -> None:
+def still(rng: np.random.Generator, case: oracles_bent.Case) -> None:
     """A column that follows b or a and must not move: whoever changes its cause has to hold it, or to leave it."""
     cause = "b" if rng.random() < 0.7 else "a"
     slope, square = float(rng.normal(0, 1)), float(rng.normal(0, 0.3)) if rng.random() < 0.6 else 0.0
     terms = [(slope, {cause: 1})] + ([(square, {cause: 2})] if square else [])
     case.people["g"] = rng.normal(0, 1, len(case.people)).round(3)
     case.mechanisms["g"] = ee.Terms(terms)
-    case.follow["g"] = oracles_curved.additive(lambda v: slope * v[cause] + square * v[cause] ** 2)
+    case.follow["g"] = oracles_bent.additive(lambda v: slope * v[cause] + square * v[cause] ** 2)
     case.edges.append((cause, "g"))
     case.ranges["g"] = (INF, -INF)
     case.schema = replace(case.schema, features={**case.schema.features, "g": "immutable"})
@@ -131,7 +131,7 @@ def classifier_in(rng: np.random.Generator, model: Any, units: Units) -> Any:
         # Behind the scaler there are no names.
         del bare.feature_names_in_
         return make_pipeline(scaler, bare)
-    sample = pd.DataFrame({n: np.arange(3.0) for n in numbers} | {"grade": list(oracles_curved.GRADES)})[names]
+    sample = pd.DataFrame({n: np.arange(3.0) for n in numbers} | {"grade": list(oracles_bent.GRADES)})[names]
     parts = [("levels", OneHotEncoder(sparse_output=False), ["grade"]), ("numbers", StandardScaler(), numbers)]
     encode = ColumnTransformer(parts).fit(sample)
     encode.named_transformers_["numbers"].__dict__.update(scaler.__dict__)
@@ -140,7 +140,7 @@ def classifier_in(rng: np.random.Generator, model: Any, units: Units) -> Any:
 
 def problem_in(
     rng: np.random.Generator,
-    case: oracles_curved.Case,
+    case: oracles_bent.Case,
     units: Units,
     weight: float = 1.0,
     reference: pd.DataFrame | None = None,
@@ -169,7 +169,7 @@ def problem_in(
         )  # fmt: skip
 
 
-def price_fault(case: oracles_curved.Case, person: dict[str, Any], told: Told, least: float, gap: float) -> str:
+def price_fault(case: oracles_bent.Case, person: dict[str, Any], told: Told, least: float, gap: float) -> str:
     """Empty if what is claimed can be true, given something that works: nothing is judged against absolute amounts."""
     said = f"{told}, but {least!r} works"
     if least == INF:
@@ -189,7 +189,7 @@ def _near(found: Any, wanted: Any, tolerance: float) -> bool:
     return found == wanted if isinstance(wanted, str) else abs(found - wanted) <= tolerance
 
 
-def _followed(case: oracles_curved.Case, name: str, before: dict[str, Any], after: dict[str, Any]) -> Iterator[Any]:
+def _followed(case: oracles_bent.Case, name: str, before: dict[str, Any], after: dict[str, Any]) -> Iterator[Any]:
     """What a column becomes; trees jump, so also what it becomes a little to either side of where its causes are."""
     for side in itertools.product((0.0, -1e-6, 1e-6), repeat=2):
         beside = dict(after)
@@ -199,7 +199,7 @@ def _followed(case: oracles_curved.Case, name: str, before: dict[str, Any], afte
         yield case.follow[name](before[name], before, beside)[0]
 
 
-def kept_fault(case: oracles_curved.Case, person: dict[str, Any], told: Told, units: Units) -> str:
+def kept_fault(case: oracles_bent.Case, person: dict[str, Any], told: Told, units: Units) -> str:
     """Empty if an action is allowed, follows the equations and turns the label."""
     if told.status not in ("optimal", "feasible"):
         return ""
@@ -242,8 +242,8 @@ def kept_fault(case: oracles_curved.Case, person: dict[str, Any], told: Told, un
 
 def run(rng: np.random.Generator, label: str, *, units: bool = False, prices: str = "") -> Tally:
     """A case in new units, or with prices that are tiny or huge: by weights or by one absurd reference row."""
-    family = oracles_curved.FAMILIES[int(rng.integers(len(oracles_curved.FAMILIES)))]
-    case = oracles_curved.make(family, int(rng.integers(2**31)))
+    family = oracles_bent.FAMILIES[int(rng.integers(len(oracles_bent.FAMILIES)))]
+    case = oracles_bent.make(family, int(rng.integers(2**31)))
     if rng.random() < 0.5:
         still(rng, case)
     names = [n for n in ("a", "b", "c", "d", "e", "g") if n in case.people and case.people[n].dtype.kind == "f"]
@@ -259,14 +259,14 @@ def run(rng: np.random.Generator, label: str, *, units: bool = False, prices: st
             case.prices[name] = (case.prices[name][0] * factor, case.prices[name][1] * factor)
     solver = ee.SpatialBranchAndBound(node_limit=4000)
     problem = problem_in(rng, case, new, weight, reference)
-    refused = ~oracles_curved.labels(case, {n: case.people[n].to_numpy() for n in case.people}, len(case.people))
+    refused = ~oracles_bent.labels(case, {n: case.people[n].to_numpy() for n in case.people}, len(case.people))
     if not refused.any():
         return Tally()
     told = asked(problem, new.frame(case.people), solver, new)
     tally, open_rows = Tally(cases=1), []
     for row in np.flatnonzero(refused)[:3].tolist():
         person = case.people.drop(columns="sex").iloc[row].to_dict()
-        one, least = told[row], oracles_curved.cheapest(case, person)
+        one, least = told[row], oracles_bent.cheapest(case, person)
         count(tally, one.status)
         if one.status == "unknown":
             open_rows.append(row)

@@ -16,7 +16,7 @@ Family = Callable[[np.random.Generator, str], Tally]
 
 LINEAR, PROGRAMS = ee.LinearExact(), ee.Milp()
 BOXES = ee.BranchAndBound(time_limit=None, node_limit=20_000)
-CURVED, SEARCH = ee.SpatialBranchAndBound(node_limit=4000), ee.Search(budget=300)
+SPATIAL, SEARCH = ee.SpatialBranchAndBound(node_limit=4000), ee.Search(budget=300)
 
 
 def _asks(draw: Any, solver: Any, **options: Any) -> Family:
@@ -34,7 +34,7 @@ FAMILIES: dict[str, Family] = {
     "units, programs": _some(
         _asks(rescaled.linear, PROGRAMS, most=2), _asks(rescaled.trees, PROGRAMS), _asks(rescaled.networks, PROGRAMS)
     ),
-    "units, curved": _some(partial(bent.run, units=True), _asks(rescaled.trees, CURVED)),
+    "units, spatial": _some(partial(bent.run, units=True), _asks(rescaled.trees, SPATIAL)),
     "units, search": _some(_asks(rescaled.linear, SEARCH), _asks(rescaled.trees, SEARCH)),
     "far from zero": _some(
         _asks(rescaled.linear, LINEAR, far=True), _asks(rescaled.trees, BOXES, far=True),

@@ -26,7 +26,7 @@ def test_some_cases_of_each_family_agree_with_the_oracle(family: str) -> None:
 
 ONCE = {
     "far from zero": (100_033, 100_350, 100_563, 100_749, 100_788),
-    "units, curved": (100_457,),
+    "units, spatial": (100_457,),
     "rules broken already": (100_360, 100_366),
     "costs below the gap": (100_542,),
     "whole audits": (100_856,),

@@ -207,7 +207,7 @@ NATIVE = {
         make_column_transformer((OneHotEncoder(), ["job"]), remainder=StandardScaler()), LogisticRegression()
     ),
 }
-SOLVERS = {"auto": ee.Auto(), "search": ee.Search(budget=200), "milp": ee.Milp(), "curved": ee.SpatialBranchAndBound()}
+SOLVERS = {"auto": ee.Auto(), "search": ee.Search(budget=200), "milp": ee.Milp(), "spatial": ee.SpatialBranchAndBound()}
 
 
 @pytest.mark.parametrize("solver", SOLVERS)

@@ -11,7 +11,7 @@ RUNS = {
     "programs": (ee.Milp(), ["linear", "tree"], 5, 100),
     "bent, linear": (ee.SpatialBranchAndBound(), ["linear"], 4, 0),
     "bent, forest": (ee.SpatialBranchAndBound(), ["forest"], 4, 1010),
-    "search": (ee.Search(budget=300), ["forest"], 5, 100),
+    "search": (ee.Search(budget=150), ["forest"], 5, 100),
 }
 
 

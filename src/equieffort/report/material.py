@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from equieffort.data.frames import Bools, Floats
-from equieffort.effort.metrics import PAPER_QUANTILES, group_stats
+from equieffort.effort.metrics import PAPER_QUANTILES, Curve, group_stats
 from equieffort.effort.neighbours import Nearest, NearestK, Sweep, Unsaved
 from equieffort.effort.stats import EffortStats
 from equieffort.effort.verdict import Assessment
@@ -58,11 +58,16 @@ class Group:
 class Near:
     """The effort around each centre, and each centre's own ratios."""
 
-    curve: pd.DataFrame
+    found: Curve
     sweep: Sweep
     """At the one quantile that individuals are judged at."""
     drawn: bool
     """Whether only a sample of the refused people are centres."""
+
+    @cached_property
+    def curve(self) -> pd.DataFrame:
+        """At the paper's quantiles; the model card shows none, and need not wait for its bands."""
+        return self.found.frame(slice(len(PAPER_QUANTILES)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -216,8 +221,7 @@ class Material:
         except EquieffortError as error:
             return error
         drawn = len(found.sweep.centres) < int(self.table.is_unfavourable.sum())
-        shown, here = slice(len(PAPER_QUANTILES)), [asked.index(self.quantile)]
-        return Near(found.frame(shown), found.sweep.at(here), drawn)
+        return Near(found, found.sweep.at([asked.index(self.quantile)]), drawn)
 
     @cached_property
     def pairs(self) -> list[tuple[Group, Group]]:

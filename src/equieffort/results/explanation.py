@@ -249,20 +249,21 @@ def _steps(table: RecourseTable, one: npt.NDArray[np.intp]) -> list[Step]:
     facts, moved = source.facts(one)[0], source.moved(table, one)[0]
     is_set, _ = source.interventions(table, one)
     costs = source.costs(table, one)[0]
+    sample = source.facts(slice(LOOKED_AT))
     steps = []
     for b, k in enumerate(table.acts):
         if is_set[0, b]:
             kind = "set" if facts[k] != moved[k] else "hold"
-            steps.append(_step(table, k, kind, facts[k], moved[k], float(costs[b])))
+            steps.append(_step(table, sample, k, kind, facts[k], moved[k], float(costs[b])))
     steps.sort(key=lambda step: step.kind, reverse=True)
     picked = {k for b, k in enumerate(table.acts) if is_set[0, b]}
     for k in range(len(facts)):
         if k not in picked and facts[k] != moved[k]:
-            steps.append(_step(table, k, "follows", facts[k], moved[k], 0.0))
+            steps.append(_step(table, sample, k, "follows", facts[k], moved[k], 0.0))
     return steps
 
 
-def _step(table: RecourseTable, k: int, kind: str, before: float, after: float, cost: float) -> Step:
+def _step(table: RecourseTable, sample: Floats, k: int, kind: str, before: float, after: float, cost: float) -> Step:
     column = table.source.encoding.columns[k]
     values = [column.decode(np.array([value]))[0] for value in (before, after)]
     plain = [as_plain(value) for value in values]
@@ -272,7 +273,7 @@ def _step(table: RecourseTable, k: int, kind: str, before: float, after: float, 
     ends: dict[int, list[float]] = {-1: [-np.inf], 1: [np.inf]}
     for limit in limits(table.source.schema.feature(column.name)):
         ends[limit.side].append(float(limit.at(fact)[0]))
-    places = decimals(table.source.facts(slice(LOOKED_AT))[:, k])
+    places = decimals(sample[:, k])
     return Step(
         column.name, kind, plain[0], plain[1], cost, None if places is None else places + 1, max(ends[-1]), min(ends[1])
     )

@@ -68,30 +68,30 @@ def make_case(
     *,
     whole: bool = True,
     rules: bool = False,
-    curved: bool = False,
+    bent: bool = False,
     tight: bool = False,
 ) -> Case:
     """A random problem with a classifier of a family.
 
-    `whole` makes all amounts that can be set whole numbers; `rules` adds rules between features; `curved` bends an
+    `whole` makes all amounts that can be set whole numbers; `rules` adds rules between features; `bent` bends an
     equation below an action; `tight` draws limits within what people already are, so that some start beyond them.
     """
     check_choice("family", family, FAMILIES)
     check_seed(random_state)
-    for word, flag in (("whole", whole), ("rules", rules), ("curved", curved), ("tight", tight)):
+    for word, flag in (("whole", whole), ("rules", rules), ("bent", bent), ("tight", tight)):
         check_flag(word, flag)
-    rng = np.random.default_rng([random_state, list(FAMILIES).index(family), whole, rules, curved])
+    rng = np.random.default_rng([random_state, list(FAMILIES).index(family), whole, rules, bent])
     people = _people(rng, whole)
     schema = _schema(rng, rules, tight)
     edges = [("a", "b"), ("a", "d"), ("b", "d"), ("c", "d"), ("e", "b")]
     slopes = rng.normal(0, 1, 5).round(2)
     step = {"v": float(slopes[0]), "w": float(-slopes[1])}
     follows: Any = Linear({"a": float(slopes[2]), "b": 0.5, "c": step})
-    if curved:
+    if bent:
         bend = _Bend(float(slopes[2]))
         follows = Function(bend, bounds=bend.bounds)
     scm = StructuralCausalModel(
-        edges if not curved else [edge for edge in edges if edge[0] != "c"],
+        edges if not bent else [edge for edge in edges if edge[0] != "c"],
         nodes=["c", "sex"],
         mechanisms={"b": Linear({"a": float(slopes[3]), "e": 0.25}), "d": follows},
     ).fit(people)
@@ -99,7 +99,7 @@ def make_case(
     problem = RecourseProblem.of(classifier, people, schema=schema, scm=scm)
     grid = np.arange(0, 5) if whole else np.linspace(0, 4, 17)
     values: dict[str, npt.NDArray[Any]] = {"a": grid, "b": grid, "c": np.array(LEVELS, dtype=object)}
-    kinds = (("amounts", not whole), ("rules", rules), ("curved", curved), ("tight limits", tight))
+    kinds = (("amounts", not whole), ("rules", rules), ("bent", bent), ("tight limits", tight))
     extras = [word for word, there in kinds if there]
     name = ", ".join([family, *extras, f"number {random_state}"])
     return Case(name, problem, people, values, whole)

@@ -124,7 +124,7 @@ def check_solver(
         for number in range(cases):
             kind = number % 5
             case = make_case(
-                family, random_state + number, whole=kind != 1, rules=kind == 2, curved=kind == 3, tight=kind == 4
+                family, random_state + number, whole=kind != 1, rules=kind == 2, bent=kind == 3, tight=kind == 4
             )
             total += 1
             try:

@@ -370,7 +370,7 @@ def test_bands_hold_what_drawing_centres_adds(each, most):
     codes = table.groups.codes[people]
     everybody = curve(table, mixed(values), [0.1], people).spreads[(0, 1), "acr"].variance[0]
     estimates, variances = [], []
-    for seed in range(40):
+    for seed in range(24):
         drawn = Centres(each=each, random_state=seed).draw(people, codes)
         found = curve(table, mixed(values), [0.1], drawn)
         estimates.append(math.log(found.frame()["acr"].iloc[0]))

@@ -110,15 +110,15 @@ class Moments:
         return Spread(variance, nu, correlation, why)
 
 
-def half_widths(spread: Spread, bands: Jackknife) -> tuple[Floats, Floats]:
-    """Pointwise and simultaneous, on the scale of the values; NaN where there is no spread."""
+def half_widths(spread: Spread, bands: Jackknife, *, together: bool = True) -> tuple[Floats, Floats]:
+    """Pointwise and, if asked for, simultaneous, on the scale of the values; NaN where there is no spread."""
     # scipy is imported where it is needed: it takes longer than many audits.
     from scipy.special import ndtr
 
     error = np.sqrt(spread.variance)
     known = np.flatnonzero(np.isfinite(error))
     everywhere = np.full(len(error), np.nan)
-    if len(known):
+    if together and len(known):
         most = _most(spread.correlation[np.ix_(known, known)], bands)
         everywhere[known] = _student(spread.nu[known], float(ndtr(most))) * error[known]
     return _student(spread.nu, 0.5 + bands.level / 2) * error, everywhere

@@ -89,7 +89,7 @@ class Curve:
 def _add_band(part: pd.DataFrame, name: str, spread: Spread, bands: Jackknife, quantiles: Any) -> list[str]:
     """Limits beside a line; says where there are none and why."""
     estimate = part[name].to_numpy()
-    at, everywhere = half_widths(spread, bands)
+    at, everywhere = half_widths(spread, bands, together=name in EVERYWHERE)
     place = list(part.columns).index(name) + 1
     ends = ENDS.get(name, (0.0, np.inf))
     wide = [("_all", everywhere)] if name in EVERYWHERE else []

@@ -14,7 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from tests.limits import unlimited
-from tests.oracles_curved import BLOCK, CASES, FAMILIES, FIRST_SEED, Case, make, run
+from tests.oracles_bent import BLOCK, CASES, FAMILIES, FIRST_SEED, Case, make, run
 from tests.own_solver import refusal
 
 import equieffort as ee
