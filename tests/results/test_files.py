@@ -516,7 +516,7 @@ def test_flipped_bits_are_refused_or_harmless(saved, tmp_path):
     assert set(found) <= {"refused", "harmless"}
 
 
-@pytest.mark.parametrize("version", [0, 1, 2, 3, 99, "4", None, [4]])
+@pytest.mark.parametrize("version", [0, 1, 2, 3, 4, 5, 99, "6", None, [6]])
 def test_another_version(saved, tmp_path, version):
     error = refused(changed(saved, version=version), tmp_path)
     assert f"version {version}" in str(error)

@@ -141,9 +141,14 @@ FORGED = {
     "a bound for somebody who needs nothing": put("bound", 1.0, Status.NOT_NEEDED),
     "infeasible made optimal": put("status", Status.OPTIMAL, Status.INFEASIBLE),
     "optimal made infeasible": put("status", Status.INFEASIBLE, Status.OPTIMAL),
-    "chosen beyond the actions": put("intervention_mask", 64, *ACTING),
-    "negative chosen": put("intervention_mask", -1, *ACTING),
-    "chosen without an action": put("intervention_mask", 1, Status.NOT_NEEDED),
+    "sets of more features than can be set": array(
+        "intervention_mask", lambda sets: np.column_stack([sets, sets[:, 0]])
+    ),
+    "sets of fewer features than can be set": array("intervention_mask", lambda sets: sets[:, 1:]),
+    "sets as bits": array("intervention_mask", lambda sets: sets @ (1 << np.arange(sets.shape[1]))),
+    "sets as numbers": recast("intervention_mask", "i1"),
+    "sets of flags beyond true": array("intervention_mask", lambda sets: (2 * sets.astype(np.uint8)).view(bool)),
+    "set without an action": put("intervention_mask", True, Status.NOT_NEEDED, column=0),
     "level beyond the levels": put("level", 3, column=0),
     "level below none": put("level", -2, column=0),
     "level beyond the levels in the facts": put("facts", 9.0, column="job"),
@@ -422,7 +427,7 @@ def test_structured_arrays(saved, tmp_path):
 
 def test_names_twice_in_the_json(saved, tmp_path):
     parts = members(saved)
-    parts["audit.json"] = parts["audit.json"].replace(b'"version": 5,', b'"version": 5, "version": 5,', 1)
+    parts["audit.json"] = parts["audit.json"].replace(b'"version": 6,', b'"version": 6, "version": 6,', 1)
     assert "twice" in attempt(zipped(parts), tmp_path).what
 
 
@@ -435,7 +440,7 @@ def test_another_file_beside(saved, tmp_path):
     attempt(zipped(members(saved) | {"run.py": b"print()"}), tmp_path)
 
 
-@pytest.mark.parametrize("version", [0, 1, 2, 3, 4, 5.0, True, "5"])
+@pytest.mark.parametrize("version", [0, 1, 2, 3, 4, 5, 6.0, True, "6"])
 def test_another_version_is_named(saved, tmp_path, version):
     opened = Unwrapped.of(saved)
     opened.manifest["version"] = version

@@ -67,7 +67,7 @@ class TriesEverything(OwnSolver):
             for broken, _ in problem.rules.faults(start, moved):
                 works &= ~broken
         works &= problem.decision.is_favourable(problem.encoding.decode(moved))
-        chosen = (picked[:, [a, b, c]] * [1, 2, 4]).sum(axis=1)
+        chosen = picked[:, [a, b, c]]
         delta = np.where(picked, values - start, 0.0)[:, [a, b]]
         level = tried[:, 2:].clip(-1).astype(np.int16)
         shaped = (array.reshape(n, m, *array.shape[1:]) for array in (cost, works, chosen, delta, level))
@@ -145,7 +145,7 @@ class Lies(TriesEverything):
         return replace(honest, bound=np.where(found, np.nan, honest.bound))
 
     def nan_value(self, problem, matrix, honest, found):
-        honest.intervention_mask |= 1
+        honest.intervention_mask[:, 0] = True
         honest.delta[:, 0] = np.nan
         return honest
 
@@ -171,18 +171,25 @@ class Lies(TriesEverything):
         return replace(honest, bound=honest.bound * 1.2)
 
     def half_a_unit(self, problem, matrix, honest, found):
-        honest.intervention_mask |= 1
+        honest.intervention_mask[:, 0] = True
         honest.delta[:, 0] = 0.5
         return honest
 
     def no_such_level(self, problem, matrix, honest, found):
-        honest.intervention_mask |= 4
+        honest.intervention_mask[:, 2] = True
         honest.level[:] = 7
         return honest
 
     def no_such_feature(self, problem, matrix, honest, found):
-        honest.intervention_mask |= 64
-        return honest
+        fourth = np.ones((len(matrix), 1), dtype=bool)
+        return replace(honest, intervention_mask=np.column_stack([honest.intervention_mask, fourth]))
+
+    def bits(self, problem, matrix, honest, found):
+        """A set as the bits of a number."""
+        return replace(honest, intervention_mask=honest.intervention_mask @ [1, 2, 4])
+
+    def counts(self, problem, matrix, honest, found):
+        return replace(honest, intervention_mask=honest.intervention_mask.astype(np.int64))
 
     def raises(self, problem, matrix, honest, found):
         raise ValueError("the matrix is singular")
@@ -235,7 +242,9 @@ LIES = {
     "high_bound": "lies above its cost",
     "half_a_unit": "'a' is a whole number, but is set to",
     "no_such_level": "'c' is set to level 7, and has 3",
-    "no_such_feature": "is no set of the 3 features that can be set",
+    "no_such_feature": "`intervention_mask` has shape (",
+    "bits": "`intervention_mask` has shape (",
+    "counts": "`intervention_mask` holds int64, not truth values",
     "raises": "it raised ValueError: the matrix is singular",
     "refuses_late": "it raised PARAMETER on a problem it says it supports: Not today.",
     "short": "`cost` has shape (1,), not (",

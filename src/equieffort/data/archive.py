@@ -100,6 +100,9 @@ class Archive:
         if any(length < 0 for length in shape) or count * dtype.itemsize != rest:
             raise ValueError(f"{name!r} announces the shape {shape}, which its {rest:,} bytes do not have")
         flat = np.frombuffer(content, dtype=dtype, offset=stream.tell())
+        # Such a flag would count as several in a sum.
+        if dtype.kind == "b" and (flat.view(np.uint8) > 1).any():
+            raise ValueError(f"{name!r} holds flags that are neither true nor false")
         found = flat.reshape(shape, order="F" if by_column else "C")
         # In this machine's order of bytes, and writable as arrays are that were computed here.
         return np.ascontiguousarray(found).astype(dtype.newbyteorder("="))

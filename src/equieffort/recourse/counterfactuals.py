@@ -22,7 +22,7 @@ from equieffort.recourse.status import Fault
 def settings(
     problem: RecourseProblem,
     facts: Floats,
-    intervention_mask: npt.NDArray[np.signedinteger[Any]],
+    intervention_mask: Bools,
     delta: Floats,
     level: npt.NDArray[np.int16],
 ) -> tuple[Bools, Floats]:
@@ -32,7 +32,7 @@ def settings(
     values = facts.copy()
     low, high = problem.action_box(facts)
     for b, k in enumerate(problem.acts):
-        picked[:, k] = (intervention_mask >> b) & 1
+        picked[:, k] = intervention_mask[:, b]
         if b < len(problem.numeric):
             # Rounding of fact + change must not carry the value past the limit it was computed from.
             values[:, k] = np.clip(facts[:, k] + delta[:, b], low[:, b], high[:, b])

@@ -246,7 +246,7 @@ class RecourseProblem(Generic[ViewT]):
 
     @cached_property
     def acts(self) -> tuple[int, ...]:
-        """Positions of all actionable features: numbers first. Bit b of a set stands for acts[b]."""
+        """Positions of all actionable features: numbers first; columns of an intervention mask follow this order."""
         return self.numeric + self.categorical
 
     @cached_property

@@ -57,7 +57,7 @@ class FileSource(TableSource):
 
     def interventions(self, table: RecourseTable, rows: Rows) -> tuple[Bools, Floats]:
         """Which actionable features are set for whom, and to which values."""
-        return _bits(table.intervention_mask[rows], len(table.acts)), self.arrays["values"][rows]
+        return table.intervention_mask[rows], self.arrays["values"][rows]
 
     def moved(self, table: RecourseTable, rows: Rows) -> Floats:
         """Counterfactual people, encoded."""
@@ -74,11 +74,6 @@ class FileSource(TableSource):
     def reasons(self, table: RecourseTable, rows: Sequence[int]) -> list[Reason | None]:
         """As they were when saved."""
         return [self.kept.get(row) for row in rows]
-
-
-def _bits(masks: npt.NDArray[Any], width: int) -> Bools:
-    """Which columns are set for whom."""
-    return ((masks[:, None] >> np.arange(width)) & 1).astype(bool)
 
 
 @dataclass(frozen=True)
@@ -263,7 +258,7 @@ class SavedTable:
     @cached_property
     def picked(self) -> Bools:
         """Which columns are set for whom."""
-        return _bits(self["intervention_mask"], self.width("acts")) & self.acting[:, None]
+        return self["intervention_mask"] & self.acting[:, None]
 
     @cached_property
     def lacks(self) -> Bools:
@@ -309,7 +304,7 @@ ARRAYS = {
     "status": ("i1", ""),
     "cost": ("f8", ""),
     "bound": ("f8", ""),
-    "intervention_mask": ("i1 i2 i4 i8", ""),
+    "intervention_mask": ("b1", "acts"),
     "delta": ("f8", "numbers"),
     "level": ("i2", "categories"),
     "vanishing": ("b1", ""),
@@ -480,8 +475,7 @@ CHECKS: tuple[tuple[str, Callable[[SavedTable], Any]], ...] = (
     ("a bound is negative", lambda s: s["bound"] < -CLOSE),
     ("a bound is missing or infinite", lambda s: s.has(Status.UNKNOWN) & ~np.isfinite(s["bound"])),
     ("there is a bound where nothing is needed", lambda s: s.has(Status.NOT_NEEDED) & ~np.isnan(s["bound"])),
-    ("features are set that nobody can set", lambda s: s["intervention_mask"] >> s.width("acts") != 0),
-    ("features are set without an action", lambda s: ~s.acting & (s["intervention_mask"] != 0)),
+    ("features are set without an action", lambda s: ~s.acting & s["intervention_mask"].any(axis=1)),
     ("a level is none of its feature's", _levels_wrong),
     ("a value that is set is not where the action leads", _values_wrong),
     ("a change does not lead to the value that is set", _changes_wrong),

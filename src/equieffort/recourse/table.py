@@ -73,8 +73,8 @@ class RecourseTable:
     status: npt.NDArray[np.int8]
     cost: Floats
     bound: Floats
-    intervention_mask: npt.NDArray[np.signedinteger[Any]]
-    """The set of interventions: bit b stands for acts[b]; the smallest type that holds them."""
+    intervention_mask: Bools
+    """(person, actionable feature): which of acts are set."""
     delta: Floats
     """Change of each numeric actionable feature."""
     level: npt.NDArray[np.int16]
@@ -105,10 +105,10 @@ class RecourseTable:
         """Nobody needs anything yet."""
         n = len(groups.codes)
         numeric, categorical = split_actions(source.schema, source.encoding)
-        bits = np.min_scalar_type(-(1 << (len(numeric) + len(categorical))))
         return cls(
             source, groups,
-            np.zeros(n, dtype=np.int8), np.full(n, np.nan), np.full(n, np.nan), np.zeros(n, dtype=bits),
+            np.zeros(n, dtype=np.int8), np.full(n, np.nan), np.full(n, np.nan),
+            np.zeros((n, len(numeric) + len(categorical)), dtype=bool),
             np.zeros((n, len(numeric))), np.full((n, len(categorical)), -1, dtype=np.int16),
         )  # fmt: skip
 

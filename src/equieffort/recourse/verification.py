@@ -5,8 +5,6 @@ Solvers and replay work in scaled units; the table gets the users' own.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
@@ -198,7 +196,7 @@ class ActionVerifier(Batch):
                 changed[name] = problem.encoding.columns[k].decode(moved[:, k])
         return problem.decision.is_favourable(with_columns(after, changed)) & keeps_margin(problem, moved)
 
-    def _needed(self, matrix: Floats, moved: Floats, picked: Bools, values: Floats, mask: Any) -> Any:
+    def _needed(self, matrix: Floats, moved: Floats, picked: Bools, values: Floats, mask: Bools) -> Bools:
         """The set without features that are kept at their fact although nothing would have moved them."""
         problem, kept = self.problem, mask.copy()
         nodes = set(problem.scm.graph.nodes)
@@ -208,7 +206,7 @@ class ActionVerifier(Batch):
                 for parent in problem.scm.graph.parents(problem.names[k]):
                     p = problem.encoding.position(parent)
                     still &= moved[:, p] == matrix[:, p]
-            kept[still] &= ~(1 << b)
+            kept[still, b] = False
         return kept
 
     def _note(self, table: RecourseTable, start: int, row: int, note: Termination) -> None:

@@ -65,7 +65,7 @@ def told(case: Case, asked: Asked, row: int) -> str:
     problem, proposal = case.problem, asked.proposal
     action = []
     for b, k in enumerate(problem.acts):
-        if not (int(proposal.intervention_mask[row]) >> b) & 1:
+        if not proposal.intervention_mask[row, b]:
             continue
         if b < len(problem.numeric):
             value = number(float(asked.matrix[row, k] + proposal.delta[row, b]))
@@ -83,11 +83,8 @@ def _readable(case: Case, asked: Asked, acting: Bools, found: dict[int, list[str
     problem, proposal = case.problem, asked.proposal
     good = np.ones(len(acting), dtype=bool)
     for row in np.flatnonzero(acting).tolist():
-        chosen = int(proposal.intervention_mask[row])
-        if not 0 <= chosen < 1 << len(problem.acts):
-            found[row].append(f"{chosen} is no set of the {len(problem.acts)} features that can be set")
         for b, k in enumerate(problem.acts):
-            if not (chosen >> b) & 1:
+            if not proposal.intervention_mask[row, b]:
                 continue
             if b < len(problem.numeric):
                 if not np.isfinite(proposal.delta[row, b]):
@@ -106,7 +103,7 @@ def _settings(case: Case, asked: Asked, rows: Any) -> tuple[Bools, Floats]:
     facts = asked.matrix[rows]
     picked, values = np.zeros(facts.shape, dtype=bool), facts.copy()
     for b, k in enumerate(problem.acts):
-        picked[:, k] = (proposal.intervention_mask[rows] >> b) & 1
+        picked[:, k] = proposal.intervention_mask[rows, b]
         if b < len(problem.numeric):
             new = facts[:, k] + proposal.delta[rows, b]
         else:

@@ -96,7 +96,7 @@ class Auto:
         raise ModelError(
             "MODEL_NOT_LINEAR",
             f"No solver fits this problem. {_told(refusals)}",
-            fix="Use a classifier that can be read (docs/solvers.md), fewer actionable features, or no margin.",
+            fix="Use a classifier that can be read (docs/solvers.md), or no margin.",
         )
 
     def _candidates(self, problem: RecourseProblem) -> Iterator[Solver]:

@@ -27,8 +27,6 @@ HOLDS, LABEL_STAYS, WRONG = 0, 1, 2
 """What becomes of an action that is tried: it holds; it is right in all but the model's own label, so that a larger
 step may do; it is not allowed, or costs something else."""
 
-MOST_ACTS = 62
-"""Sets of intervened features are bits of one number."""
 SMALL_STEP = 1e-6
 """In spreads of a feature: what may be no more than a step over the boundary."""
 
@@ -42,8 +40,8 @@ class Proposal:
     code: npt.NDArray[np.int8]
     cost: Floats
     bound: Floats
-    intervention_mask: npt.NDArray[np.int64]
-    """The set of intervened features: bit b stands for problem.acts[b]."""
+    intervention_mask: Bools
+    """(person, actionable feature): which of problem.acts are set."""
     delta: Floats
     """Change of each numeric actionable feature that is set."""
     level: npt.NDArray[np.int16]
@@ -66,7 +64,7 @@ class Proposal:
             np.full(n, NONE, dtype=np.int8),
             np.full(n, np.inf),
             np.full(n, np.inf),
-            np.zeros(n, dtype=np.int64),
+            np.zeros((n, len(problem.acts)), dtype=bool),
             np.zeros((n, len(problem.numeric))),
             np.full((n, len(problem.categorical)), -1, dtype=np.int16),
         )

@@ -7,6 +7,7 @@ For each intervention set the change of every column is linear in the changes th
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import product
 from math import prod
 
@@ -16,7 +17,6 @@ from equieffort.data.frames import Bools, Floats
 from equieffort.errors import SchemaError
 from equieffort.foundations.tolerances import CANCELLED
 from equieffort.recourse.problem import RecourseProblem
-from equieffort.recourse.solvers.base import MOST_ACTS
 from equieffort.world.scm import Linear
 
 MOST_INTERVENTION_SETS = 4096
@@ -54,9 +54,8 @@ class Row:
 class InterventionSet:
     """The numeric features that are set, the levels chosen, and what that does to every column."""
 
-    intervention_mask: int
-    """Bits over problem.acts of the features that are set when their category, if any, changes."""
     is_set: tuple[bool, ...]
+    """By numeric action."""
     levels: tuple[int, ...]
     """Target level of each actionable category; -1 keeps it."""
     effect: Floats
@@ -64,6 +63,11 @@ class InterventionSet:
     shifts: dict[int, Floats]
     """By actionable category: (column, level), each column's change at each level, up to a constant."""
     rows: tuple[Row, ...]
+
+    @cached_property
+    def intervention_mask(self) -> Bools:
+        """(actionable feature): which are set when their category, if any, changes."""
+        return np.array([*self.is_set, *(level >= 0 for level in self.levels)], dtype=bool)
 
 
 def followers(problem: RecourseProblem) -> Bools:
@@ -88,7 +92,7 @@ def intervention_sets_of(problem: RecourseProblem) -> list[InterventionSet]:
     free = np.flatnonzero(follows[:numbers]).tolist()
     level_counts = [len(problem.encoding.columns[k].levels) for k in problem.categorical]
     total = count_sets(problem)
-    if total > MOST_INTERVENTION_SETS or len(problem.acts) > MOST_ACTS:
+    if total > MOST_INTERVENTION_SETS:
         raise SchemaError(
             "PROBLEM_TOO_MANY_INTERVENTIONS",
             f"There are {total:,} ways to combine interventions on {len(problem.acts)} actionable features "
@@ -163,6 +167,4 @@ def _intervention_set(
         rows.append(
             Row(c, True, frozen[c], np.zeros(len(problem.numeric)), {c: np.arange(len(shifts[c][0]), dtype=np.float64)})
         )
-    mask = sum(1 << b for b in range(len(problem.numeric)) if is_set[b])
-    mask += sum(1 << (len(problem.numeric) + b) for b, level in enumerate(levels) if level >= 0)
-    return InterventionSet(mask, is_set, levels, effect, shifts, tuple(rows))
+    return InterventionSet(is_set, levels, effect, shifts, tuple(rows))

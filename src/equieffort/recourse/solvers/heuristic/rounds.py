@@ -104,9 +104,11 @@ def _cheapest_kinds(found: Answers) -> Candidates:
     """For each person the cheapest actions that work, on different sets of features."""
     good = np.flatnonzero(found.good)
     asked, cost = found.asked.take(good), found.cost[good]
-    kind = (asked.is_set.astype(np.int64) << np.arange(asked.is_set.shape[1])).sum(axis=1)
-    order = np.lexsort((cost, kind, asked.who))
-    order = order[(place_in_run(asked.who[order]) == 0) | (place_in_run(kind[order]) == 0)]
+    sets = np.packbits(asked.is_set, axis=1, bitorder="little")
+    order = np.lexsort((cost, *sets.T, asked.who))
+    is_first = np.ones(len(order), dtype=bool)
+    is_first[1:] = (np.diff(asked.who[order]) != 0) | (np.diff(sets[order], axis=0) != 0).any(axis=1)
+    order = order[is_first]
     return asked.take(np.sort(order[_ranks(asked.who[order], cost[order]) < STARTS]))
 
 

@@ -15,7 +15,7 @@ from equieffort.data.frames import Floats, number
 from equieffort.foundations.arguments import check_number
 from equieffort.models.classifiers import BlackBox, View
 from equieffort.recourse.problem import RecourseProblem
-from equieffort.recourse.solvers.base import FOUND, LIMIT, MOST_ACTS, NONE, Proposal, Solver, check_count
+from equieffort.recourse.solvers.base import FOUND, LIMIT, NONE, Proposal, Solver, check_count
 from equieffort.recourse.solvers.heuristic.people import Examples, SearchBatch
 from equieffort.recourse.solvers.heuristic.rounds import HALVINGS, Best, search
 from equieffort.recourse.solvers.infeasibility import obstacle_of, room_to
@@ -32,7 +32,9 @@ from equieffort.recourse.status import (
 )
 
 BLOCK = 512
-"""People searched together; results do not depend on it."""
+"""Most people searched together; results do not depend on it."""
+CELLS = 16_384
+"""People times actionable features that are searched together, so that memory stays bounded."""
 BUDGET_EACH = 200
 """Candidates for each question about a limit that is left out."""
 
@@ -66,10 +68,7 @@ class Search(Solver):
         check_number("random_state", self.random_state, "a whole number", whole=True, fix="Give 0, for instance.")
 
     def prepare(self, problem: RecourseProblem) -> PreparedSearch | Refusal:
-        """What the examples say, unless there are too many actions or a margin of a score that is not known."""
-        if len(problem.acts) > MOST_ACTS:
-            reason = f"There are {len(problem.acts)} actionable features; a search handles at most {MOST_ACTS}."
-            return Refusal(Unfit.ACTIONS, reason)
+        """What the examples say, unless a margin is asked of a score that is not known."""
         if problem.margin > 0 and isinstance(problem.view, BlackBox):
             asked = f"A margin of {number(problem.margin)} is asked for"
             return Refusal(Unfit.MODEL, f"{asked}, but of this classifier only labels are known.")
@@ -96,9 +95,10 @@ class PreparedSearch(SteppingSolver[Search, View | BlackBox]):
     def attempt(self, people: Floats, attempt: int) -> Proposal:
         """The cheapest action found for each person; nothing is proven of its cost."""
         proposal = Proposal.empty(self.problem, len(people))
-        for start in range(0, len(people), BLOCK):
+        size = max(1, min(BLOCK, CELLS // max(len(self.problem.acts), 1)))
+        for start in range(0, len(people), size):
             block = SearchBatch(
-                self.problem, self.examples, people[start : start + BLOCK], budget=self.limits.budget,
+                self.problem, self.examples, people[start : start + size], budget=self.limits.budget,
                 random_state=int(self.limits.random_state),
             )  # fmt: skip
             best = search(block, max(HALVINGS - attempt, 3))
@@ -113,8 +113,7 @@ class PreparedSearch(SteppingSolver[Search, View | BlackBox]):
         proposal.cost[rows] = best.cost
         # Nothing is proven but that effort is not negative; where nothing may change, that there is no action.
         proposal.bound[rows] = np.where(stuck & ~has, np.inf, 0.0)
-        bits = best.is_set.astype(np.int64) << np.arange(len(people.is_number))
-        proposal.intervention_mask[rows] = bits.sum(axis=1)
+        proposal.intervention_mask[rows] = best.is_set
         proposal.delta[rows] = best.value[:, :numbers] - people.facts[:, :numbers]
         levels = np.where(best.is_set[:, numbers:], best.value[:, numbers:], -1)
         proposal.level[rows] = levels.astype(np.int16)

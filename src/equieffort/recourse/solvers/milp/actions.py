@@ -21,7 +21,7 @@ class Action:
     """An action that leads where it should, tried with the equations and the model's own label."""
 
     cost: float
-    intervention_mask: int
+    intervention_mask: Bools
     delta: Floats
     level: Floats
 
@@ -31,11 +31,10 @@ def act(model: Model, point: Floats) -> tuple[Action, Floats, bool]:
     problem, facts = model.problem, model.facts
     picked, values = np.zeros(facts.shape, dtype=bool), facts.copy()
     low, high = problem.action_box(facts)
-    mask, delta = 0, np.zeros(len(problem.numeric))
+    delta = np.zeros(len(problem.numeric))
     for j, k in enumerate(problem.numeric):
         if j in model.set_ and point[model.set_[j]] < 0.5:
             continue
-        mask |= 1 << j
         picked[0, k] = True
         delta[j] = model.amounts[j].at(point)
         if problem.is_integer[j]:
@@ -47,12 +46,11 @@ def act(model: Model, point: Floats) -> tuple[Action, Floats, bool]:
     for b, c in enumerate(problem.categorical):
         target = int(np.argmax([point[switch] for switch in model.levels[c]]))
         if target != int(facts[0, c]):
-            mask |= 1 << (len(problem.numeric) + b)
             picked[0, c], values[0, c], level[b] = True, target, target
     moved, unknown = propagate(problem, facts, picked, values)
     cost = float(action_costs(problem, facts, picked, values).sum())
     holds = bool(is_allowed(problem, facts, moved, unknown)[0]) and _keeps(problem, facts, picked, values)
-    return Action(cost, mask, delta, level), moved, holds
+    return Action(cost, picked[0, list(problem.acts)], delta, level), moved, holds
 
 
 def _stepped(model: Model, k: int, change: float, point: Floats) -> float:

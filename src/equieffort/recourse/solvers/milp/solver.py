@@ -9,7 +9,7 @@ import numpy as np
 from equieffort.data.frames import Floats
 from equieffort.models.classifiers import BlackBox
 from equieffort.recourse.problem import ReadableView, RecourseProblem
-from equieffort.recourse.solvers.base import FOUND, LIMIT, MOST_ACTS, NONE, Proposal, Solver, check_gap, check_seconds
+from equieffort.recourse.solvers.base import FOUND, LIMIT, NONE, Proposal, Solver, check_gap, check_seconds
 from equieffort.recourse.solvers.infeasibility import ANY, MOST_ALONE
 from equieffort.recourse.solvers.milp.model import why_not_linear
 from equieffort.recourse.solvers.milp.search import Result, Search
@@ -67,9 +67,6 @@ class Milp(Solver):
             return Refusal(Unfit.MODEL, "The classifier's numbers are not all finite.")
         if not isinstance(problem.cost, LinearCost | PiecewiseCost):
             return Refusal(Unfit.COST, "The cost is not piecewise linear.")
-        if len(problem.acts) > MOST_ACTS:
-            reason = f"There are {len(problem.acts)} actionable features; it takes at most {MOST_ACTS}."
-            return Refusal(Unfit.ACTIONS, reason)
         if reason := why_not_linear(problem):
             return Refusal(Unfit.EQUATIONS, reason)
         return PreparedPrograms(problem.with_known(view), self, RuleTable.of(problem))

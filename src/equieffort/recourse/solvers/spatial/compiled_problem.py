@@ -15,7 +15,6 @@ from equieffort.data.frames import Bools, Floats
 from equieffort.foundations.tolerances import TOLERANCE
 from equieffort.models.classifiers import TreeView
 from equieffort.recourse.problem import ReadableView, RecourseProblem
-from equieffort.recourse.solvers.base import MOST_ACTS
 from equieffort.recourse.solvers.cost_segments import paid_by, segments
 from equieffort.recourse.solvers.interventions import MOST_INTERVENTION_SETS, count_sets, followers
 from equieffort.recourse.solvers.rule_table import AtomEnds, RuleTable
@@ -68,7 +67,6 @@ class InterventionSet:
     """Columns that must stay, since a category without an equation hangs on them."""
     bent: Bools
     """(numeric action): whether it reaches an equation that is not linear."""
-    intervention_mask: int
 
 
 @dataclass(frozen=True)
@@ -110,7 +108,7 @@ def compile_problem(problem: RecourseProblem[ReadableView]) -> CompiledProblem:
     follows, numbers = followers(problem), len(problem.numeric)
     levels = [len(problem.encoding.columns[c].levels) for c in problem.categorical]
     total = count_sets(problem)
-    if total > MOST_INTERVENTION_SETS or len(problem.acts) > MOST_ACTS:
+    if total > MOST_INTERVENTION_SETS:
         raise Refused(
             f"there are {total:,} ways to combine interventions on {len(problem.acts)} actionable features, and at "
             f"most {MOST_INTERVENTION_SETS:,} are tried"
@@ -188,9 +186,8 @@ def _intervention_set(
             steps.append(Step(k, parents, equation))
     if any(k not in moved for k, pick in zip(problem.numeric, picks, strict=False) if not pick):
         return None
-    mask = sum(1 << b for b, pick in enumerate(picks) if pick)
     is_set, sets_level = np.array(picks[:count], dtype=bool), np.array(picks[count:], dtype=bool)
-    return InterventionSet(is_set, sets_level, tuple(steps), tuple(dict.fromkeys(frozen)), bent, mask)
+    return InterventionSet(is_set, sets_level, tuple(steps), tuple(dict.fromkeys(frozen)), bent)
 
 
 def _cuts(problem: RecourseProblem[ReadableView], steps: dict[int, Step]) -> dict[int, Floats]:

@@ -118,11 +118,11 @@ class PreparedSpatial(SteppingSolver[SpatialBranchAndBound, ReadableView]):
         has = found.interventions >= 0
         proposal.cost[rows], proposal.bound[rows] = found.cost, found.bound
         which = np.maximum(found.interventions, 0)
-        masks = np.array([interventions.intervention_mask for interventions in self.compiled.intervention_sets])
-        proposal.intervention_mask[rows] = np.where(has, masks[which], 0)
-        is_set = self.compiled.is_set[which]
-        proposal.delta[rows] = np.where(is_set & has[:, None], found.z - people.facts, 0.0)
-        proposal.level[rows] = np.where(has[:, None], found.levels, -1).astype(np.int16)
+        is_set = self.compiled.is_set[which] & has[:, None]
+        levels = np.where(has[:, None], found.levels, -1)
+        proposal.intervention_mask[rows] = np.column_stack([is_set, levels >= 0])
+        proposal.delta[rows] = np.where(is_set, found.z - people.facts, 0.0)
+        proposal.level[rows] = levels.astype(np.int16)
         none = ~has & (found.bound == np.inf) & (found.ended == DONE) & (attempt == 0)
         proposal.code[rows] = np.where(has, FOUND, np.where(none, NONE, LIMIT))
         cost = np.where(has, found.cost, 0.0)
