@@ -46,7 +46,7 @@ class Constraint(ABC):
 
     def to_dict(self) -> dict[str, Any]:
         """A form that JSON can hold."""
-        return {key: as_data(getattr(self, name)) for key, name in self.saved.items()}
+        return {key: as_data(vars(self)[name]) for key, name in self.saved.items()}
 
     @staticmethod
     def from_dict(saved: Mapping[str, Any]) -> Constraint:
