@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import platform
 import sys
-import tempfile
 import threading
 import warnings
 from collections import Counter
@@ -43,8 +42,8 @@ settings.load_profile("steady")
 class OneAtATime(event.Listener):
     """Of the workers one compiles; those who need the same loop wait, and then read what was kept."""
 
-    def __init__(self, path: Path) -> None:
-        self.mine, self.depth, self.file = threading.RLock(), 0, path.open("a")
+    def __init__(self, folder: Path) -> None:
+        self.mine, self.depth, self.file = threading.RLock(), 0, os.open(folder, os.O_RDONLY)
 
     def on_start(self, event: event.Event) -> None:
         self.mine.acquire()
@@ -60,8 +59,7 @@ class OneAtATime(event.Listener):
 
 
 if fcntl is not None and "PYTEST_XDIST_WORKER" in os.environ:
-    run = os.environ["PYTEST_XDIST_TESTRUNUID"]
-    event.register("numba:compiler_lock", OneAtATime(Path(tempfile.gettempdir()) / f"equieffort-tests-{run}.lock"))
+    event.register("numba:compiler_lock", OneAtATime(Path(__file__).parent))
 
 
 @pytest.fixture

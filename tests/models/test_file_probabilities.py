@@ -182,8 +182,7 @@ def test_recourse_to_a_threshold_with_xgboost(tmp_path: Path, threshold: float, 
     is_proven(loaded, lambda rows: own.predict_proba(rows)[:, favourable], favourable, threshold, TreeView)
 
 
-@pytest.mark.parametrize("threshold", [0.2, 0.62, 0.8])
-@pytest.mark.parametrize("favourable", [0, 1])
+@pytest.mark.parametrize(("threshold", "favourable"), [(0.2, 0), (0.62, 0), (0.62, 1), (0.8, 1)])
 def test_recourse_to_a_threshold_with_lightgbm(tmp_path: Path, threshold: float, favourable: int) -> None:
     own, loaded = lgb(TWO, tmp_path / "m.txt", learning_rate=0.3)
     is_proven(loaded, lambda rows: own.booster_.predict(rows) if favourable else 1 - own.booster_.predict(rows),

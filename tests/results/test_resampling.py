@@ -73,7 +73,7 @@ def test_given_equations_add_no_chance():
         ee.LinearScore({"X2": 1.0, "X3": 1.0}, threshold=3.5), people, schema=schema,
         scm=ee.StructuralCausalModel([("S", "X2")], nodes=["X3"], mechanisms=given).fit(people),
     )  # fmt: skip
-    brute, equations = (made.resample(how).measures for how in (ee.Bootstrap(400), ee.Equations(60)))
+    brute, equations = (made.resample(how).measures for how in (ee.Bootstrap(200), ee.Equations(40)))
     one, other = brute.iloc[0], equations[equations["chance"] == "equations"].iloc[0]
     assert np.log(other["high"] / other["low"]) == pytest.approx(np.log(one["high"] / one["low"]), rel=0.3)
 

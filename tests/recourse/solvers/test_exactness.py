@@ -57,15 +57,14 @@ def cases_from(seed, count=3):
 # Against brute force
 
 
-CASES = {"continuous": 20, "integer": 20, "wide integer": 20, "categorical": 8, "mixed": 12, "piecewise": 15}
+CASES = {"continuous": 25, "integer": 30, "wide integer": 30, "categorical": 10, "mixed": 15, "piecewise": 20}
 
 
-@pytest.mark.parametrize("block", range(2))
 @pytest.mark.parametrize("family", FAMILIES)
-def test_the_solver_agrees_with_brute_force(family, block):
-    tally = run(family, range(CASES[family] * block, CASES[family] * (block + 1)))
+def test_the_solver_agrees_with_brute_force(family):
+    tally = run(family, range(CASES[family]))
     assert not tally.disagreements, "\n".join(tally.disagreements)
-    # A block in which nobody, or everybody, has recourse would compare little.
+    # Cases in which nobody, or everybody, has recourse would compare little.
     assert tally.optimal > 5
     assert tally.infeasible > 5
 
