@@ -1,0 +1,111 @@
+"""Notion, Family, NotionReading: what a neighbouring notion is, what is read of it, and what it is read from."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import isnan, nan
+from typing import ClassVar
+
+from equieffort.data.frames import Bools
+from equieffort.recourse.problem import RecourseProblem
+from equieffort.recourse.solvers import Choice
+from equieffort.recourse.table import RecourseTable
+
+
+@dataclass(frozen=True)
+class Notion:
+    """What a notion is: facts that tables, the report and the docs are made from."""
+
+    name: str
+    title: str
+    """What it is called in a table."""
+    equation: str
+    reference: str
+    adds: str
+    """A sentence on what it tells beside equality of effort."""
+    neutral: float = 0.0
+    """Its value where the groups are equal; NaN where it has none, such as a rate of one group."""
+    orientation: int = 1
+    """+1 if more means that the group is worse off, -1 if less does, 0 if it takes no side."""
+    form: str = "{:.3g}"
+    """How a value is written; "points" for differences of shares, "share" for shares."""
+
+    def show(self, value: float) -> str:
+        """A value as text."""
+        if isnan(value):
+            return "-"
+        if self.form == "points":
+            return f"{value * 100:.1f} points"
+        return f"{value * 100:.1f} %" if self.form == "share" else self.form.format(value)
+
+
+@dataclass(frozen=True)
+class NotionReading:
+    """One notion of one group, perhaps against another: a row of `Audit.notions().frame()`."""
+
+    notion: str
+    group: str = ""
+    against: str = ""
+    """Empty where the notion is of one group alone."""
+    variant: str = ""
+    """Which of several forms, such as "refused" or "everybody", an action, a threshold."""
+    estimate: float = nan
+    low: float = nan
+    high: float = nan
+    least: float = nan
+    """What is certain given people who are not solved to the end; NaN where that does not apply."""
+    most: float = nan
+    n: int = 0
+    """Its denominator."""
+    n_against: int = 0
+    n_undefined: int = 0
+    """People for whom it is undefined, who are in no denominator."""
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class NotApplicable:
+    """A notion that cannot be read here, and why."""
+
+    notion: str
+    why: str
+
+
+@dataclass(frozen=True, eq=False)
+class Audited:
+    """What notions read of an audit."""
+
+    table: RecourseTable
+    level: float
+    """Of intervals."""
+    budget: float | None
+    """At which people without recourse are counted."""
+    problem: RecourseProblem | None = None
+    """None in an audit that was read from a file: the model is not in it."""
+    choice: Choice | None = None
+    """The solver of the audit, where there is a problem."""
+    labels: Bools | None = None
+    """Who has the favourable label in truth, where that was observed."""
+    random_state: int = 0
+
+    @property
+    def pairs(self) -> list[tuple[int, int]]:
+        """Codes of who is compared with whom: each compared group with its reference."""
+        groups = self.table.groups
+        return [(code, groups.reference) for code in groups.compared]
+
+
+class Family(ABC):
+    """Notions that are read together: a file, a page in the docs."""
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    notions: ClassVar[tuple[Notion, ...]]
+    needs_model: ClassVar[bool] = False
+    """Whether it asks the model, the equations or a solver: then a saved audit has it only as it was read before."""
+
+    @abstractmethod
+    def readings(self, audited: Audited) -> Sequence[NotionReading | NotApplicable]:
+        """Every notion of the family for every comparison, or why not."""
