@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import pandas as pd
 
+import equieffort as ee
 from equieffort.effort.criteria import Criteria
 from equieffort.effort.judging import with_readings
 from equieffort.effort.measures import Pair, Sample
@@ -28,3 +30,20 @@ def against(
 ) -> Comparison:
     """A comparison with every measure read."""
     return with_readings(Comparison(group, other, role, Pair(mine, theirs)), criteria or Criteria())
+
+
+def two_group_audit(n: int = 120) -> ee.Audit:
+    """People of two groups, a linear score of two actions, one following the other."""
+    rng = np.random.default_rng(3)
+    group = rng.integers(0, 2, n)
+    income = rng.normal(3 + group, 1, n)
+    table = pd.DataFrame(
+        {"group": np.where(group, "b", "a"), "income": income, "savings": rng.normal(0, 1, n) + income}
+    )
+    score = ee.LinearScore({"income": 1.0, "savings": 0.5}, threshold=6.0)
+    schema = ee.Schema(
+        sensitive="group", protected="a", favourable=True,
+        features={"income": ee.Feature("actionable", upper=7), "savings": "actionable"},
+    )  # fmt: skip
+    scm = ee.StructuralCausalModel([("group", "income"), ("income", "savings")]).fit(table)
+    return ee.audit(score, table, schema=schema, scm=scm)

@@ -46,11 +46,14 @@ from equieffort.foundations.arguments import (
     items_in,
     refused,
 )
+from equieffort.notions.base import Audited
+from equieffort.notions.collection import Notions, collect
 from equieffort.recourse.solvers import Auto, Solver
 from equieffort.recourse.solving import Progress, check_progress, solve, solve_further
 from equieffort.recourse.table import RecourseTable
 from equieffort.results.explanation import Explanation, Recorded, assumed_text, explain
 from equieffort.results.inputs import AuditInputs, columns_of
+from equieffort.results.observed import favourable_labels
 from equieffort.results.provenance import CostRecord, Provenance, SolverUsed, kind_of, versions
 from equieffort.results.resampling import Resampled, Resampling, resample
 from equieffort.words.shown import caveats, judged_text, measure_lines, measure_table, system_measures, with_saved
@@ -307,6 +310,33 @@ class Audit:
         if not self.criteria.certified:
             samples = {label: sample.as_found for label, sample in samples.items()}
         return effort_differences(self.recourse.groups, samples, level) if difference else effort_curve(samples, level)
+
+    # -- beside equality of effort ------------------------------------------------------------------------------------
+
+    def notions(self, *, labels: Any = None, only: Sequence[str] | None = None) -> Notions:
+        """Every neighbouring notion: what it reads of each comparison, with its interval and its denominator.
+
+        `labels` is what truly became of people (labels of the classifier, or True where it was favourable), for notions
+        that ask for it; `only` names families. Of an audit that was read from a file, notions that ask the model are as
+        `with_notions` read them before it was saved.
+        """
+        return collect(self._audited(labels), self.provenance.notions, only)
+
+    def with_notions(self, *, labels: Any = None) -> Audit:
+        """The same audit, which keeps every notion as it is read now: in its file, its report and its summary."""
+        return self.with_provenance(notions=self.notions(labels=labels))
+
+    def _audited(self, labels: Any = None) -> Audited:
+        """What notions are read from."""
+        made = self.inputs
+        return Audited(
+            self.recourse,
+            self.criteria.level or SHOWN_LEVEL,
+            self.budget,
+            None if made is None else made.problem,
+            None if made is None else made.choice,
+            None if labels is None else favourable_labels(self.recourse, labels),
+        )
 
     @property
     def unsettled(self) -> pd.DataFrame:

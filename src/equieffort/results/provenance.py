@@ -14,6 +14,7 @@ from equieffort import __version__
 from equieffort.foundations.arguments import is_number
 from equieffort.foundations.saved import as_data, as_fields, from_data, from_fields
 from equieffort.models.fidelity import RecordedDecisions, Surrogate
+from equieffort.notions.collection import Notions
 from equieffort.recourse.solvers import Choice
 from equieffort.results.resampling import Resampled
 from equieffort.world.graph import CausalGraph
@@ -121,6 +122,8 @@ class Provenance:
     recorded: RecordedDecisions | None = None
     """Beside a surrogate: for whom it decides otherwise than the data."""
     resampled: Resampled | None = None
+    notions: Notions | None = None
+    """Neighbouring notions as they were read while the model was at hand."""
     notes: Mapping[str, str] = field(default_factory=dict)
     """Remarks of the caller's own, such as a date, shown with the evidence."""
 

@@ -1,0 +1,122 @@
+"""Notions: every neighbouring notion of one audit, read together, and what each says of who is worse off."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, fields
+from functools import cached_property
+from math import isnan
+from typing import Literal
+
+import pandas as pd
+
+from equieffort.errors import ParameterError, listed
+from equieffort.notions.base import Audited, Family, NotApplicable, Notion, NotionReading
+
+Side = Literal["worse", "better", "open", ""]
+"""Who is worse off by a notion: the group, the one it is compared with, not decided, or the notion takes no side."""
+
+
+def side_of(notion: Notion, reading: NotionReading) -> Side:
+    """Whether the interval, or a certain range without one, lies wholly on one side of equality.
+
+    >>> gap = Notion("gap", "Gap", "a - b", "", "", form="points")
+    >>> side_of(gap, NotionReading("gap", "a", "b", estimate=0.1, low=0.05, high=0.15))
+    'worse'
+    >>> side_of(gap, NotionReading("gap", "a", "b", estimate=0.1, low=-0.05, high=0.25))
+    'open'
+    """
+    if notion.orientation == 0 or isnan(notion.neutral) or not reading.against:
+        return ""
+    low, high = reading.low, reading.high
+    if isnan(low) or isnan(high):
+        return "open"
+    least, most = (low if isnan(reading.least) else reading.least), (high if isnan(reading.most) else reading.most)
+    below, above = min(low, least), max(high, most)
+    if below > notion.neutral:
+        return "worse" if notion.orientation > 0 else "better"
+    if above < notion.neutral:
+        return "better" if notion.orientation > 0 else "worse"
+    return "open"
+
+
+@dataclass(frozen=True)
+class Notions:
+    """What was read of every notion, and which could not be read and why.
+
+    `frame()` has a row a notion, form and comparison: `estimate`, `low` and `high` (confidence limits), `least` and
+    `most` (what is certain given people who are not solved to the end), `n` and `n_against` (denominators),
+    `n_undefined` (people in no denominator), `note`, and `side`, which says whether the group is shown to be worse off.
+    """
+
+    readings: tuple[NotionReading, ...] = ()
+    missing: tuple[NotApplicable, ...] = ()
+    columns: tuple[str, ...] = ()
+    """The sensitive columns whose values name the groups."""
+
+    @cached_property
+    def known(self) -> dict[str, tuple[Family, Notion]]:
+        """Name -> family and notion."""
+        from equieffort.notions import FAMILIES
+
+        return {notion.name: (family, notion) for family in FAMILIES for notion in family.notions}
+
+    def notion(self, name: str) -> Notion:
+        """What a notion is."""
+        return self.known[name][1]
+
+    def side(self, reading: NotionReading) -> Side:
+        """Who is worse off by a reading."""
+        return side_of(self.notion(reading.notion), reading)
+
+    def frame(self) -> pd.DataFrame:
+        """One row a notion, form and comparison."""
+        columns = ["family", *(one.name for one in fields(NotionReading)), "side"]
+        rows = [{"family": self.known[r.notion][0].name, **asdict(r), "side": self.side(r)} for r in self.readings]
+        return pd.DataFrame(rows, columns=columns)
+
+    def __str__(self) -> str:
+        from equieffort.words.notions import notions_text
+
+        return notions_text(self)
+
+    def _repr_html_(self) -> str:
+        from equieffort.words.notions import notions_html
+
+        return notions_html(self)
+
+
+NEEDS_MODEL = "It asks the model and the equations, which an audit file does not hold, and was not read before saving"
+
+
+def collect(audited: Audited, kept: Notions | None = None, only: Sequence[str] | None = None) -> Notions:
+    """Read every family, or those named; what needs the model is taken as it was `kept` where that is not at hand."""
+    from equieffort.notions import FAMILIES
+
+    readings: list[NotionReading] = []
+    missing: list[NotApplicable] = []
+    for family in _named(FAMILIES, only):
+        if family.needs_model and audited.problem is None:
+            mine = {notion.name for notion in family.notions}
+            found: list[NotionReading | NotApplicable] = []
+            if kept is not None:
+                found += [r for r in kept.readings if r.notion in mine]
+                found += [r for r in kept.missing if r.notion in mine]
+            if not found:
+                found += [NotApplicable(notion.name, NEEDS_MODEL) for notion in family.notions]
+        else:
+            found = list(family.readings(audited))
+        readings += [one for one in found if isinstance(one, NotionReading)]
+        missing += [one for one in found if isinstance(one, NotApplicable)]
+    return Notions(tuple(readings), tuple(dict.fromkeys(missing)), audited.table.groups.columns)
+
+
+def _named(families: Iterable[Family], only: Sequence[str] | None) -> list[Family]:
+    every = {family.name: family for family in families}
+    if only is None:
+        return list(every.values())
+    if strange := [name for name in only if name not in every]:
+        raise ParameterError(
+            "PARAMETER", f"There is no family of notions called {strange[0]!r}.", fix=f"Choose from {listed(every)}."
+        )
+    return [every[name] for name in dict.fromkeys(only)]

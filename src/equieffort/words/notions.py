@@ -1,0 +1,109 @@
+"""Neighbouring notions in words: one table, what each adds, and where they disagree."""
+
+from __future__ import annotations
+
+from html import escape
+from math import isnan
+
+from equieffort.errors import capital
+from equieffort.notions.base import Notion, NotionReading
+from equieffort.notions.collection import Notions, Side
+from equieffort.words.shown import notes_text
+from equieffort.world.groups import group_name
+
+SIDES: dict[Side, str] = {
+    "worse": "group worse off", "better": "group better off", "open": "no difference shown", "": "",
+}  # fmt: skip
+HEAD = ("notion", "group", "against", "estimate", "interval", "people", "what it shows", "note")
+
+
+def reading_text(notion: Notion, reading: NotionReading) -> tuple[str, str]:
+    """The estimate, and its interval, as text."""
+    value = notion.show(reading.estimate)
+    if isnan(reading.low) or isnan(reading.high):
+        return value, "-"
+    first, last = notion.show(reading.low), notion.show(reading.high)
+    for unit in (" points", " %"):
+        if first.endswith(unit) and last.endswith(unit):
+            first = first.removesuffix(unit)
+    return value, f"{first} to {last}"
+
+
+def title_of(notion: Notion, reading: NotionReading) -> str:
+    """A notion with the form that was read."""
+    return f"{notion.title} ({reading.variant})" if reading.variant else notion.title
+
+
+def people_text(reading: NotionReading) -> str:
+    """The denominators, and how many are in none."""
+    both = f"{reading.n:,} / {reading.n_against:,}" if reading.against else f"{reading.n:,}"
+    return f"{both}, {reading.n_undefined:,} undefined" if reading.n_undefined else both
+
+
+def cells(found: Notions, reading: NotionReading) -> tuple[str, ...]:
+    """One row of the table."""
+    notion = found.notion(reading.notion)
+    value, interval = reading_text(notion, reading)
+    return (
+        title_of(notion, reading), group_name(reading.group, found.columns) if reading.group else "everybody",
+        group_name(reading.against, found.columns) if reading.against else "", value, interval, people_text(reading),
+        SIDES[found.side(reading)], notes_text(reading.note),
+    )  # fmt: skip
+
+
+def disagreements(found: Notions) -> list[str]:
+    """For each comparison which notions show the group worse off and which better off, where both occur."""
+    by_pair: dict[tuple[str, str], dict[Side, list[str]]] = {}
+    for reading in found.readings:
+        side = found.side(reading)
+        if side in ("worse", "better"):
+            titles = by_pair.setdefault((reading.group, reading.against), {}).setdefault(side, [])
+            title = found.notion(reading.notion).title
+            titles += [] if title in titles else [title]
+    lines = []
+    for (group, against), sides in by_pair.items():
+        who = f"{capital(group_name(group, found.columns))} against {group_name(against, found.columns)}"
+        worse, better = ", ".join(sides.get("worse", ())), ", ".join(sides.get("better", ()))
+        if worse and better:
+            lines.append(f"{who}: worse off by {worse}; better off by {better}. They answer different questions.")
+        else:
+            told = f"worse off by {worse}" if worse else f"better off by {better}"
+            lines.append(f"{who}: {told}; no notion shows the opposite.")
+    return lines
+
+
+def added(found: Notions) -> list[tuple[str, str]]:
+    """Each notion that was read, with a sentence on what it adds."""
+    names = dict.fromkeys(reading.notion for reading in found.readings)
+    return [(found.notion(name).title, found.notion(name).adds) for name in names]
+
+
+def not_read(found: Notions) -> list[str]:
+    """What could not be read, by reason."""
+    by_why: dict[str, list[str]] = {}
+    for one in found.missing:
+        by_why.setdefault(one.why.rstrip("."), []).append(found.notion(one.notion).title)
+    return [f"{', '.join(dict.fromkeys(titles))}: {why[:1].lower()}{why[1:]}." for why, titles in by_why.items()]
+
+
+def notions_text(found: Notions) -> str:
+    """Everything for a terminal."""
+    rows = [HEAD, *(cells(found, reading) for reading in found.readings)]
+    shown = [k for k in range(len(HEAD)) if any(row[k] for row in rows[1:])]
+    widths = {k: max(len(row[k]) for row in rows) for k in shown}
+    lines = ["  ".join(row[k].ljust(widths[k]) for k in shown).rstrip() for row in rows] if found.readings else []
+    parts = ["\n".join(lines), "\n".join(disagreements(found))]
+    if missing := not_read(found):
+        parts.append("Not read:\n" + "\n".join(f"  {line}" for line in missing))
+    return "\n\n".join(part for part in parts if part)
+
+
+def notions_html(found: Notions) -> str:
+    """The table for a notebook."""
+    heads = "".join(f"<th>{escape(head)}</th>" for head in HEAD)
+    rows = "".join(
+        f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in cells(found, reading))}</tr>"
+        for reading in found.readings
+    )
+    said = "".join(f"<li>{escape(line)}</li>" for line in (*disagreements(found), *not_read(found)))
+    return f"<table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table><ul>{said}</ul>"

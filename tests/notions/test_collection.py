@@ -1,0 +1,97 @@
+"""Notions read together: with the model at hand, from a file, and in words."""
+
+from math import nan
+
+import pytest
+from tests.samples import two_group_audit
+
+import equieffort as ee
+from equieffort import notions
+from equieffort.notions import Family, NotApplicable, Notion, NotionReading
+from equieffort.notions.collection import side_of
+
+GAP = Notion("gap", "Gap", "a - b", "nobody", "What a test needs.", form="points")
+RATIO = Notion("rate", "Rate", "a / b", "nobody", "What a test needs.", neutral=1.0, orientation=-1)
+ASKED = Notion("asked", "Asked", "h", "nobody", "What a test needs.", neutral=nan)
+
+
+class FromTable(Family):
+    name, title, notions = "from_table", "From the table", (GAP, RATIO)
+
+    def readings(self, audited):
+        labels = audited.table.groups.labels
+        (a, b), *_ = audited.pairs
+        return [
+            NotionReading("gap", labels[a], labels[b], estimate=0.1, low=0.05, high=0.15, n=10, n_against=20),
+            NotionReading("rate", labels[a], labels[b], estimate=2.0, low=1.5, high=2.5, n=10, n_against=20),
+        ]
+
+
+class FromModel(Family):
+    name, title, notions, needs_model = "from_model", "From the model", (ASKED,), True
+
+    def readings(self, audited):
+        if audited.labels is None:
+            return [NotApplicable("asked", "Labels are not given")]
+        return [NotionReading("asked", estimate=float(audited.labels.mean()), n=len(audited.labels))]
+
+
+@pytest.fixture
+def families(monkeypatch):
+    monkeypatch.setattr(notions, "FAMILIES", (FromTable(), FromModel()))
+
+
+@pytest.mark.usefixtures("families")
+def test_what_needs_the_model_is_kept_in_the_file(tmp_path):
+    audit = two_group_audit()
+    labels = [True, False] * (len(audit.recourse) // 2) + [True] * (len(audit.recourse) % 2)
+    kept = audit.with_notions(labels=labels)
+    kept.save(tmp_path / "kept.audit")
+    audit.save(tmp_path / "without.audit")
+    again = ee.load(tmp_path / "kept.audit")
+    assert again.notions().frame().equals(audit.notions(labels=labels).frame())
+    without = ee.load(tmp_path / "without.audit").notions()
+    assert [one.notion for one in without.missing] == ["asked"]
+    assert "does not hold" in without.missing[0].why
+    assert len(without.readings) == 2
+
+
+@pytest.mark.usefixtures("families")
+def test_words_say_where_notions_disagree_and_what_is_missing():
+    found = two_group_audit().notions()
+    text = str(found)
+    assert "worse off by Gap; better off by Rate" in text
+    assert "Asked: labels are not given." in text
+    assert "10.0 points" in text
+    assert "<td>" in found._repr_html_()
+
+
+@pytest.mark.usefixtures("families")
+def test_an_unknown_family_is_refused_by_name():
+    with pytest.raises(ee.errors.ParameterError, match="'nothing'"):
+        two_group_audit().notions(only=["nothing"])
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "least", "most", "side"),
+    [
+        (0.1, 0.2, nan, nan, "worse"),
+        (-0.2, -0.1, nan, nan, "better"),
+        (-0.1, 0.1, nan, nan, "open"),
+        (nan, nan, nan, nan, "open"),
+        (0.1, 0.2, -0.3, 0.2, "open"),
+    ],
+)
+def test_a_side_is_named_only_where_interval_and_certain_range_lie_on_it(low, high, least, most, side):
+    assert side_of(GAP, NotionReading("gap", "a", "b", low=low, high=high, least=least, most=most)) == side
+    assert side_of(ASKED, NotionReading("asked", "a", "b", low=low, high=high)) == ""
+
+
+def test_labels_are_matched_by_index_and_checked():
+    audit = two_group_audit()
+    table = audit.recourse
+    n = len(table)
+    with pytest.raises(ee.errors.DataError, match="labels for"):
+        audit.notions(labels=[True] * (n + 1))
+    with pytest.raises(ee.errors.DataError, match="No label is"):
+        audit.notions(labels=["strange"] * n)
