@@ -35,10 +35,12 @@ class Records:
 
     def take(self, which: Bools | Indices) -> Self:
         """Some of them."""
+        if which.dtype == bool:
+            which = np.flatnonzero(which)  # once, not for each array
         found = copy(self)
         for name, value in vars(self).items():
             if isinstance(value, np.ndarray):
-                setattr(found, name, value[which])
+                setattr(found, name, value.take(which, axis=0))
             elif isinstance(value, Records):
                 setattr(found, name, value.take(which))
         return found
@@ -260,16 +262,18 @@ class SpatialBatch:
         own = self.matrix[rows][:, list(self.problem.categorical)]
         return np.asarray(((levels >= 0) & (levels != own)) @ self.problem.change_weights, dtype=np.float64)
 
-    def reach(self, i: int, budget: float) -> tuple[Floats, Floats]:
-        """The box of one person that a budget can pay, a little widened."""
-        low, high = self.low[i].copy(), self.high[i].copy()
-        if not np.isfinite(budget):
-            return low, high
-        for j, fact in enumerate(self.facts[i].tolist()):
-            down, up = (
-                paid_by(segments(self.problem.cost, j, self.facts[i], sign, np.inf), budget) for sign in (-1.0, 1.0)
-            )
-            ends = fact - down, fact + up
-            tolerance = TOLERANCE * (abs(fact) + (ends[1] - ends[0]))
-            low[j], high[j] = max(low[j], ends[0] - tolerance), min(high[j], ends[1] + tolerance)
-        return whole_ends(low, high, self.problem.is_integer)
+    def reach(self, rows: Indices, budget: Floats) -> tuple[Floats, Floats]:
+        """What of each person's limits their budget can pay, a little widened."""
+        low, high = self.low[rows], self.high[rows]
+        for r in np.flatnonzero(np.isfinite(budget)).tolist():
+            facts = self.facts[rows[r]]
+            for j, fact in enumerate(facts.tolist()):
+                down, up = (
+                    paid_by(segments(self.problem.cost, j, facts, sign, np.inf), float(budget[r]))
+                    for sign in (-1.0, 1.0)
+                )
+                ends = fact - down, fact + up
+                tolerance = TOLERANCE * (abs(fact) + (ends[1] - ends[0]))
+                low[r, j], high[r, j] = max(low[r, j], ends[0] - tolerance), min(high[r, j], ends[1] + tolerance)
+            low[r], high[r] = whole_ends(low[r], high[r], self.problem.is_integer)
+        return low, high

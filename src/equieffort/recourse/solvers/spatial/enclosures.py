@@ -13,6 +13,7 @@ import numpy as np
 
 from equieffort.data.frames import Bools, Floats
 from equieffort.foundations.tolerances import SUMMED
+from equieffort.recourse.problem import RecourseProblem
 from equieffort.recourse.solvers.spatial.compiled_problem import (
     Indices,
     InterventionSet,
@@ -28,8 +29,8 @@ FAR = 1e300
 """Stands for no bound at all where infinity would spoil a product with zero."""
 
 
-BoxRow = tuple[int, Floats, int, Floats, Floats, Floats, Floats]
-"""One of `Boxes`: its fields in their order."""
+BoxRow = tuple[int, int, Floats]
+"""One of `Boxes`: the person, the goal, and the other fields in one row."""
 
 
 @dataclass(eq=False)
@@ -75,15 +76,19 @@ class Boxes(Records):
     branching_high: Floats
 
     @classmethod
-    def of(cls, rows: list[BoxRow]) -> Boxes:
+    def of(cls, rows: list[BoxRow], problem: RecourseProblem) -> Boxes:
         """From boxes one by one."""
-        return cls(*(np.array(part) for part in zip(*rows, strict=True)))
+        person, goal, ends = (np.array(part) for part in zip(*rows, strict=True))
+        widths = [len(problem.categorical), *[len(problem.numeric)] * 2, len(problem.names)]
+        levels, *others = np.split(ends, np.cumsum(widths), axis=1)
+        return cls(person, levels, goal, *others)
 
     def rows(self) -> list[BoxRow]:
-        """One by one; the arrays are copies, so that a box keeps no other alive."""
+        """One by one; each is a copy, so that a box keeps no other alive."""
+        ends = np.hstack([self.levels, self.low, self.high, self.branching_low, self.branching_high])
         return [
-            (int(person), levels.copy(), int(goal), *(end.copy() for end in ends))
-            for person, levels, goal, *ends in zip(*vars(self).values(), strict=True)
+            (person, goal, row.copy())
+            for person, goal, row in zip(self.person.tolist(), self.goal.tolist(), ends, strict=True)
         ]
 
 

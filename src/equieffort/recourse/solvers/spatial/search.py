@@ -62,49 +62,48 @@ class Search:
 
     def run(self) -> None:
         """Step until everybody is done."""
-        for i in range(len(self.heaps)):
-            self._plant(i)
+        self._plant(np.arange(len(self.heaps)))
         active = list(range(len(self.heaps)))
         while active:
             taken = {i: mine for i in active if (mine := self._next(i))}
             active = list(taken)
             self._step([box for mine in taken.values() for box in mine])
 
-    def _plant(self, i: int) -> None:
-        """One box for each intervention set, level and goal."""
+    def _plant(self, whom: Indices) -> None:
+        """For each of these people one box for each intervention set, level and goal."""
         people = self.people
         problem, compiled, numeric = people.problem, people.compiled, list(people.problem.numeric)
-        low, high = people.reach(i, self.budget[i])
-        own = people.matrix[i, list(problem.categorical)]
-        allowed = [levels[0] for levels in allowed_levels(problem, people.matrix[i : i + 1])]
+        matrix, facts = people.matrix[whom], people.facts[whom]
+        low, high = people.reach(whom, self.budget[whom])
+        own = matrix[:, list(problem.categorical)]
+        allowed = allowed_levels(problem, matrix)
         for root in compiled.roots:
-            levels = np.array(root.levels, dtype=np.float64)
-            if any(
-                level >= 0 and (not allowed[b][level] or (level == own[b] and not compiled.follows[b]))
-                for b, level in enumerate(root.levels)
-            ):
-                continue
-            interventions = compiled.intervention_sets[root.interventions]
-            branching_low, branching_high = people.least[i].copy(), people.most[i].copy()
+            interventions, levels = compiled.intervention_sets[root.interventions], np.array(root.levels)
+            open_ = np.ones(len(whom), dtype=bool)
+            for b, level in enumerate(root.levels):
+                if level >= 0:
+                    open_ &= allowed[b][:, level] & (compiled.follows[b] | (own[:, b] != level))
+            branching_low, branching_high = people.least[whom], people.most[whom]
             for k in interventions.frozen:
-                fact = people.matrix[i, k]
-                tolerance = 1.01 * problem.tolerance(k, fact)
-                branching_low[k] = max(branching_low[k], fact - tolerance)
-                branching_high[k] = min(branching_high[k], fact + tolerance)
-            is_set, facts = interventions.is_set, people.facts[i]
-            start = np.where(is_set, np.maximum(low, branching_low[numeric]), facts)
-            end = np.where(is_set, np.minimum(high, branching_high[numeric]), facts)
+                tolerance = 1.01 * problem.tolerance(k, matrix[:, k])
+                branching_low[:, k] = np.maximum(branching_low[:, k], matrix[:, k] - tolerance)
+                branching_high[:, k] = np.minimum(branching_high[:, k], matrix[:, k] + tolerance)
+            is_set = interventions.is_set
+            start = np.where(is_set, np.maximum(low, branching_low[:, numeric]), facts)
+            end = np.where(is_set, np.minimum(high, branching_high[:, numeric]), facts)
             start, end = whole_ends(start, end, problem.is_integer & is_set)
-            if (start > end).any():
-                continue
-            cost = float(people.level_price(np.array([i]), levels[None].astype(np.int16))[0])
+            open_ &= ~(start > end).any(axis=1)
+            levels = np.broadcast_to(levels, own.shape)
+            cost = people.level_price(whom, levels.astype(np.int16))
             for goal in range(len(problem.view.goals.sets)):
-                self._push(cost, root.interventions, (i, levels, goal, start, end, branching_low, branching_high))
+                boxes = Boxes(whom, levels, np.full(len(whom), goal), start, end, branching_low, branching_high)
+                self._push(root.interventions, cost[open_], boxes.take(open_))
 
-    def _push(self, bound: float, interventions: int, box: BoxRow) -> None:
+    def _push(self, interventions: int, bounds: Floats, boxes: Boxes) -> None:
         # Of equal bounds the newest first: deep boxes find points, which close all the others.
-        self.count += 1
-        heappush(self.heaps[box[0]], (bound, -self.count, interventions, box))
+        for bound, box in zip(bounds.tolist(), boxes.rows(), strict=True):
+            self.count += 1
+            heappush(self.heaps[box[0]], (bound, -self.count, interventions, box))
 
     def _next(self, i: int) -> list[tuple[float, int, BoxRow]]:
         """The boxes of a person to be looked at now; none when they are done."""
@@ -125,7 +124,7 @@ class Search:
                 grown = 4 * self.budget[i]
                 self.budget[i] = min(grown, self.cost[i]) if np.isfinite(self.cost[i]) else grown
                 self.least_left[i] = np.inf
-                self._plant(i)
+                self._plant(np.array([i]))
                 continue
             if self.boxes[i] >= self.node_limit:
                 self.ended[i] = NODES
@@ -140,7 +139,8 @@ class Search:
             return taken
 
     def _cutoff(self, i: int) -> float:
-        return float(min(self._proven_by(self.cost[i]), self.budget[i]))
+        cost = self.cost[i]  # asked for so often that an array of one would cost more than the rest
+        return float(min(cost * (1 - self.gap) if cost < np.inf else np.inf, self.budget[i]))
 
     def _proven_by(self, cost: Any) -> Any:
         """The bound that proves a cost to the gap; nothing proves that there is none."""
@@ -162,7 +162,7 @@ class Search:
             self._branch(kept)
 
     def _look(self, interventions: int, part: list[tuple[float, BoxRow]]) -> Open:
-        boxes, bound = Boxes.of([box for _, box in part]), np.array([b for b, _ in part])
+        boxes, bound = Boxes.of([box for _, box in part], self.people.problem), np.array([b for b, _ in part])
         fixed = self.people.level_price(boxes.person, boxes.levels.astype(np.int16))
         self._cut(boxes, fixed)
         filled = np.asarray((boxes.low <= boxes.high).all(axis=1))
@@ -222,15 +222,14 @@ class Search:
         points, cost = points.take(unique), cost[unique]
         verdict = judge(self.people, points, self.attempt)
         key = np.where(verdict == GOOD, cost, np.where(verdict == FRAGILE, cost * (1 + self.prefer), np.inf))
-        better: list[int] = []
-        for p in np.argsort(key, kind="stable").tolist():
-            i = int(points.person[p])
-            if not key[p] < self.key[i]:
-                continue
-            self.key[i], self.cost[i] = key[p], cost[p]
-            self.interventions[i], self.levels[i], self.z[i] = points.interventions[p], points.levels[p], points.z[p]
-            better.append(i)
-        return np.array(sorted(set(better)), dtype=np.intp)
+        order = np.argsort(key, kind="stable")
+        best = order[np.unique(points.person[order], return_index=True)[1]]
+        best = best[key[best] < self.key[points.person[best]]]
+        better = points.person[best]
+        self.key[better], self.cost[better] = key[best], cost[best]
+        self.interventions[better], self.levels[better] = points.interventions[best], points.levels[best]
+        self.z[better] = points.z[best]
+        return better
 
     def _branch(self, kept: Open) -> None:
         """Split what may still hold something cheaper."""
@@ -248,8 +247,7 @@ class Search:
         np.minimum.at(self.least_left, kept.boxes.person[~splits], kept.bound[~splits])
         for half in (first, second):
             filled = splits & (half.low <= half.high).all(axis=1)
-            for bound, box in zip(kept.bound[filled].tolist(), half.take(filled).rows(), strict=True):
-                self._push(bound, kept.interventions, box)
+            self._push(kept.interventions, kept.bound[filled], half.take(filled))
 
     def _settle(self, kept: Open) -> Open:
         """Boxes that are points are decided by that point alone."""
