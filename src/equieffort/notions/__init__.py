@@ -4,8 +4,9 @@
 """
 
 from equieffort.notions.base import Audited, Family, NotApplicable, Notion, NotionReading
+from equieffort.notions.counterfactual import CounterfactualFamily
 
-FAMILIES: tuple[Family, ...] = ()
+FAMILIES: tuple[Family, ...] = (CounterfactualFamily(),)
 """Every family, in the order in which they are shown."""
 
 __all__ = ["FAMILIES", "Audited", "Family", "NotApplicable", "Notion", "NotionReading"]

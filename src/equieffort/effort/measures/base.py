@@ -26,6 +26,7 @@ NOTES = {
     "BOUND": "A bound, not an estimate: it has an interval and no p-value.",
     "UNCERTIFIED": "People who are not solved to the end are counted as found.",
     "RESAMPLED": "In more than one of twenty replicates the measure was undefined, so there is no interval.",
+    "NO_TWIN": "Of some people the equations do not say who they would be in another group.",
 }
 """Code in the column `note` -> what it means."""
 
