@@ -1,4 +1,4 @@
-"""Draws the pictures of the README from the German-credit demo: `python tools/pictures.py`."""
+"""Draws the pictures of the README and of pages about notions from the German-credit demo: `python tools/pictures.py`."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ ROOT = Path(__file__).parents[1]
 
 def main() -> None:
     warnings.simplefilter("ignore", ee.errors.EquieffortWarning)
-    figure = german_audit().plot.acr()
-    figure.savefig(ROOT / "docs" / "images" / "german_acr.png", dpi=120)
+    german = german_audit()
+    german.plot.acr().savefig(ROOT / "docs" / "images" / "german_acr.png", dpi=120)
+    german.plot.facts().savefig(ROOT / "docs" / "images" / "german_facts.png", dpi=90)
 
 
 if __name__ == "__main__":

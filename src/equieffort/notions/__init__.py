@@ -4,9 +4,9 @@
 """
 
 from equieffort.notions.base import Audited, Family, NotApplicable, Notion, NotionReading
-from equieffort.notions.counterfactual import CounterfactualFamily
+from equieffort.notions.facts import Facts, FactsMacro
 
-FAMILIES: tuple[Family, ...] = (CounterfactualFamily(),)
+FAMILIES: tuple[Family, ...] = (Facts(), FactsMacro())
 """Every family, in the order in which they are shown."""
 
 __all__ = ["FAMILIES", "Audited", "Family", "NotApplicable", "Notion", "NotionReading"]

@@ -9,6 +9,7 @@ from math import isnan, nan
 from typing import ClassVar
 
 from equieffort.data.frames import Bools
+from equieffort.errors import ParameterError
 from equieffort.recourse.problem import RecourseProblem
 from equieffort.recourse.solvers import Choice
 from equieffort.recourse.table import RecourseTable
@@ -95,6 +96,17 @@ class Audited:
         """Codes of who is compared with whom: each compared group with its reference."""
         groups = self.table.groups
         return [(code, groups.reference) for code in groups.compared]
+
+
+def require_model(audited: Audited, call: str) -> RecourseProblem:
+    """The problem, with the model; an audit that was read from a file has none."""
+    if audited.problem is None:
+        raise ParameterError(
+            "AUDIT_FILE",
+            "This audit was read from a file, which holds neither the model nor its equations.",
+            fix=f"Run ee.audit(...) with the model and the data, and call .{call} on what it returns.",
+        )
+    return audited.problem
 
 
 class Family(ABC):

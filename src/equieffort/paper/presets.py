@@ -20,10 +20,8 @@ from sklearn.linear_model import LogisticRegression
 from equieffort.data.frames import Bools
 from equieffort.datasets import german_credit, paper_synthetic
 from equieffort.effort.criteria import Criteria
-from equieffort.effort.judging import SHOWN_LEVEL
+from equieffort.effort.metrics.counterfactual import decision_stays
 from equieffort.effort.neighbours import Everyone
-from equieffort.notions.base import Audited
-from equieffort.notions.counterfactual import CounterfactualFairness
 from equieffort.recourse.problem import RecourseProblem
 from equieffort.recourse.solvers import Auto
 from equieffort.recourse.solving import solve
@@ -67,8 +65,7 @@ class World:
     @cached_property
     def stays(self) -> Bools:
         """For each refused protected person whether flipping S, propagated, leaves the decision as it is."""
-        audited = Audited(self.audit.recourse, SHOWN_LEVEL, self.audit.budget, self.problem)
-        return CounterfactualFairness.of(audited, self.problem).stays[self.refused]
+        return decision_stays(self.problem, self.X[self.refused], UNPROTECTED)
 
     @property
     def cfr(self) -> float:

@@ -48,7 +48,7 @@ from equieffort.foundations.arguments import (
 )
 from equieffort.notions.base import Audited
 from equieffort.notions.collection import Notions, collect
-from equieffort.notions.counterfactual import CounterfactualFairness
+from equieffort.notions.facts import FactsTable, Viewpoint, facts_table
 from equieffort.recourse.solvers import Auto, Solver
 from equieffort.recourse.solving import Progress, check_progress, solve, solve_further
 from equieffort.recourse.table import RecourseTable
@@ -56,7 +56,7 @@ from equieffort.results.explanation import Explanation, Recorded, assumed_text, 
 from equieffort.results.inputs import AuditInputs, columns_of
 from equieffort.results.observed import favourable_labels
 from equieffort.results.provenance import CostRecord, Provenance, SolverUsed, kind_of, versions
-from equieffort.results.resampling import Resampled, Resampling, inputs_of, resample
+from equieffort.results.resampling import Resampled, Resampling, resample
 from equieffort.words.shown import caveats, judged_text, measure_lines, measure_table, system_measures, with_saved
 from equieffort.world.cost import Cost
 from equieffort.world.distances import BoundDistance, Distance, Manhattan, check_distance
@@ -327,14 +327,43 @@ class Audit:
         """The same audit, which keeps every notion as it is read now: in its file, its report and its summary."""
         return self.with_provenance(notions=self.notions(labels=labels))
 
-    def counterfactual_fairness(self) -> CounterfactualFairness:
-        """Whose decision stays whatever their sensitive columns say, all that follows from them following.
+    def facts(
+        self,
+        notion: str = "effectiveness",
+        *,
+        viewpoint: Viewpoint = "macro",
+        phi: float = 0.5,
+        budget: float | None = None,
+        min_support: float = 0.1,
+        min_people: int = 10,
+        max_conditions: int = 2,
+        max_features: int = 2,
+    ) -> FactsTable:
+        """FACTS' table (Kavouras et al. 2023): the subgroups in which recourse is most unequal, worst first.
 
-        `frame()` has the ratio (CFR) of the refused and of everybody by group and level, `people` who is treated
-        unfairly, `efforts` the efforts of the refused split by it, `twins(level)` everybody as they would be there.
+        Parameters
+        ----------
+        notion
+            "effectiveness", "choice", "effectiveness_within_budget", "cost_of_effectiveness", "mean_recourse" or
+            "trade_off".
+        viewpoint
+            "macro": one action for everybody of a side, of those mined among the approved; "micro": each person's own.
+        phi
+            The share that an action, or an effort, must turn ("choice", "cost_of_effectiveness").
+        budget
+            The effort that counts ("effectiveness_within_budget"); by default the audit's.
+        min_support
+            The share of each side's refused that a subgroup holds at least, and of the approved who have what an action
+            asks for.
+        min_people
+            The least number of refused people a side of a subgroup.
+        max_conditions, max_features
+            The most conditions of a subgroup, and the most features of an action.
         """
-        made = inputs_of(self, "counterfactual_fairness()")
-        return CounterfactualFairness.of(self._audited(), made.problem)
+        return facts_table(
+            self._audited(), notion, viewpoint=viewpoint, phi=phi, budget=budget, min_support=min_support,
+            min_people=min_people, max_conditions=max_conditions, max_features=max_features,
+        )  # fmt: skip
 
     def _audited(self, labels: Any = None) -> Audited:
         """What notions are read from."""

@@ -30,6 +30,24 @@ def median_limits(values: Floats, z: float) -> tuple[float, float]:
     return _between(values, k, k + 1, w), _between(values, n - k + 1, n - k, w)
 
 
+def quantile_limits(values: Floats, share: float, z: float) -> tuple[float, float]:
+    """Limits of the least value that a share of people do not exceed, at the normal quantile z: two order statistics.
+
+    The number of people at most at the true quantile is binomial, so the limits hold for any distribution; (0, inf) of
+    too few people. Values are sorted, none is negative, and the infinite come last.
+
+    >>> quantile_limits(np.arange(1.0, 31.0), 0.5, 1.959964)
+    (10.0, 21.0)
+    """
+    n, alpha = len(values), float(ndtr(-z))
+    # Below the j-th value with P(Bin(n, share) < j) at most alpha, above the k-th with P(Bin(n, share) >= k) at most.
+    counts = np.arange(n)
+    at_most = bdtr(counts, n, share)
+    j = int((at_most <= alpha).sum())
+    k = int(np.searchsorted(at_most, 1 - alpha, "left")) + 1
+    return (float(values[j - 1]) if j else 0.0), (float(values[k - 1]) if k <= n else inf)
+
+
 def _rank(n: int, alpha: float) -> int:
     """The largest rank k from either end with 2 P(Bin(n, 1/2) < k) at most alpha."""
     low, high = 0, (n + 1) // 2

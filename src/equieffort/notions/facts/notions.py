@@ -1,0 +1,68 @@
+"""What FACTS' six notions are (Kavouras et al. 2023): facts that tables, the report and the docs are made from."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from equieffort.notions.base import Notion
+
+SOURCE = "Kavouras et al. 2023 (FACTS)"
+PREFIX = "facts_"
+
+EFFECTIVENESS = Notion(
+    "facts_effectiveness",
+    "Equal effectiveness",
+    "eff(A, reference) - eff(A, group)",
+    SOURCE,
+    "Each with their own action it is the gap in possible recourse (RD); with one action for all, whether what helps "
+    "one group helps the other.",
+    form="points",
+)
+CHOICE = Notion(
+    "facts_choice",
+    "Equal choice for recourse",
+    "#{a in A: eff(a, reference) >= phi} - #{a in A: eff(a, group) >= phi}",
+    SOURCE,
+    "How many actions work for most of a group, whatever they cost: who has a choice.",
+)
+WITHIN_BUDGET = Notion(
+    "facts_effectiveness_within_budget",
+    "Equal effectiveness within a budget",
+    "eff(A, reference, c) - eff(A, group, c)",
+    SOURCE,
+    "Who is turned by at most an effort c: one point of the effort curve.",
+    form="points",
+)
+COST_OF_EFFECTIVENESS = Notion(
+    "facts_cost_of_effectiveness",
+    "Equal cost of effectiveness",
+    "min{c: eff(A, group, c) >= phi} - min{c: eff(A, reference, c) >= phi}",
+    SOURCE,
+    "The effort after which a share phi of all refused is turned: those without a route count.",
+)
+MEAN_RECOURSE = Notion(
+    "facts_mean_recourse",
+    "Equal (conditional) mean recourse",
+    "mean(C | turned, group) - mean(C | turned, reference)",
+    SOURCE,
+    "The difference that ACR is the ratio of: average effort of those who are turned.",
+)
+TRADE_OFF = Notion(
+    "facts_trade_off",
+    "Fair effectiveness-cost trade-off",
+    "max over c of |eff(A, reference, c) - eff(A, group, c)|",
+    SOURCE,
+    "The largest gap at any effort, with no budget to choose: the Kolmogorov-Smirnov statistic of the effort curves.",
+    orientation=0,
+    form="points",
+)
+SIX = (EFFECTIVENESS, CHOICE, WITHIN_BUDGET, COST_OF_EFFECTIVENESS, MEAN_RECOURSE, TRADE_OFF)
+MACRO = {
+    notion.name: replace(
+        notion, name=notion.name.replace(PREFIX, PREFIX + "macro_", 1), title=f"{notion.title}, one action for all"
+    )
+    for notion in SIX
+}
+"""The same with one action for everybody of a group, by the name of the micro form."""
+BY_NAME = {notion.name.removeprefix(PREFIX): notion for notion in SIX}
+"""As `Audit.facts(notion=...)` takes them."""
