@@ -4,9 +4,20 @@
 """
 
 from equieffort.notions.base import Audited, Family, NotApplicable, Notion, NotionReading
+from equieffort.notions.counterfactual import CounterfactualFamily
 from equieffort.notions.facts import Facts, FactsMacro
+from equieffort.notions.improvement import Improvement
+from equieffort.notions.responsiveness import Responsiveness
+from equieffort.notions.social_burden import SocialBurden
 
-FAMILIES: tuple[Family, ...] = (Facts(), FactsMacro())
+FAMILIES: tuple[Family, ...] = (
+    CounterfactualFamily(),
+    SocialBurden(),
+    Responsiveness(),
+    Improvement(),
+    Facts(),
+    FactsMacro(),
+)
 """Every family, in the order in which they are shown."""
 
 __all__ = ["FAMILIES", "Audited", "Family", "NotApplicable", "Notion", "NotionReading"]

@@ -49,6 +49,12 @@ from equieffort.foundations.arguments import (
 from equieffort.notions.base import Audited
 from equieffort.notions.collection import Notions, collect
 from equieffort.notions.facts import FactsTable, Viewpoint, facts_table
+from equieffort.notions.comparing import Found
+from equieffort.notions.counterfactual import CounterfactualFairness
+from equieffort.notions.improvement import Improvement
+from equieffort.notions.reachable import CELLS
+from equieffort.notions.responsiveness import Responsiveness
+from equieffort.notions.social_burden import SocialBurden
 from equieffort.recourse.solvers import Auto, Solver
 from equieffort.recourse.solving import Progress, check_progress, solve, solve_further
 from equieffort.recourse.table import RecourseTable
@@ -376,6 +382,29 @@ class Audit:
             None if made is None else made.choice,
             None if labels is None else favourable_labels(self.recourse, labels),
         )
+
+    def social_burden(self, labels: Any) -> Found:
+        """The effort asked of people who deserve a yes, the worst group first, then the gap (Milli et al. 2019).
+
+        `labels` is what truly became of people: labels of the classifier, or True where it was favourable.
+        """
+        return SocialBurden().read(self._audited(labels))
+
+    def responsiveness(self, *, cells: int = CELLS) -> Found:
+        """How often changing one feature alone helps the refused, and for whom nothing does (Cheon et al. 2024).
+
+        `people` has a row a refused person, a column a feature. `cells` is how finely an interval is looked at before
+        the boundaries of what is approved are found by halving.
+        """
+        return Responsiveness().read(self._audited(), cells=cells)
+
+    def improvement_only(self, causes: Sequence[str] | None = None, *, outcome: str | None = None) -> Found:
+        """What effort would be if only causes of the true outcome could be acted on (König et al. 2025).
+
+        `causes` names features, direct and indirect causes alike; or `outcome` names a node of the graph, whose
+        ancestors they are. Everything else follows its causes and cannot be set. `people` has a row a refused person.
+        """
+        return Improvement().read(self._audited(), causes, outcome)
 
     @property
     def unsettled(self) -> pd.DataFrame:

@@ -55,6 +55,13 @@ class BoundCost(ABC):
         """About what a change by a unit costs, feature by feature; nothing is proven from it."""
         return np.ones(len(units))
 
+    def among(self, keep: Sequence[int]) -> BoundCost:
+        """The same cost of fewer features, by position; refused by one that may look at features together."""
+        raise _bad_cost(
+            f"{type(self).__name__} does not say what some of its features cost without the others.",
+            fix="Use WeightedL1, Percentile or Separable, or give the class a method among(keep).",
+        )
+
     @abstractmethod
     def to_dict(self) -> dict[str, Any]:
         """The numbers that were fixed, in a form that JSON can hold."""
@@ -115,6 +122,16 @@ class LinearCost(BoundCost):
     def typical_prices(self, units: Floats) -> Floats:
         """The lower of the two prices."""
         return np.minimum(self.up, self.down) * (1.0 if self.own else units)
+
+    def among(self, keep: Sequence[int]) -> LinearCost:
+        """Their prices.
+
+        >>> cost = WeightedL1().bind(["a", "b"], np.array([[0.0, 0.0], [2.0, 4.0]]), np.ones((2, 2)))
+        >>> cost.among([1]).up
+        array([0.25])
+        """
+        rows = list(keep)
+        return replace(self, names=tuple(self.names[k] for k in rows), up=self.up[rows], down=self.down[rows])
 
     def to_dict(self) -> dict[str, Any]:
         """Prices a unit."""
@@ -185,9 +202,22 @@ class PiecewiseCost(BoundCost):
         """The price beyond the last knots."""
         return self.tails.mean(axis=1) * units
 
+    def among(self, keep: Sequence[int]) -> PiecewiseCost:
+        """Their curves."""
+        rows = list(keep)
+        names = tuple(self.names[k] for k in rows)
+        about = {kind: {name: of[name] for name in names} for kind, of in self.about.items()}
+        return replace(
+            self, names=names, curve=partial(_curve_of, self.curve, rows), tails=self.tails[rows], about=about
+        )
+
     def to_dict(self) -> dict[str, Any]:
         """What the curves were made from."""
         return self.about
+
+
+def _curve_of(curve: Callable[[int, float], Curve], rows: list[int], k: int, fact: float) -> Curve:
+    return curve(rows[k], fact)
 
 
 def _curve_in_units(

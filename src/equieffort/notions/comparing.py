@@ -1,0 +1,195 @@
+"""A mean or a share of a group, and their differences between two groups, as readings of a notion.
+
+Means have Student's interval and differences Welch's; shares have Wilson's and Newcombe's. People who are not solved to
+the end give a certain range (`least`, `most`) and the note UNCERTIFIED, and intervals wide enough for both its ends.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from math import isfinite, isnan, nan, sqrt
+
+import numpy as np
+import pandas as pd
+from scipy.special import ndtri, stdtrit
+
+from equieffort.data.frames import Bools, Floats
+from equieffort.effort.inference import Fixed
+from equieffort.effort.inference.means import Side, compare_means
+from equieffort.effort.inference.shares import difference, wilson
+from equieffort.effort.stats import Sums
+from equieffort.errors import ParameterError
+from equieffort.notions.base import Audited, NotApplicable, NotionReading
+from equieffort.recourse.problem import RecourseProblem
+
+NOTES = {
+    "NO_LABELLED": "Nobody of a group has the favourable label in truth.",
+    "NOTHING_DEFINED": "The notion is undefined for everybody of a group.",
+    "SAMPLED": "Read from people drawn at random, since there are too many to read all.",
+    "TWINS_DIFFER": "People with no distance between them are scored differently, so that no constant suffices.",
+    "GRID": "Counted on a grid whose boundaries were refined: approvals narrower than one of its cells can be missed.",
+    "EXTREME": "A largest value of those who were looked at: it grows with more people and has no interval.",
+}
+"""Codes of notes beyond those of measures (`equieffort.effort.measures.NOTES`)."""
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """One family read for one audit: tidy readings, and a row a person where it speaks of people."""
+
+    title: str
+    readings: tuple[NotionReading | NotApplicable, ...]
+    people: pd.DataFrame = field(default_factory=pd.DataFrame)
+
+    def frame(self) -> pd.DataFrame:
+        """One row a reading: estimate, limits, certain range, denominators, notes."""
+        rows = [vars(one) for one in self.readings if isinstance(one, NotionReading)]
+        return pd.DataFrame(rows, columns=list(NotionReading.__dataclass_fields__))
+
+    def __str__(self) -> str:
+        lines = [self.title]
+        for one in self.readings:
+            if isinstance(one, NotApplicable):
+                lines.append(f"  {one.notion}: not read. {one.why}")
+                continue
+            whom = f"{one.group} against {one.against}" if one.against else one.group or "everybody"
+            shown = f"{one.estimate:.4g}" if not isnan(one.estimate) else "undefined"
+            within = "" if isnan(one.low) else f" ({one.low:.4g} to {one.high:.4g})"
+            note = f" [{one.note}]" if one.note else ""
+            lines.append(f"  {one.notion}{f', {one.variant}' if one.variant else ''}, {whom}: {shown}{within}{note}")
+        return "\n".join(lines)
+
+
+def side_of(values: Floats, least: Floats | None = None, most: Floats | None = None) -> Side:
+    """A group's values, finite ones, and the least and most that each can be."""
+    sums = Sums.of(values)
+    return Side(sums, sums if least is None else Sums.of(least), sums if most is None else Sums.of(most))
+
+
+def _noted(*codes: str) -> str:
+    return " ".join(dict.fromkeys(code for code in codes if code))
+
+
+def mean_reading(blank: NotionReading, side: Side, level: float) -> NotionReading:
+    """The mean of a group with Student's interval; `blank` says of what and whom.
+
+    >>> one = mean_reading(NotionReading("effort", "a"), side_of(np.array([1.0, 2.0, 3.0])), 0.95)
+    >>> one.estimate, round(one.low, 2), round(one.high, 2), one.n
+    (2.0, -0.48, 4.48, 3)
+    """
+    reading = replace(blank, estimate=side.sums.mean, n=side.sums.n)
+    if side.sums.n == 0:
+        return replace(reading, note=_noted(blank.note or "NOTHING_DEFINED"))
+    least = min(one.mean if one.n else -np.inf for one in side.lower())
+    most = max(one.mean if one.n else np.inf for one in side.upper())
+    note = _noted(blank.note, "" if side.is_settled else "UNCERTIFIED")
+    reading = replace(reading, least=least, most=most, note=note)
+    if side.sums.n < 2:
+        return replace(reading, note=_noted(note, "TOO_FEW"))
+    corners = [one for one in (side.sums, *side.lower(), *side.upper()) if one.n > 1]
+    half = max(float(stdtrit(one.n - 1, (1 + level) / 2)) * one.sd / sqrt(one.n) for one in corners)
+    if not half > 0:
+        return replace(reading, note=_noted(note, "NO_SPREAD"))
+    below, above = (reading.estimate, reading.estimate) if side.is_settled else (least, most)
+    return replace(reading, low=below - half, high=above + half)
+
+
+def mean_gap(blank: NotionReading, mine: Side, theirs: Side, level: float) -> NotionReading:
+    """My mean minus theirs, with Welch's interval.
+
+    >>> a, b = side_of(np.array([1.0, 2.0, 3.0])), side_of(np.array([0.0, 1.0, 2.0]))
+    >>> one = mean_gap(NotionReading("effort", "a", "b"), a, b, 0.95)
+    >>> one.estimate, round(one.low, 2), round(one.high, 2)
+    (1.0, -1.27, 3.27)
+    """
+    reading = replace(blank, n=mine.sums.n, n_against=theirs.sums.n)
+    law = compare_means(mine, theirs, level, ratio=False)
+    if law is None:
+        return replace(reading, note=_noted(blank.note or "NOTHING_DEFINED"))
+    note = _noted(blank.note, "" if mine.is_settled and theirs.is_settled else "UNCERTIFIED")
+    reading = replace(reading, estimate=law.estimate, least=law.least, most=law.most, note=note)
+    if min(mine.sums.n, theirs.sums.n) < 2:
+        return replace(reading, note=_noted(note, "TOO_FEW"))
+    if isinstance(law, Fixed):
+        return replace(reading, note=_noted(note, "NO_SPREAD"))
+    low, high = law.limits(level)
+    return replace(reading, low=low, high=high)
+
+
+def share_reading(blank: NotionReading, yes: Bools, level: float, open_: Bools | None = None) -> NotionReading:
+    """The share of yes among some people, with Wilson's interval; of those who are `open_` it is not known.
+
+    >>> one = share_reading(NotionReading("approved", "a"), np.array([True, False, False, False]), 0.95)
+    >>> one.estimate, round(one.low, 3), round(one.high, 3)
+    (0.25, 0.046, 0.699)
+    """
+    k, n, unknown = _counts(yes, open_)
+    reading = replace(blank, n=n)
+    if n == 0:
+        return replace(reading, note=_noted(blank.note or "NO_PEOPLE"))
+    z = float(ndtri((1 + level) / 2))
+    note = _noted(blank.note, "UNCERTIFIED" if unknown else "")
+    low, high = wilson(k, n, z)[0], wilson(k + unknown, n, z)[1]
+    return replace(reading, estimate=k / n, low=low, high=high, least=k / n, most=(k + unknown) / n, note=note)
+
+
+def share_gap(
+    blank: NotionReading, mine: Bools, theirs: Bools, level: float, open_: tuple[Bools, Bools] | None = None
+) -> NotionReading:
+    """My share minus theirs, with Newcombe's interval.
+
+    >>> one = share_gap(NotionReading("approved", "a", "b"), np.array([True] * 5), np.array([False] * 5), 0.95)
+    >>> one.estimate, round(one.low, 2), round(one.high, 2)
+    (1.0, 0.39, 1.0)
+    """
+    a, b = (_counts(yes, None if open_ is None else open_[k]) for k, yes in enumerate((mine, theirs)))
+    reading = replace(blank, n=a[1], n_against=b[1])
+    if a[1] == 0 or b[1] == 0:
+        return replace(reading, note=_noted(blank.note or "NO_PEOPLE"))
+    here = difference((b[0], b[1]), (a[0], a[1]))
+    # Most of mine with least of theirs, and the other way round.
+    below = difference((b[0] + b[2], b[1]), (a[0], a[1]))
+    above = difference((b[0], b[1]), (a[0] + a[2], a[1]))
+    note = _noted(blank.note, "UNCERTIFIED" if a[2] + b[2] else "")
+    low, high = below.limits(level)[0], above.limits(level)[1]
+    return replace(
+        reading, estimate=here.estimate, low=low, high=high, least=below.estimate, most=above.estimate, note=note
+    )
+
+
+def _counts(yes: Bools, open_: Bools | None) -> tuple[int, int, int]:
+    unknown = 0 if open_ is None else int((open_ & ~yes).sum())
+    return int(yes.sum()), len(yes), unknown
+
+
+def folded(reading: NotionReading) -> NotionReading:
+    """The size of a difference, whichever its sign, with the interval that its limits give.
+
+    >>> folded(NotionReading("gap", estimate=-1.0, low=-3.0, high=0.5)).high
+    3.0
+    """
+
+    def fold(low: float, high: float) -> tuple[float, float]:
+        if isnan(low) or isnan(high):
+            return nan, nan
+        return (0.0 if low <= 0 <= high else min(abs(low), abs(high))), max(abs(low), abs(high))
+
+    low, high = fold(reading.low, reading.high)
+    least, most = fold(reading.least, reading.most)
+    return replace(reading, estimate=abs(reading.estimate), low=low, high=high, least=least, most=most)
+
+
+def finite_or_nan(value: float) -> float:
+    """What cannot be computed is missing, never infinite."""
+    return value if isfinite(value) else nan
+
+
+def problem_of(audited: Audited, method: str) -> RecourseProblem:
+    """The problem of an audit that was just made; refused of one that was read from a file, which has no model."""
+    if audited.problem is None:
+        raise ParameterError(
+            "AUDIT_FILE",
+            "This audit was read from a file, which holds neither the model nor the equations.",
+            fix=f"Run ee.audit(...) with the model and the data, and call .{method}(...) on what it returns.",
+        )
+    return audited.problem

@@ -1,0 +1,126 @@
+"""Social burden: by hand, against the measure burden, with people who are not solved, and its interval's coverage."""
+
+from math import isnan, nan
+
+import numpy as np
+import pytest
+from scipy.stats import ttest_ind
+from tests.notions.made import audited_of, world
+
+from equieffort.notions import NotApplicable
+from equieffort.notions.social_burden import SocialBurden
+
+FAMILY = SocialBurden()
+
+
+def by_hand(**changes):
+    """a: deserving ones need 0.2, 0 (approved), budget (no way); b: 0.4 and 3 (above the budget of 1)."""
+    given = {
+        "groups": "aaaabbb", "statuses": "onioooo", "costs": [0.2, nan, nan, 0.9, 0.4, 3.0, 0.7],
+        "labels": [1, 1, 1, 0, 1, 1, 0],
+    }  # fmt: skip
+    return audited_of(**given | changes)
+
+
+def test_by_hand():
+    first, second, gap = FAMILY.readings(by_hand())
+    assert (first.group, first.variant, first.n) == ("b", "worst group", 2)
+    assert first.estimate == pytest.approx((0.4 + 1.0) / 2)
+    assert (second.group, second.variant, second.n) == ("a", "", 3)
+    assert second.estimate == pytest.approx((0.2 + 0 + 1) / 3)
+    assert (gap.group, gap.against, gap.n, gap.n_against) == ("a", "b", 3, 2)
+    assert gap.estimate == pytest.approx(0.4 - 0.7)
+    limits = ttest_ind([0.2, 0, 1], [0.4, 1], equal_var=False).confidence_interval(0.95)
+    assert (gap.low, gap.high) == pytest.approx((limits.low, limits.high))
+
+
+def test_with_everybody_deserving_it_is_the_burden_of_the_measure():
+    table = by_hand(labels=[1] * 7)
+    found = {one.group: one.estimate for one in FAMILY.readings(table)[:2]}
+    assert found["a"] == pytest.approx((0.2 + 0 + 1 + 0.9) / 4)
+    assert found["b"] == pytest.approx((0.4 + 1 + 0.7) / 3)
+
+
+def test_people_not_solved_to_the_end_leave_a_range():
+    # The unknown person of a may need nothing or all of the budget; the other's bound is 0.1.
+    found = by_hand(statuses="fnuoooo", bounds=[0.1, nan, 0.0, 0.9, 0.4, 3.0, 0.7])
+    mine = next(one for one in FAMILY.readings(found) if one.group == "a" and not one.against)
+    assert mine.least == pytest.approx(0.1 / 3)
+    assert mine.most == pytest.approx(1.2 / 3)
+    assert "UNCERTIFIED" in mine.note
+    gap = FAMILY.readings(found)[-1]
+    assert gap.least == pytest.approx(0.1 / 3 - 0.7)
+    assert gap.most == pytest.approx(1.2 / 3 - 0.7)
+    assert gap.low < gap.least
+    assert gap.high > gap.most
+
+
+def test_without_labels_it_says_what_to_give():
+    found = FAMILY.readings(by_hand(labels=None))
+    assert [type(one) for one in found] == [NotApplicable, NotApplicable]
+    assert "labels" in found[0].why
+
+
+def test_a_group_without_deserving_people_is_undefined_and_last():
+    rows = FAMILY.readings(by_hand(labels=[0, 0, 0, 0, 1, 1, 1]))
+    assert [one.group for one in rows[:2]] == ["b", "a"]
+    assert isnan(rows[1].estimate)
+    assert rows[1].note == "NO_LABELLED"
+    assert isnan(rows[-1].estimate)
+
+
+def test_one_deserving_person_has_no_interval():
+    rows = FAMILY.readings(by_hand(labels=[1, 0, 0, 0, 1, 1, 0]))
+    assert rows[1].estimate == pytest.approx(0.2)
+    assert isnan(rows[1].low)
+    assert "TOO_FEW" in rows[1].note
+
+
+def test_nobody_with_recourse_has_no_budget():
+    rows = FAMILY.readings(by_hand(statuses="iiiiiii", costs=[nan] * 7, budget=None))
+    assert {one.note for one in rows} == {"NO_BUDGET"}
+
+
+def test_nobody_refused_has_no_burden_and_no_spread():
+    rows = FAMILY.readings(by_hand(statuses="nnnnnnn", costs=[nan] * 7))
+    assert [one.estimate for one in rows] == [0.0, 0.0, 0.0]
+    assert all("NO_SPREAD" in one.note for one in rows)
+
+
+def test_several_groups_are_each_compared_with_the_reference():
+    rows = FAMILY.readings(audited_of("aabbcc", "oooooo", [0.1, 0.2, 0.3, 0.4, 0.5, 0.6], labels=[1] * 6))
+    assert [one.group for one in rows] == ["c", "b", "a", "a", "c"]
+    assert [one.against for one in rows[3:]] == ["b", "b"]
+
+
+def test_the_interval_holds_its_level():
+    """Gamma efforts, a third approved: the true gap is 2/3 (0.5 - 0.3); 400 audits of 150 deserving people a group."""
+    rng = np.random.default_rng(5)
+    held = 0
+    for _ in range(400):
+        costs, approved = rng.gamma(2.0, [[0.25]] * 150 + [[0.15]] * 150).ravel(), rng.random(300) < 1 / 3
+        found = audited_of(
+            "a" * 150 + "b" * 150, np.where(approved, "n", "o"), np.where(approved, nan, costs), labels=[1] * 300,
+            budget=1e6,
+        )  # fmt: skip
+        gap = FAMILY.readings(found)[-1]
+        held += gap.low <= 2 / 3 * 0.2 <= gap.high
+    # Four standard errors of the share under 95 %.
+    assert held / 400 > 0.95 - 4 * (0.95 * 0.05 / 400) ** 0.5
+
+
+def test_the_door_of_the_audit():
+    audit, labels = world()
+    found = audit.social_burden(labels)
+    table = audit.recourse
+    for group, code in (("-1", 0), ("1", 1)):
+        rows = (table.groups.codes == code) & (labels.to_numpy() == 1)
+        costs = np.where(table.is_unfavourable, np.minimum(table.effort, audit.budget), 0.0)
+        costs = np.where(np.isnan(costs), audit.budget, costs)[rows]
+        row = found.frame().set_index(["notion", "group"]).loc[("social_burden", group)]
+        assert row["estimate"] == pytest.approx(costs.mean())
+        assert row["n"] == rows.sum()
+        assert found.people.groupby("group")["burden"].mean()[group] == pytest.approx(costs.mean())
+    assert "social_gap, -1 against 1" in str(found)
+    # True and False say the same as the classifier's labels.
+    assert audit.social_burden(labels.to_numpy() == 1).readings == found.readings
