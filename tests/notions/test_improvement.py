@@ -8,10 +8,10 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier
 from tests.notions.made import audited_of, table_of, world
 
-pytestmark = pytest.mark.filterwarnings("ignore::equieffort.errors.EquieffortWarning")
-
 import equieffort as ee
 from equieffort.notions.improvement import Improvement, _compared
+
+pytestmark = pytest.mark.filterwarnings("ignore::equieffort.errors.EquieffortWarning")
 
 
 def loan(n=300, *, cost=None, most=inf, edges=(("income", "savings"),)):

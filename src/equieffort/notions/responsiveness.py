@@ -84,6 +84,7 @@ class Responsiveness(Family):
     name = "responsiveness"
     title = "Responsiveness and preclusion"
     notions = (RESPONSIVENESS, GAP, PRECLUSION, PRECLUSION_GAP)
+    needs_model = True
 
     def readings(self, audited: Audited) -> Sequence[NotionReading | NotApplicable]:
         """Every actionable feature for every group and comparison, then preclusion."""
