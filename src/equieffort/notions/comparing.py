@@ -22,17 +22,6 @@ from equieffort.errors import ParameterError
 from equieffort.notions.base import Audited, NotApplicable, NotionReading
 from equieffort.recourse.problem import RecourseProblem
 
-NOTES = {
-    "NO_LABELLED": "Nobody of a group has the favourable label in truth.",
-    "NOTHING_DEFINED": "The notion is undefined for everybody of a group.",
-    "SAMPLED": "Read from people drawn at random, since there are too many to read all.",
-    "TWINS_DIFFER": "People with no distance between them are scored differently, so that no constant suffices.",
-    "GRID": "Counted on a grid whose boundaries were refined: approvals narrower than one of its cells can be missed.",
-    "EXTREME": "A largest value of those who were looked at: it grows with more people and has no interval.",
-}
-"""Codes of notes beyond those of measures (`equieffort.effort.measures.NOTES`)."""
-
-
 @dataclass(frozen=True, eq=False)
 class Found:
     """One family read for one audit: tidy readings, and a row a person where it speaks of people."""

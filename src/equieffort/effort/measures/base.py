@@ -28,6 +28,13 @@ NOTES = {
     "NO_ACTIONS": "No action is frequent enough among the approved to be tried.",
     "UNREACHED": "At no effort is the share that was asked for reached in a group.",
     "RESAMPLED": "In more than one of twenty replicates the measure was undefined, so there is no interval.",
+    # Of notions beside the measures.
+    "NO_LABELLED": "Nobody of a group has the favourable label in truth.",
+    "NOTHING_DEFINED": "The notion is undefined for everybody of a group.",
+    "SAMPLED": "Read from people drawn at random, since there are too many to read all.",
+    "TWINS_DIFFER": "People with no distance between them are scored differently, so that no constant suffices.",
+    "GRID": "Counted on a grid whose boundaries were refined: approvals narrower than one of its cells can be missed.",
+    "EXTREME": "A largest value of those who were looked at: it grows with more people and has no interval.",
 }
 """Code in the column `note` -> what it means."""
 
