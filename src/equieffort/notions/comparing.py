@@ -22,6 +22,7 @@ from equieffort.errors import ParameterError
 from equieffort.notions.base import Audited, NotApplicable, NotionReading
 from equieffort.recourse.problem import RecourseProblem
 
+
 @dataclass(frozen=True, eq=False)
 class Found:
     """One family read for one audit: tidy readings, and a row a person where it speaks of people."""

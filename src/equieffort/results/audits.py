@@ -48,9 +48,8 @@ from equieffort.foundations.arguments import (
 )
 from equieffort.notions.base import Audited
 from equieffort.notions.collection import Notions, collect
-from equieffort.notions.facts import FactsTable, Viewpoint, facts_table
 from equieffort.notions.comparing import Found
-from equieffort.notions.counterfactual import CounterfactualFairness
+from equieffort.notions.facts import FactsTable, Viewpoint, facts_table
 from equieffort.notions.improvement import Improvement
 from equieffort.notions.reachable import CELLS
 from equieffort.notions.responsiveness import Responsiveness
