@@ -12,6 +12,7 @@ __version__ = "0.1.0"
 
 _ROOMS: dict[str, tuple[str, ...]] = {
     "world.graph": ("CausalGraph",),
+    "world.opponents": ("AllPairs", "Rest"),
     "world.schema": ("Feature", "Schema"),
     "world.rules": ("Always", "Forbidden", "Implies", "Monotone", "Sum", "parse_rule"),
     "world.scm": (

@@ -332,3 +332,56 @@ def test_before_the_first_batch_there_is_nothing_to_read():
     watching = monitor()
     refusal(MonitorError, "MONITOR_STATE", "No batch", lambda: watching.evidence)
     assert str(watching) == "No batch has been counted yet."
+
+
+# -- whom a group is compared with -------------------------------------------------------------------------------------
+
+WOODS = ("ash", "birch", "cedar")
+
+
+def watched(schema, recode=None):
+    """A state after two batches of three groups, perhaps with groups recoded."""
+    made = (lambda frame: frame) if recode is None else (lambda frame: frame.assign(group=frame["group"].map(recode)))
+    reference = made(REFERENCE.assign(group=list(WOODS) * 4))
+    watching = monitor(reference=reference, schema=schema, budget=0.3)
+    for seed in (1, 2):
+        state = update(watching, made(people(90, seed, behind=1.0, labels=WOODS)), date=f"2026-0{seed}-28")
+    return state
+
+
+def numbers(state, group, against):
+    rows = state.evidence[(state.evidence["group"] == group) & (state.evidence["against"] == against)]
+    return rows[["measure", "estimate", "low", "high", "e", "n", "n_against"]].reset_index(drop=True)
+
+
+def test_everybody_else_is_the_other_groups_as_one():
+    state = watched({"protected": ["ash", "cedar"], "reference": ee.Rest()})
+    for group in ("ash", "cedar"):
+        recode = {name: group if name == group else "others" for name in WOODS}
+        alone = watched({"protected": group, "reference": "others"}, recode)
+        pd.testing.assert_frame_equal(
+            numbers(state, group, "everybody else"), numbers(alone, group, "others"), check_exact=True
+        )
+    assert "group = ash against everybody else" in str(state)
+    assert state.fixed.alarm_at == pytest.approx(4 / 0.05)
+
+
+def test_every_pair_that_holds_a_protected_group_is_watched():
+    state = watched({"protected": ["ash"], "reference": ee.AllPairs()})
+    assert state.fixed.compared == (("ash", "birch"), ("ash", "cedar"))
+    for against in ("birch", "cedar"):
+        alone = watched({"protected": "ash", "reference": against})
+        pd.testing.assert_frame_equal(numbers(state, "ash", against), numbers(alone, "ash", against), check_exact=True)
+    every = watched({"protected": list(WOODS), "reference": ee.AllPairs()})
+    assert len(every.evidence) == 6
+
+
+def test_such_a_state_is_kept(tmp_path):
+    reference = REFERENCE.assign(group=list(WOODS) * 4)
+    schema = {"protected": ["ash"], "reference": ee.Rest()}
+    path = tmp_path / "kept.monitor"
+    watching = monitor(reference=reference, schema=schema, budget=0.3, state=path)
+    state = update(watching, people(90, 1, labels=WOODS))
+    again = monitor(reference=reference, schema=schema, budget=0.3, state=path).state
+    pd.testing.assert_frame_equal(again.evidence, state.evidence)
+    assert again.plot.evidence() is not None

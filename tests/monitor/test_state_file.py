@@ -107,10 +107,10 @@ def test_other_files(tmp_path, raw):
     refused(path, "no complete state")
 
 
-@pytest.mark.parametrize("version", [0, 2, None, "1", True, 1.0])
+@pytest.mark.parametrize("version", [0, 1, 3, None, "2", True, 2.0])
 def test_another_version_is_refused_by_its_number(tmp_path, kept, version):
     path = written(tmp_path / "s", json.loads(kept) | {"version": version})
-    refused(path, f"has state version {version}; this equieffort reads version 1")
+    refused(path, f"has state version {version}; this equieffort reads version 2")
 
 
 def encoded(array: np.ndarray) -> str:
@@ -172,9 +172,9 @@ FORGERIES = {
     "budget as text": change("budget", "0.3"),
     "another measure": change("measures", ["acr", "burden"]),
     "no measure": change("measures", []),
-    "protected reference": change("groups", ["birch"]),
-    "unknown group": change("groups", ["elm"]),
-    "a group twice": change("groups", ["ash", "ash"]),
+    "protected reference": change("compared", [["birch", "birch"]]),
+    "unknown group": change("compared", [["elm", "birch"]]),
+    "a group twice": change("compared", [["ash", "birch"], ["ash", "birch"]]),
     "no date": batch("date", "soon"),
     "no digest": batch("digest", "abc"),
     "fewer people": batch("people", 1),

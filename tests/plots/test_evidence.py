@@ -47,7 +47,7 @@ def test_lines_and_bands_are_the_history(watched):
 
 def test_the_alarm_is_where_it_was_raised(watched):
     upper = watched.plot.evidence().axes[1]
-    raised = watched.alarms["burden", "ash"]
+    raised = watched.alarms["burden", "ash", "birch"]
     said = [text.get_text() for text in upper.texts]
     assert f"alarm {raised.date}" in said
     limit = next(line for line in upper.lines if str(line.get_label()).startswith("alarm at"))

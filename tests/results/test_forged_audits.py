@@ -427,7 +427,7 @@ def test_structured_arrays(saved, tmp_path):
 
 def test_names_twice_in_the_json(saved, tmp_path):
     parts = members(saved)
-    parts["audit.json"] = parts["audit.json"].replace(b'"version": 6,', b'"version": 6, "version": 6,', 1)
+    parts["audit.json"] = parts["audit.json"].replace(b'"version": 8,', b'"version": 8, "version": 8,', 1)
     assert "twice" in attempt(zipped(parts), tmp_path).what
 
 

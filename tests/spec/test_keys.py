@@ -107,6 +107,8 @@ VALID: dict[str, list[tuple[Any, Any, Any]]] = {
         (["a", "b"], "schema.protected", ["a", "b"]),
     ],
     "sensitive.reference": [("male", "schema.reference", "male"), (1, "schema.reference", 1)],
+    "sensitive.reference.rest": [(True, "schema.reference", ee.Rest())],
+    "sensitive.reference.all_pairs": [(True, "schema.reference", ee.AllPairs())],
     "also_protected": [(["age"], "schema.also_protected", ("age",))],
     "use_sensitive": [
         (True, "features", ["sex", "income", "debt"]),

@@ -15,11 +15,11 @@ from scipy.special import ndtri
 from equieffort.data.frames import Floats
 from equieffort.effort.criteria import Criteria, TwoSided
 from equieffort.effort.inference.guarded import Sides, benjamini_hochberg, gap_limits, gap_tail
-from equieffort.effort.metrics.effort import pairs_of
 from equieffort.effort.neighbours import sweep
 from equieffort.effort.verdict import INDIVIDUAL
 from equieffort.recourse.table import RecourseTable
 from equieffort.world.distances import BoundDistance
+from equieffort.world.groups import Versus
 
 
 def individuals(
@@ -41,10 +41,10 @@ def individuals(
     with np.errstate(over="ignore"):
         second = sweep(distance, centres, [quantile], member, effort * effort, len(groups.labels))
     parts = []
-    for a, b in pairs_of(groups):
-        rows = codes[centres] == a
+    for one in groups.centred:
+        rows = codes[centres] == one.group
         if rows.any():
-            parts.append(_compared(table, first, second, rows, (a, b), criteria))
+            parts.append(_compared(table, first, second, rows, one, criteria))
     if not parts:
         return pd.DataFrame(columns=list(COLUMNS))
     found = pd.concat(parts, ignore_index=True)
@@ -74,14 +74,15 @@ def _variance(count: Floats, total: Floats, square: Floats) -> Floats:
 
 
 def _compared(
-    table: RecourseTable, first: Any, second: Any, rows: Any, pair: tuple[int, int], criteria: Criteria
+    table: RecourseTable, first: Any, second: Any, rows: Any, pair: Versus, criteria: Criteria
 ) -> pd.DataFrame:
-    a, b = pair
+    # What is summed around a centre adds over groups.
+    sides_of = ([pair.group], list(pair.others))
     level = criteria.level if criteria.level is not None else 0.95
-    n, m = (first.acting[rows, 0, k].astype(np.float64) for k in (a, b))
-    r, s = (first.size[rows, 0, k].astype(np.float64) for k in (a, b))
-    total = [first.cost[rows, 0, k] for k in (a, b)]
-    square = [second.cost[rows, 0, k] for k in (a, b)]
+    n, m = (first.acting[rows, 0][:, k].sum(axis=1).astype(np.float64) for k in sides_of)
+    r, s = (first.size[rows, 0][:, k].sum(axis=1).astype(np.float64) for k in sides_of)
+    total = [first.cost[rows, 0][:, k].sum(axis=1) for k in sides_of]
+    square = [second.cost[rows, 0][:, k].sum(axis=1) for k in sides_of]
     with np.errstate(all="ignore"):
         sides = Sides(
             n, m, total[0] / n, total[1] / m, _variance(n, total[0], square[0]), _variance(m, total[1], square[1])
@@ -109,8 +110,8 @@ def _compared(
         return pd.DataFrame(
             {
                 "person": table.index[first.centres[rows]],
-                "group": table.groups.labels[a],
-                "against": table.groups.labels[b],
+                "group": table.groups.labels[pair.group],
+                "against": pair.against,
                 "acr": np.exp(estimate),
                 "acr_low": np.where(few, np.nan, np.exp(estimate - half)),
                 "acr_high": np.where(few, np.nan, np.exp(estimate + half)),

@@ -167,7 +167,7 @@ def decide(
     the solver could ever settle them, `audience` who is told what to do about them. Nothing is concluded from effort
     that is measured by one absurd value: `outliers` names the features that have it.
     """
-    counted = [c for c in compared if c.role != "other" or individual]
+    counted = [c for c in compared if c.role not in ("other", "unknown") or individual]
     if surrogate is not None:
         surrogate = surrogate.among(label for c in counted for label in (c.group, c.against))
     least = criteria.min_people

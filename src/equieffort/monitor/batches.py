@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -61,9 +62,9 @@ class Solved:
         """What the recourse of refused people costs, as far as an action is known."""
         return self.most[self.is_refused]
 
-    def arrivals(self, measure: str, group: str, reference: str, budget: float) -> Arrivals:
+    def arrivals(self, measure: str, group: str, others: Sequence[str], budget: float) -> Arrivals:
         """The people whom a comparison is about, with the least and the largest that their R can be."""
-        who = (self.groups == group) | (self.groups == reference)
+        who = np.isin(self.groups, [group, *others])
         if measure == "restricted_effort":
             who = who & self.is_refused
         low, high = (np.minimum(cost[who], budget) / budget for cost in (self.least, self.most))

@@ -25,8 +25,9 @@ from equieffort.foundations.arguments import check_path
 from equieffort.foundations.saved import as_data, from_data, from_hints, other_version, read_json
 from equieffort.monitor.evidence import COUNT, HIGH, LOW, RATIOS, STAKES, Evidence, Peak
 from equieffort.monitor.state import MEASURES, Batch, Fixed, MonitorState, reading
+from equieffort.world.opponents import EVERYBODY_ELSE
 
-FORMAT, VERSION = "equieffort-monitor", 1
+FORMAT, VERSION = "equieffort-monitor", 2
 MOST_BYTES = 200_000_000
 SHAPES = {"wealth": (2, len(STAKES)), "grid": (2, len(RATIOS), len(STAKES)), "waiting": (2, 3), "seen": (2, 3)}
 
@@ -180,11 +181,12 @@ def check_state(state: MonitorState) -> None:
 
 def _fixed_wrong(state: MonitorState) -> bool:
     fixed = state.fixed
-    named = {*fixed.groups, fixed.reference}
     in_range = 1 <= fixed.tau < math.inf and 0 < fixed.level < 1 and 0 < fixed.budget < math.inf
-    lists = (fixed.groups, fixed.labels, fixed.sensitive, fixed.measures)
+    lists = (fixed.compared, fixed.labels, fixed.sensitive, fixed.measures)
     once = all(len(set(names)) == len(names) for names in lists)
-    groups = bool(fixed.groups) and fixed.reference not in fixed.groups and named <= set(fixed.labels)
+    labels, apart = set(fixed.labels), all(a != b for a, b in fixed.compared)
+    named = all(a in labels and b in {*labels, EVERYBODY_ELSE} for a, b in fixed.compared)
+    groups = bool(fixed.compared) and apart and named
     measures = bool(fixed.measures) and set(fixed.measures) <= set(MEASURES)
     return not (in_range and once and groups and measures)
 

@@ -218,13 +218,12 @@ class Monitor:
                     "), in units of the cost, or begin with a larger batch.",
                 ),
             )
-        labels, protected = self._groups.labels, self._groups.protected
+        groups = self._groups
         return Fixed(
             **self._hashes,
-            groups=tuple(labels[code] for code in protected),
-            reference=labels[self._groups.reference],
-            labels=labels,
-            sensitive=self._groups.columns,
+            compared=tuple((groups.labels[k.group], k.against) for k in groups.pairs if k.role == "protected"),
+            labels=groups.labels,
+            sensitive=groups.columns,
             measures=self._asked.get("measures", MEASURES),
             tau=self._asked.get("tau", TAU),
             level=self._asked.get("level", LEVEL),

@@ -27,9 +27,8 @@ class Fixed:
     """Hashes of the model, of the rules of action, and of what makes costs comparable."""
     spec: str
     scales: str
-    groups: tuple[str, ...]
-    """The protected groups, each compared with the reference."""
-    reference: str
+    compared: tuple[tuple[str, str], ...]
+    """Each protected group and whom it is compared with: another group, or everybody else."""
     labels: tuple[str, ...]
     """All groups that are known."""
     sensitive: tuple[str, ...]
@@ -40,17 +39,21 @@ class Fixed:
     budget: float
 
     @property
-    def pairs(self) -> list[tuple[str, str]]:
-        """The comparisons: measure and group."""
-        return [(measure, group) for measure in self.measures for group in self.groups]
+    def pairs(self) -> list[tuple[str, str, str]]:
+        """The comparisons: measure, group and against."""
+        return [(measure, *pair) for measure in self.measures for pair in self.compared]
 
     def people(self, group: str) -> str:
         """The people of a group for a reader."""
         return people_of(group, self.sensitive)
 
-    def title(self, group: str) -> str:
-        """A group against the reference, for a reader."""
-        return f"{group_name(group, self.sensitive)} against {group_name(self.reference, self.sensitive)}"
+    def title(self, group: str, against: str) -> str:
+        """Who is compared with whom, for a reader."""
+        return f"{group_name(group, self.sensitive)} against {group_name(against, self.sensitive)}"
+
+    def sides(self, group: str, against: str) -> tuple[str, tuple[str, ...]]:
+        """A group, and those on the other side of a comparison."""
+        return group, (against,) if against in self.labels else tuple(k for k in self.labels if k != group)
 
     @property
     def alarm_at(self) -> float:
@@ -66,7 +69,7 @@ class Reading:
     peak: float
     """The largest log evidence since the batch before: evidence may be looked at after every person."""
     side: int
-    """Who needed more at that time: 0 the group, 1 the reference."""
+    """Who needed more at that time: 0 the group, 1 the other side."""
     estimate: float
     low: float
     high: float
@@ -109,8 +112,8 @@ class MonitorState:
     def after(self, solved: Solved, *, name: str, date: str, digest: str, ordered: bool) -> MonitorState:
         """The state after one more batch."""
         gathered, readings = [], []
-        for (measure, group), evidence in zip(self.fixed.pairs, self.gathered, strict=True):
-            people = solved.arrivals(measure, group, self.fixed.reference, self.fixed.budget)
+        for (measure, *pair), evidence in zip(self.fixed.pairs, self.gathered, strict=True):
+            people = solved.arrivals(measure, *self.fixed.sides(*pair), self.fixed.budget)
             now, peak = evidence.after(people, self.fixed.tau, self.fixed.level, ordered=ordered)
             gathered.append(now)
             readings.append(reading(now, peak))
@@ -120,8 +123,8 @@ class MonitorState:
         return replace(self, gathered=tuple(gathered), batches=(*self.batches, batch))
 
     @property
-    def alarms(self) -> dict[tuple[str, str], Batch]:
-        """By measure and group: the first batch in which the evidence reached `alarm_at`."""
+    def alarms(self) -> dict[tuple[str, str, str], Batch]:
+        """By measure, group and against: the first batch in which the evidence reached `alarm_at`."""
         limit = math.log(self.fixed.alarm_at)
         found = {}
         for k, pair in enumerate(self.fixed.pairs):
@@ -141,11 +144,11 @@ class MonitorState:
         """A row a comparison: where it stands after the last batch."""
         alarms = self.alarms
         rows = []
-        for k, (measure, group) in enumerate(self.fixed.pairs):
-            raised = alarms.get((measure, group))
+        for k, (measure, group, against) in enumerate(self.fixed.pairs):
+            raised = alarms.get((measure, group, against))
             row = self._row(k, self.batches[-1]) if self.batches else {}
             rows.append(
-                {"measure": measure, "group": group, "against": self.fixed.reference}
+                {"measure": measure, "group": group, "against": against}
                 | row
                 | {"alarm_at": self.fixed.alarm_at, "alarm": None if raised is None else raised.date}
             )
@@ -158,8 +161,8 @@ class MonitorState:
         for number, batch in enumerate(self.batches, start=1):
             about = {"batch": number, "name": batch.name, "date": batch.date, "people": batch.people}
             about |= {"refused": batch.refused, "unsettled": batch.unsettled}
-            for k, (measure, group) in enumerate(self.fixed.pairs):
-                rows.append(about | {"measure": measure, "group": group, "against": self.fixed.reference})
+            for k, (measure, group, against) in enumerate(self.fixed.pairs):
+                rows.append(about | {"measure": measure, "group": group, "against": against})
                 rows[-1] |= self._row(k, batch) | {"alarm_at": self.fixed.alarm_at}
         return pd.DataFrame(rows)
 

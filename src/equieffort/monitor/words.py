@@ -21,8 +21,8 @@ def state_words(state: MonitorState) -> str:
     if not state.batches:
         return f"{lines[0]} No batch has been counted yet."
     lines.append(_batch(state.batches[-1], len(state.batches)))
-    for k, (measure, group) in enumerate(fixed.pairs):
-        lines.append(_comparison(state, measure, group, state.batches[-1].readings[k]))
+    for k, (measure, *pair) in enumerate(fixed.pairs):
+        lines.append(_comparison(state, measure, pair, state.batches[-1].readings[k]))
     lines.append(
         f"Effort is capped at a budget of {number(fixed.budget)} and counted in shares of it; people without a route "
         "to approval count in full" + (", approved people as 0 (burden)." if "burden" in fixed.measures else ".")
@@ -50,9 +50,8 @@ def _alarm(state: MonitorState) -> str:
     if not alarms:
         return "No alarm."
     parts = []
-    for (measure, group), batch in alarms.items():
-        k = state.fixed.pairs.index((measure, group))
-        both = (group, state.fixed.reference)
+    for (measure, *both), batch in alarms.items():
+        k = state.fixed.pairs.index((measure, both[0], both[1]))
         more, less = both if batch.readings[k].side == 0 else both[::-1]
         factor = "" if state.fixed.tau == 1 else f" by more than {state.fixed.tau:.3g} times"
         of = "refused " if measure == "restricted_effort" else ""
@@ -76,10 +75,10 @@ def _batch(batch: Batch, count: int) -> str:
     return text
 
 
-def _comparison(state: MonitorState, measure: str, group: str, one: Reading) -> str:
-    who = f"{NAMES[measure]}, {state.fixed.title(group)}"
+def _comparison(state: MonitorState, measure: str, pair: list[str], one: Reading) -> str:
+    who = f"{NAMES[measure]}, {state.fixed.title(pair[0], pair[1])}"
     if not one.n or not one.n_against:
-        absent = [name for name, n in ((group, one.n), (state.fixed.reference, one.n_against)) if not n]
+        absent = [name for name, n in zip(pair, (one.n, one.n_against), strict=True) if not n]
         of = "refused " if measure == "restricted_effort" else ""
         unseen = " and ".join(f"{of}{state.fixed.people(name)}" for name in absent)
         return f"{who}: nobody to compare yet ({unseen} have not been seen)."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isnan, nan
 from typing import ClassVar
 
@@ -13,6 +13,7 @@ from equieffort.errors import ParameterError
 from equieffort.recourse.problem import RecourseProblem
 from equieffort.recourse.solvers import Choice
 from equieffort.recourse.table import RecourseTable
+from equieffort.world.opponents import Rest
 
 
 @dataclass(frozen=True)
@@ -93,9 +94,16 @@ class Audited:
 
     @property
     def pairs(self) -> list[tuple[int, int]]:
-        """Codes of who is compared with whom: each compared group with its reference."""
+        """Codes of who is compared with whom, people of unknown groups apart; see `views`."""
+        return [(one.group, one.others[0]) for one in self.table.groups.pairs if one.role != "unknown"]
+
+    @property
+    def views(self) -> list[Audited]:
+        """What families are asked with, in turn: against everybody else each comparison is two groups of its own."""
         groups = self.table.groups
-        return [(code, groups.reference) for code in groups.compared]
+        if not isinstance(groups.reference, Rest):
+            return [self]
+        return [replace(self, table=replace(self.table, groups=groups.two(one))) for one in groups.pairs]
 
 
 def require_model(audited: Audited, call: str) -> RecourseProblem:

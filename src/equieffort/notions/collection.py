@@ -12,6 +12,8 @@ import pandas as pd
 
 from equieffort.errors import ParameterError, listed
 from equieffort.notions.base import Audited, Family, NotApplicable, Notion, NotionReading
+from equieffort.world.groups import NEITHER
+from equieffort.world.opponents import EVERYBODY_ELSE
 
 Side = Literal["worse", "better", "open", ""]
 """Who is worse off by a notion: the group, the one it is compared with, not decided, or the notion takes no side."""
@@ -105,10 +107,24 @@ def collect(audited: Audited, kept: Notions | None = None, only: Sequence[str] |
             if not found:
                 found += [NotApplicable(notion.name, NEEDS_MODEL) for notion in family.notions]
         else:
-            found = list(family.readings(audited))
+            found = _over_views(family, audited)
         readings += [one for one in found if isinstance(one, NotionReading)]
         missing += [one for one in found if isinstance(one, NotApplicable)]
     return Notions(tuple(readings), tuple(dict.fromkeys(missing)), audited.table.groups.columns)
+
+
+def _over_views(family: Family, audited: Audited) -> list[NotionReading | NotApplicable]:
+    """A family over every view; what several views say of one group is told once, and nothing of all others alone."""
+    views = audited.views
+    if len(views) == 1 and views[0] is audited:
+        return list(family.readings(audited))
+    told: dict[object, NotionReading | NotApplicable] = {}
+    for one in (one for view in views for one in family.readings(view)):
+        if isinstance(one, NotApplicable):
+            told[one] = one
+        elif one.group not in (EVERYBODY_ELSE, NEITHER):
+            told.setdefault((one.notion, one.group, one.against, one.variant), one)
+    return list(told.values())
 
 
 def _named(families: Iterable[Family], only: Sequence[str] | None) -> list[Family]:

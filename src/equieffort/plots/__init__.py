@@ -56,7 +56,8 @@ class AuditPlots:
         found = self.audit.effort_curve(difference=difference)
         value = "difference" if difference else "share"
         last = float(np.nanmax(found["effort"], initial=0.0)) or 1.0
-        for k, (group, part) in enumerate(found.dropna(subset=[value]).groupby("group", sort=False)):
+        keys = ["group", "against"] if difference else ["group"]
+        for k, ((group, *_), part) in enumerate(found.dropna(subset=[value]).groupby(keys, sort=False)):
             colour = COLOURS[k % len(COLOURS)]
             # Each curve goes on to the right end, where its name is.
             x, y, low, high = (np.append(part[key], part[key].iloc[-1]) for key in ("effort", value, "low", "high"))

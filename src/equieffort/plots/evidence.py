@@ -37,10 +37,11 @@ class MonitorPlots:
         for column, measure in enumerate(measures):
             upper, lower = grid[0, column], grid[1, column]
             upper.set_title(TITLES[measure], loc="left", fontsize="medium")
-            for k, group in enumerate(fixed.groups):
-                part = history[(history["measure"] == measure) & (history["group"] == group)]
+            for k, (group, against) in enumerate(fixed.compared):
+                rows = (history["measure"] == measure) & (history["group"] == group) & (history["against"] == against)
+                part = history[rows]
                 look = {"color": COLOURS[k % len(COLOURS)], "linestyle": STYLES[k % len(STYLES)], "markersize": 3}
-                name = f"{NO_WIDTH}{fixed.title(group)}"
+                name = f"{NO_WIDTH}{fixed.title(group, against)}"
                 _draw_evidence(upper, part, look, name)
                 _draw_ratio(lower, part, look)
             self._finish(upper, lower, history)

@@ -30,21 +30,24 @@ INK, SOFT = "0.1", "0.45"
 
 def draw_measures(audit: Audit) -> Any:
     """Axes below each other, one a measure; a row a judged comparison."""
-    judged = {finding.comparison.group for finding in audit.verdict.findings}
+    judged = {(finding.comparison.group, finding.comparison.against) for finding in audit.verdict.findings}
     frame = system_measures(audit.system, audit.own_rows)
-    frame = under_chance(frame[frame["group"].isin(judged)])
+    is_judged = [pair in judged for pair in zip(frame["group"], frame["against"], strict=True)]
+    frame = under_chance(frame[is_judged])
     known = known_measures(audit.own)
     names = [name for name in front_measures(audit.criteria) if name in set(frame["measure"])]
     panels = max(len(names), 1)
-    figure, all_axes = new_figures(panels, (6.4, 0.5 + panels * (0.62 + 0.22 * max(len(judged), 1))))
+    lines = len(frame[["group", "against"]].drop_duplicates())
+    figure, all_axes = new_figures(panels, (6.4, 0.5 + panels * (0.62 + 0.22 * max(lines, 1))))
     ratios = [name for name in names if known[name].scale.name == "log"]
     for name, axes in zip(names, all_axes, strict=False):
         together = ratios if name in ratios else [name]
         ends = _ends(audit, frame[frame["measure"].isin(together)], known)
         _draw(audit, frame[frame["measure"] == name], known[name], axes, ends)
     if names:
-        against = audit.recourse.groups.name(frame["against"].iloc[0])
-        words = f"Against {against}, with {level_text(audit.criteria)} intervals"
+        others = [audit.recourse.groups.name(name) for name in frame["against"].unique()]
+        whom = f"Against {others[0]}" if len(others) == 1 else "Pairs of groups"
+        words = f"{whom}, with {level_text(audit.criteria)} intervals"
         plain_text(figure.suptitle(words, fontsize=10))
     return figure
 
@@ -86,7 +89,11 @@ def _draw(audit: Audit, part: pd.DataFrame, measure: Measure, axes: Any, ends: t
         words = f"{value_text(measure, row['estimate'])} ({interval_text(measure, row['low'], row['high'])})"
         axes.text(1.02, k, words, transform=axes.get_yaxis_transform(), va="center", fontsize=8)
     axes.set_ylim(len(part) - 0.5, -0.5)
-    axes.set_yticks(range(len(part)), [audit.recourse.groups.name(group) for group in part["group"]])
+    name = audit.recourse.groups.name
+    names = [name(group) for group in part["group"]]
+    if part["against"].nunique() > 1:
+        names = [f"{mine} / {name(theirs)}" for mine, theirs in zip(names, part["against"], strict=True)]
+    axes.set_yticks(range(len(part)), names)
     for text in axes.get_yticklabels():
         plain_text(text)
     words = title_of(measure, measure.name) + ("" if is_judged else " (not judged)")

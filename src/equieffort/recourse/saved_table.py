@@ -27,6 +27,7 @@ from equieffort.foundations.tolerances import LARGEST
 from equieffort.recourse.status import Ending, Fault, Infeasibility, Reason, Status, Termination, fact_from_dict
 from equieffort.recourse.table import STORED, Audience, RecourseTable, Rows, TableSource, split_actions
 from equieffort.world.groups import Groups
+from equieffort.world.opponents import AllPairs, Rest
 from equieffort.world.schema import Schema, check_kinds
 
 SCALARS = ("string", "integer", "floating", "mixed-integer-float", "boolean", "empty")
@@ -395,7 +396,8 @@ def _same_name(one: str, other: str) -> bool:
 def _groups_wrong(saved: SavedTable) -> bool:
     groups = saved.grouped
     once = all(len(set(names)) == len(names) for names in (groups.labels, groups.protected))
-    return not (once and groups.protected and groups.reference not in groups.protected)
+    apart = groups.reference not in groups.protected
+    return not (once and groups.protected and apart)
 
 
 def _roles_wrong(saved: SavedTable) -> bool:
@@ -413,7 +415,9 @@ def _roles_wrong(saved: SavedTable) -> bool:
 
     if not same(declared, groups.protected):
         return True
-    return schema.reference is not None and not same([schema.reference], [groups.reference])
+    if isinstance(groups.reference, int) and not isinstance(schema.reference, Rest | AllPairs):
+        return schema.reference is not None and not same([schema.reference], [groups.reference])
+    return bool(schema.reference != groups.reference)
 
 
 def _rest_wrong(saved: SavedTable) -> bool:

@@ -12,7 +12,7 @@ from equieffort.errors import EquieffortError
 from equieffort.report.answer import outcome
 from equieffort.report.blocks import Block, Chart, Folded, Section, Split, Text
 from equieffort.report.curves import ecdf
-from equieffort.report.material import Material, Near
+from equieffort.report.material import Around, Material, Near
 from equieffort.report.measured import by_effect, with_interval
 from equieffort.report.svg import Line
 from equieffort.report.tables import Table
@@ -30,9 +30,7 @@ def levels(material: Material) -> Section | None:
     asked += [(say("{}: {}", Name(name), Phrase(a.about)), a, True) for name, a in material.subgroups]
     for who, assessment, is_part in asked:
         for c in by_effect(material, assessment.comparisons):
-            whole = material.stats if is_part else {}
-            mine = material.guard.seen(c.mine, whole.get(c.group))
-            theirs = material.guard.seen(c.theirs, whole.get(c.against))
+            mine, theirs = material.seen_sides(c, assessment if is_part else None)
             parts, both = mine.parts and theirs.parts, mine.effort and theirs.effort
             found = [
                 outcome(f)
@@ -88,7 +86,7 @@ def curve(material: Material) -> Section:
             f" Computed for {count(len(near.sweep.centres))} of the refused people, drawn at random by group, because "
             "there are so many."
         )
-    text += " The pictures show the judged groups against the reference; the tables behind them have every pair."
+    text += " The pictures show the judged comparisons; the tables behind them have every pair."
     left, right = _curve(material, near), _individuals(material, near)
     if isinstance(left, Chart) and isinstance(right, Chart):
         return Section("curve", title, [Text(text), Split([left], [right])])
@@ -102,9 +100,10 @@ def _curve(material: Material, near: Near) -> Chart | Table:
     guard, criteria = material.guard, material.audit.criteria
     rows: list[list[Cell]] = []
     lines = []
-    by_label = {group.label: group for group in material.groups}
-    for (a, b), rows_of in near.curve.groupby(["group", "against"], sort=False):
-        group, against = by_label[str(a)], by_label[str(b)]
+    by_label = {(one.mine.label, one.theirs.label): one for one in material.pairs}
+    for pair, rows_of in near.curve.groupby(["group", "against"], sort=False):
+        one = by_label[str(pair[0]), str(pair[1])]
+        group, against = one.mine, one.theirs
         drawn: list[list[float]] = []
         for record in rows_of.to_dict("records"):
             undefined, defined = record["n_undefined"], record["n_centres"] - record["n_undefined"]
@@ -120,9 +119,9 @@ def _curve(material: Material, near: Near) -> Chart | Table:
                 ]
             )  # fmt: skip
             drawn.append([record["quantile"], *numbers])
-        if against is material.reference and group.is_judged:
+        if one.is_shown:
             at, means, lows, highs = (list(values) for values in zip(*drawn, strict=True))
-            lines.append(Line(group.name, at, means, lows, highs, group.look))
+            lines.append(Line(_line_name(material, one), at, means, lows, highs, group.look))
     table = Table(
         "Ratio of mean efforts around the refused people of a group, with its 95 % confidence interval",
         (Name(material.column), "against", "neighbours", "ratio", "95 % interval", "people", "not defined"),
@@ -144,15 +143,19 @@ def _curve(material: Material, near: Near) -> Chart | Table:
 
 def _curve_title(material: Material, lines: list[Line]) -> str:
     """What to see: where the line lies."""
-    against = material.reference.name
-    if len(lines) > 1:
-        return f"Ratio of efforts against {against}, by size of neighbourhood"
+    against = material.against_name
+    if len(lines) > 1 or not against:
+        return f"Ratio of efforts{f' against {against}' if against else ''}, by size of neighbourhood"
     values = [v for v in lines[0].y if not isnan(v)]
     who = f"{lines[0].label} against {against}"
     if min(values) > 1 or max(values) < 1:
         return f"{who}: {'more' if min(values) > 1 else 'less'} effort at every size of neighbourhood"
     more = sum(v > 1 for v in values)
     return f"{who}: more effort at {more} of {len(values)} sizes of neighbourhood"
+
+
+def _line_name(material: Material, one: Around) -> str:
+    return one.mine.name if material.against_name else f"{one.mine.name} / {one.theirs.name}"
 
 
 def _ends(lines: list[Line]) -> str:
@@ -172,8 +175,9 @@ def _individuals(material: Material, near: Near) -> Chart | Table:
     lines = []
     medians: list[str] = []
     middle = np.nan
-    for a, b in material.pairs:
-        found = individual_ratios(sweep, a.code, b.code)[a.members[sweep.centres], 0]
+    for one in material.pairs:
+        a, b = one.mine, one.theirs
+        found = individual_ratios(sweep, *one.slots)[a.members[sweep.centres], 0]
         defined = np.sort(found[~np.isnan(found)])
         beyond = int(np.sum((defined > high) | (defined < low)))
         undefined = len(found) - len(defined)
@@ -191,10 +195,10 @@ def _individuals(material: Material, near: Near) -> Chart | Table:
                 guard.count(beyond, seen=outside and told),
             ]
         )  # fmt: skip
-        if told and b is material.reference and a.is_judged:
-            lines.append(ecdf(a.name, defined, a.look, guard.is_on))
+        if told and one.is_shown:
+            lines.append(ecdf(_line_name(material, one), defined, a.look, guard.is_on))
             middle = quantiles[1]
-            medians.append(f"{a.name}: median {times(middle)}")
+            medians.append(f"{_line_name(material, one)}: median {times(middle)}")
     table = Table(
         "Ratio around each refused person: own group against the other among the people like them",
         (Name(material.column), "against", "people", "not defined", "10 %", "median", "90 %", "beyond the thresholds"),
@@ -203,9 +207,9 @@ def _individuals(material: Material, near: Near) -> Chart | Table:
     )
     if not lines:
         return table
-    against = material.reference.name
-    title = f"Around half of the refused people the ratio against {against} is above {ratio(middle)}"
-    many = f"Ratio against {against} around each refused person"
+    against = f" against {material.against_name}" if material.against_name else ""
+    title = f"Around half of the refused people the ratio{against} is above {ratio(middle)}"
+    many = f"Ratio{against} around each refused person"
     return Chart(
         "step", "individual-acr", title if len(lines) == 1 else many,
         f"Share of refused people at most at a ratio. {'; '.join(medians)}.", table,

@@ -123,7 +123,7 @@ def finding_words(material: Material, finding: Finding) -> Words:
     guard, c = material.guard, finding.comparison
     if not guard.is_on:
         return material.told(finding.sentence)
-    mine, theirs = guard.seen(c.mine), guard.seen(c.theirs)
+    mine, theirs = material.seen_sides(c)
     words: Words = ("This concerns the surrogate model only: ",) if "SURROGATE" in finding.codes else ()
     first = len(words)
     for one in finding.judged:

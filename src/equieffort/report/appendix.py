@@ -12,7 +12,7 @@ from equieffort.recourse.solvers import Status
 from equieffort.report import measures
 from equieffort.report.blocked import binding_limits
 from equieffort.report.blocks import Block, Folded, Section, Source, Text
-from equieffort.report.material import Material
+from equieffort.report.material import Around, Material
 from equieffort.report.register import equations
 from equieffort.report.tables import Table
 from equieffort.report.units import cost_table
@@ -63,27 +63,27 @@ def individuals(material: Material) -> list[Block]:
     return [Text(text), table]
 
 
-def _hardest(material: Material, sweep: Sweep) -> list[tuple[int, int, int, int]]:
-    """Centre, person and both groups, by falling ratio above 1: whoever is worse off than the other group nearby."""
+def _hardest(material: Material, sweep: Sweep) -> list[tuple[int, int, Around]]:
+    """Centre, person and comparison, by falling ratio above 1: whoever is worse off than the other group nearby."""
     least, table = material.audit.criteria.min_people, material.table
-    found: list[tuple[float, int, int, int, int]] = []
-    for a, b in material.pairs:
-        if not (a.is_judged or b.is_judged):
+    found: list[tuple[float, int, int, int]] = []
+    for at, one in enumerate(material.pairs):
+        if not (one.mine.is_judged or one.theirs.is_judged):
             continue
-        ratios = individual_ratios(sweep, a.code, b.code)[:, 0]
-        enough = (sweep.size[:, 0, [a.code, b.code]] >= least).all(axis=1)
+        ratios = individual_ratios(sweep, *one.slots)[:, 0]
+        enough = (sweep.size[:, 0, list(one.slots)] >= least).all(axis=1)
         stuck = table.status[sweep.centres] == Status.INFEASIBLE
-        harder = stuck | (table.cost[sweep.centres] > sweep.phi[:, 0, b.code])
-        for k in np.flatnonzero(a.members[sweep.centres] & enough & harder & (ratios > 1)).tolist():
-            found.append((-float(ratios[k]), int(sweep.centres[k]), k, a.code, b.code))
-    return [(k, row, a, b) for _, row, k, a, b in sorted(found)]
+        harder = stuck | (table.cost[sweep.centres] > sweep.phi[:, 0, one.slots[1]])
+        for k in np.flatnonzero(one.mine.members[sweep.centres] & enough & harder & (ratios > 1)).tolist():
+            found.append((-float(ratios[k]), int(sweep.centres[k]), k, at))
+    return [(k, row, material.pairs[at]) for _, row, k, at in sorted(found)]
 
 
-def _person(material: Material, sweep: Sweep, centre: int, row: int, a: int, b: int) -> list[Cell]:
-    told, phi = material.audit.explain(position=row), sweep.phi[centre, 0]
+def _person(material: Material, sweep: Sweep, centre: int, row: int, one: Around) -> list[Cell]:
+    told, phi, (a, b) = material.audit.explain(position=row), sweep.phi[centre, 0], one.slots
     own = "no route" if told.status == "infeasible" else effort(told.cost)
     return [
-        Name(told.person), Name(material.labels[a]), Name(material.labels[b]), times(float(phi[a] / phi[b])),
+        Name(told.person), Name(one.mine.label), Name(one.theirs.label), times(float(phi[a] / phi[b])),
         effort(float(phi[a])), effort(float(phi[b])), own, _does(material, told, row),
     ]  # fmt: skip
 

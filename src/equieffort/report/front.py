@@ -45,12 +45,12 @@ def verdict(material: Material) -> Section:
 def question(material: Material) -> Words:
     """What the audit asks, with the groups it asks of."""
     names, judged = material.table.groups.people, sorted(material.judged)
-    against = names(material.reference.label)
-    if not judged:
+    others = {against for _, against in material.judged_pairs}
+    if not judged or len(others) > 1:
         return ("Must some groups of people do more than others to turn a refusal into an approval?",)
     many = f"any of {len(judged)} groups" if len(judged) > 1 else ""
     who = (many,) if many else (Phrase(names(judged[0])),)
-    return say("Must {} do more than {} to turn a refusal into an approval?", who, (Phrase(against),))
+    return say("Must {} do more than {} to turn a refusal into an approval?", who, (Phrase(names(others.pop())),))
 
 
 def sentences(material: Material) -> list[Cell]:
@@ -60,7 +60,7 @@ def sentences(material: Material) -> list[Cell]:
         return [answer.finding_words(material, finding) for finding in findings]
     found: list[Cell] = []
     for outcome in ("unequal", "inconclusive", "equal", "not concluded"):
-        groups = [f.comparison.group for f in findings if answer.outcome(f) == outcome]
+        groups = [material.told_pair(f.comparison) for f in findings if answer.outcome(f) == outcome]
         if groups:
             found.append((f"{outcome.capitalize()}: ", *name_list(groups), "."))
     return [*found, ("Each of them in numbers is under ", Link("Group by group", "levels"), ".")]
@@ -118,7 +118,7 @@ def _deciding(material: Material) -> list[Tile]:
         return []
     finding = open_ones[0]
     c = finding.comparison
-    seen = [material.guard.seen(side) for side in (c.mine, c.theirs)]
+    seen = material.seen_sides(c)
     if not all(side.parts and side.effort for side in seen):
         return []
     judged = [one.measure for one in finding.judged]

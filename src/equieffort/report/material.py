@@ -8,13 +8,15 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
+from operator import add
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pandas as pd
 
 from equieffort.data.frames import Bools, Floats
-from equieffort.effort.metrics import PAPER_QUANTILES, Curve, group_stats
+from equieffort.effort.metrics import PAPER_QUANTILES, Comparison, Curve, group_stats
 from equieffort.effort.neighbours import Nearest, NearestK, Sweep, Unsaved
 from equieffort.effort.stats import EffortStats
 from equieffort.effort.verdict import Assessment
@@ -24,6 +26,8 @@ from equieffort.recourse.table import RecourseTable
 from equieffort.report.svg import Look, Role
 from equieffort.report.words import Guard, Name, Phrase, Seen, Words, is_turned
 from equieffort.world.distances import Distance, Manhattan
+from equieffort.world.groups import Versus
+from equieffort.world.opponents import EVERYBODY_ELSE, AllPairs, Rest
 
 if TYPE_CHECKING:
     from equieffort.results.audits import Audit
@@ -50,8 +54,20 @@ class Group:
 
     @property
     def is_judged(self) -> bool:
-        """Whether the verdict compares it with the reference."""
+        """Whether the verdict is about it."""
         return self.look.role == "group"
+
+
+@dataclass(frozen=True, eq=False)
+class Around:
+    """A group and whom it is compared with around individuals."""
+
+    mine: Group
+    theirs: Group
+    slots: tuple[int, int]
+    """Where the sums of both stand in a sweep."""
+    is_shown: bool
+    """Whether pictures show it: a judged comparison, in the direction in which it is judged."""
 
 
 @dataclass(frozen=True)
@@ -91,17 +107,24 @@ class Material:
 
     @cached_property
     def judged(self) -> frozenset[str]:
-        """The groups that the verdict compares with the reference."""
+        """The groups that the verdict is about."""
         return frozenset(finding.comparison.group for finding in self.audit.verdict.findings)
 
     @cached_property
+    def judged_pairs(self) -> frozenset[tuple[str, str]]:
+        """The comparisons that the verdict is about."""
+        found = (finding.comparison for finding in self.audit.verdict.findings)
+        return frozenset((c.group, c.against) for c in found)
+
+    @cached_property
     def groups(self) -> list[Group]:
-        """All groups as they are listed: those compared first, the reference last.
+        """All groups as they are listed: those compared first, the reference last, if there is one.
 
         Pictures show all of them if they are few, otherwise those judged and the reference.
         """
         table = self.table.groups
-        order, drawn = (*table.compared, table.reference), Counter[str]()
+        reference = [table.reference] if isinstance(table.reference, int) else []
+        order, drawn = (*table.compared, *reference), Counter[str]()
         found = []
         for code in order:
             label, stats = self.labels[code], self.stats[self.labels[code]]
@@ -113,10 +136,48 @@ class Material:
             drawn[role] += 1
         return found
 
+    def against(self, group: Group) -> Group | None:
+        """Whom a group is compared with; None of the reference itself, and where it is compared with several."""
+        table = self.table.groups
+        if isinstance(table.reference, AllPairs) or group.code == table.reference:
+            return None
+        return self._other(table.around(group.code)[0])
+
+    def _other(self, compared: Versus) -> Group:
+        """The other side of a comparison: a group, or all others together."""
+        by_code = {group.code: group for group in self.groups}
+        if len(compared.others) == 1 and compared.against != EVERYBODY_ELSE:
+            return by_code[compared.others[0]]
+        label = compared.against
+        members = np.isin(self.table.groups.codes, compared.others)
+        stats = reduce(add, (by_code[code].stats for code in compared.others))
+        return Group(-1, label, self.name(label), members, stats, self._seen_together(), Look("reference"), False)
+
+    def _seen_together(self) -> Seen:
+        """Of people who are counted together nothing shows unless every group may: what is left would show too."""
+        every = [group.seen for group in self.groups]
+        return Seen(all(s.rate for s in every), all(s.parts for s in every), all(s.effort for s in every))
+
+    def seen_sides(self, c: Comparison, part: Assessment | None = None) -> tuple[Seen, Seen]:
+        """What may be shown of both sides of a comparison, over everybody or in a subgroup."""
+        whole = {} if part is None else self.stats
+        mine = self.guard.seen(c.mine, whole.get(c.group))
+        if c.against in self.stats:
+            return mine, self.guard.seen(c.theirs, whole.get(c.against))
+        if part is None:
+            return mine, self._seen_together()
+        every = [self.guard.seen(one.mine, whole.get(one.group)) for one in part.comparisons]
+        return mine, Seen(all(s.rate for s in every), all(s.parts for s in every), all(s.effort for s in every))
+
+    def told_pair(self, c: Comparison) -> str:
+        """Which comparison: by its group, and by both sides where groups are compared with several others."""
+        return c.group if self.against_name else f"{c.group} / {c.against}"
+
     @property
-    def reference(self) -> Group:
-        """The group that the others are compared with."""
-        return self.groups[-1]
+    def against_name(self) -> str:
+        """Whom all judged groups are compared with, as a picture names it; empty where they are several."""
+        names = {c.comparison.against for c in self.audit.verdict.findings}
+        return self.name(names.pop()) if len(names) == 1 else ""
 
     def name(self, label: str) -> str:
         """A group as a reader sees it in a picture; without its column where that would take too much room."""
@@ -224,10 +285,16 @@ class Material:
         return Near(found, found.sweep.at([asked.index(self.quantile)]), drawn)
 
     @cached_property
-    def pairs(self) -> list[tuple[Group, Group]]:
-        """Who is compared with whom around individuals; pictures show the judged against the reference alone."""
-        there = [(group, self.reference) for group in self.groups[:-1]]
-        return there + [(b, a) for a, b in there]
+    def pairs(self) -> list[Around]:
+        """Who is compared with whom around individuals; pictures show judged comparisons in their direction alone."""
+        table = self.table.groups
+        by_code, found = {group.code: group for group in self.groups}, []
+        for one in table.centred:
+            mine, theirs = by_code[one.group], self._other(one)
+            slots = (0, 1) if isinstance(table.reference, Rest) else (one.group, one.others[0])
+            is_shown = (mine.label, one.against) in self.judged_pairs
+            found.append(Around(mine, theirs, slots, is_shown))
+        return found
 
     def refused_by(self, label: str) -> tuple[int, int, int, int] | None:
         """How many of a group the record and the surrogate refuse: both, one of them only, and neither."""
@@ -241,6 +308,8 @@ class Material:
 
     def tells_record(self, label: str) -> bool:
         """Whether no small count shows between a group's recorded decisions and those of the surrogate."""
+        if label not in self.labels:
+            return all(self.tells_record(one) for one in self.labels)
         counts = self.refused_by(label)
         return counts is not None and not self.guard.hides(*counts)
 

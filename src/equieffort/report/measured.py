@@ -67,7 +67,7 @@ class Row:
 def _row(material: Material, found: dict[str, Any], c: Comparison) -> Row:
     name, verdict, guard = found["measure"], material.audit.verdict, material.guard
     measure = known_measures(material.audit.own).get(name)
-    sides = guard.seen(c.mine), guard.seen(c.theirs)
+    sides = material.seen_sides(c)
     basis = {"people": [True, True], "refused": [side.rate for side in sides]}
     seen = basis.get(getattr(measure, "basis", "acting"), [side.parts for side in sides])
     if name in BY_EFFORT:
@@ -88,7 +88,8 @@ def _row(material: Material, found: dict[str, Any], c: Comparison) -> Row:
     mine, theirs = (guard.count(int(found[key]), seen=ok) for key, ok in zip(("n", "n_against"), seen, strict=True))
     return Row(
         name, c, measure, title_of(measure, name), found["chance"],
-        name in verdict.criteria.judged and found["chance"] == verdict.chance and c.group in material.judged,
+        name in verdict.criteria.judged and found["chance"] == verdict.chance
+        and (c.group, c.against) in material.judged_pairs,
         is_told, (estimate, low, high), found["p_adjusted"], value, ends, certain, (mine, theirs),
         notes_text(found["note"]) if is_told else "",
     )  # fmt: skip
@@ -106,13 +107,18 @@ def rows_of(material: Material, *, judged: bool, first: bool = False) -> list[Ro
         (row, compared.get((row["group"], row["against"])))
         for row in row_dicts(under_chance(frame) if first else frame)
     )
-    return [_row(material, row, c) for row, c in pairs if c is not None and (c.group in material.judged) == judged]
+    return [
+        _row(material, row, c)
+        for row, c in pairs
+        if c is not None and ((c.group, c.against) in material.judged_pairs) == judged
+    ]
 
 
 def sorted_rows(material: Material, rows: list[Row]) -> list[Row]:
     """The comparisons that most surely differ first, where that tells nothing that is kept back."""
-    order = [c.group for c in by_effect(material, list({id(r.comparison): r.comparison for r in rows}.values()))]
-    return sorted(rows, key=lambda row: order.index(row.comparison.group))
+    found = by_effect(material, list({id(r.comparison): r.comparison for r in rows}.values()))
+    order = [(c.group, c.against) for c in found]
+    return sorted(rows, key=lambda row: order.index((row.comparison.group, row.comparison.against)))
 
 
 def by_effect(material: Material, compared: Iterable[Comparison]) -> list[Comparison]:

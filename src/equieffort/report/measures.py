@@ -37,8 +37,9 @@ def in_words(material: Material) -> list[Folded]:
         told = Items([(finding_words(material, finding), "") for finding in findings])
         found.append(Folded("Each comparison in words", [told]))
     if others:
-        n = len({row.comparison.group for row in others})
-        more = "one more group, which is not judged" if n == 1 else f"{n} more groups, which are not judged"
+        n = len({(row.comparison.group, row.comparison.against) for row in others})
+        what = "group" if material.against_name else "comparison"
+        more = f"one more {what}, which is not judged" if n == 1 else f"{n} more {what}s, which are not judged"
         found.append(
             Folded(
                 f"Every measure of {more}", [_table(material, others, "Every measure of groups that are not judged")]
@@ -58,11 +59,13 @@ def _beside(material: Material) -> Words:
 
 
 def _table(material: Material, rows: list[Row], caption: str) -> Table:
-    one = len({row.comparison.group for row in rows}) == 1
-    against = rows[0].comparison.against
+    one = len({(row.comparison.group, row.comparison.against) for row in rows}) == 1
+    others = list(dict.fromkeys(row.comparison.against for row in rows))
+    against, same = others[0], len(others) == 1
     columns: list[tuple[Cell, bool, bool, Callable[[Row], Cell]]] = [
         ("measure", True, True, lambda row: (Phrase(row.title), " (judged)" if row.is_judged else "")),
         (Name(material.column), True, not one, lambda row: Name(row.comparison.group)),
+        ("against", True, not same, lambda row: Name(row.comparison.against)),
         ("estimate", False, True, lambda row: row.estimate),
         (f"{level_text(material.audit.criteria)} interval", False, True, lambda row: row.interval),
         (
@@ -70,7 +73,7 @@ def _table(material: Material, rows: list[Row], caption: str) -> Table:
             lambda row: row.certain,
         ),
         ("people", False, True, lambda row: row.people[0]),
-        (say("people, {}", Name(against)), False, True, lambda row: row.people[1]),
+        (say("people, {}", Name(against)) if same else "people, other", False, True, lambda row: row.people[1]),
         ("chance of", True, len({row.chance for row in rows}) > 1, lambda row: row.chance),
         ("note", True, any(row.note for row in rows), lambda row: row.note),
     ]  # fmt: skip

@@ -24,11 +24,10 @@ def forest(material: Material) -> Chart | None:
     shown = [row for name in names for row in rows if row.name == name]
     if not shown:
         return None
-    pairs = list(dict.fromkeys(row.comparison.group for row in shown))
+    pairs = list(dict.fromkeys(material.told_pair(row.comparison) for row in shown))
     panels = [_panel(material, [row for row in shown if row.name == name], len(pairs)) for name in names]
     level = level_text(material.audit.criteria)
-    name = material.name
-    described = "; ".join(f"{name(row.comparison.group)}, {row.title}: {row.drawn}" for row in shown)
+    described = "; ".join(f"{_pair_name(material, row)}, {row.title}: {row.drawn}" for row in shown)
     return Chart(
         "forest", "measures", _title(material, shown), f"{described}.", _front_table(material, shown),
         {"panels": panels, "interval": level, "note": _direction(material, pairs, [row.measure for row in shown])},
@@ -38,15 +37,23 @@ def forest(material: Material) -> Chart | None:
 
 def _title(material: Material, rows: list[Row]) -> str:
     c, name = rows[0].comparison, material.name
-    one = len({row.comparison.group for row in rows}) == 1
-    return f"{name(c.group)} against {name(c.against)}" if one else f"Each group against {name(c.against)}"
+    if len({(row.comparison.group, row.comparison.against) for row in rows}) == 1:
+        return f"{name(c.group)} against {name(c.against)}"
+    return f"Each group against {material.against_name}" if material.against_name else "Pairs of groups"
+
+
+def _pair_name(material: Material, row: Row) -> str:
+    c, name = row.comparison, material.name
+    return name(c.group) if material.against_name else f"{name(c.group)} / {name(c.against)}"
 
 
 def _direction(material: Material, groups: list[str], measures: Iterable[Measure | None]) -> str:
-    worse = material.name(groups[0]) if len(groups) == 1 else "the group"
+    several = "the group" if material.against_name else "the group named first"
+    worse = material.name(groups[0]) if len(groups) == 1 else several
     left = any(measure is not None and measure.orientation < 0 for measure in measures)
     also = ", and left of it where lower is worse" if left else ""
-    more = f" Drawn are {MOST_DRAWN} of {len(groups)} groups." if len(groups) > MOST_DRAWN else ""
+    what = "groups" if material.against_name else "pairs"
+    more = f" Drawn are {MOST_DRAWN} of {len(groups)} {what}." if len(groups) > MOST_DRAWN else ""
     return f"Right of the dotted line {worse} is worse off{also}.{more}"
 
 
@@ -56,8 +63,7 @@ def _panel(material: Material, rows: list[Row], groups: int) -> Panel:
     assert measure is not None
     zone = zone_ends(material.audit.criteria, measure) if row.is_judged else None
     points = [
-        Point(material.name(one.comparison.group) if groups > 1 else "", *one.values, one.drawn)
-        for one in rows[:MOST_DRAWN]
+        Point(_pair_name(material, one) if groups > 1 else "", *one.values, one.drawn) for one in rows[:MOST_DRAWN]
     ]
     is_ratio = measure.scale.name == "log"
     lower = "; lower is worse" if measure.orientation < 0 else ""
@@ -85,13 +91,13 @@ def _front_table(material: Material, rows: list[Row]) -> Table:
         p = p_text(row.p_adjusted) if row.is_judged else ""
         cells.append(
             [
-                row.title, Name(row.comparison.group), row.estimate, row.interval, equal, *row.people,
+                row.title, Name(material.told_pair(row.comparison)), row.estimate, row.interval, equal, *row.people,
                 kept(p, told or not p),
             ]
         )  # fmt: skip
-    against = rows[0].comparison.against
+    name = material.against_name
     head = (
         "measure", Name(material.column), "estimate", f"{level} interval", "counts as equal", "people",
-        say("people, {}", Name(against)), "p, adjusted",
+        say("people, {}", Name(rows[0].comparison.against)) if name else "people, other", "p, adjusted",
     )  # fmt: skip
     return Table("The judged measures, and two in which everybody refused counts", head, cells, frozenset({1}))

@@ -11,6 +11,7 @@ from equieffort.report.material import Group, Material
 from equieffort.report.svg import Bar
 from equieffort.report.tables import Table
 from equieffort.report.words import Cell, Name, count, kept, rate, ratio, share
+from equieffort.world.opponents import Rest
 
 
 def people(material: Material) -> Section:
@@ -25,11 +26,20 @@ def people(material: Material) -> Section:
         {"blocks": [("", bars)], "most": 1.0}, True,
     )  # fmt: skip
     text = Text(
-        f"{total}The impact ratio is a group's share of approvals over that of the reference. Below 0.8 is often taken "
-        "as a sign to look closer; it is no statute."
+        f"{total}The impact ratio is a group's share of approvals over that of {_whom(material)}. Below 0.8 is often "
+        "taken as a sign to look closer; it is no statute."
     )
     blocks: list[Block] = [Split([text], [chart]), *_recorded(material), *fidelity(material)]
     return Section("people", "Who was audited", blocks)
+
+
+def _whom(material: Material) -> str:
+    """Whose share of approvals others are held against."""
+    found = material.table.groups.reference
+    return "everybody else" if isinstance(found, Rest) else "the reference" if isinstance(found, int) else PAIRWISE
+
+
+PAIRWISE = "another; pair by pair it is among the measures"
 
 
 def _first(bars: list[Bar]) -> str:
@@ -39,18 +49,20 @@ def _first(bars: list[Bar]) -> str:
 
 
 def _table(material: Material) -> tuple[Table, list[Bar]]:
-    guard, reference = material.guard, material.reference
-    base = _approved(reference)
+    guard = material.guard
     rows: list[list[Cell]] = []
     bars = []
     for group in material.groups:
         stats, seen, approved = group.stats, group.seen, _approved(group)
+        # The reference itself has the ratio 1.
+        other = material.against(group) or (group if group.look.role == "reference" else None)
+        base = np.nan if other is None else _approved(other)
         shown = kept(share(approved), seen.rate)
         rows.append(
             [
                 Name(group.label), material.table.groups.role(group.code), guard.count(stats.n),
                 guard.count(stats.n_unfavourable, seen=seen.rate), shown,
-                kept(ratio(approved / base if base > 0 else np.nan), seen.rate and reference.seen.rate),
+                kept(ratio(approved / base if base > 0 else np.nan), seen.rate and (other is None or other.seen.rate)),
                 guard.count(stats.n_acting, seen=seen.parts),
                 guard.count(stats.count(Status.INFEASIBLE), seen=seen.parts),
                 guard.count(stats.n_unknown, seen=seen.parts),

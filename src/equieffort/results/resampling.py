@@ -17,8 +17,8 @@ import numpy as np
 import numpy.typing as npt
 
 from equieffort.data.frames import Bools, read_frame
-from equieffort.effort.measures import Chance, Pair, Sample, Spread
-from equieffort.effort.metrics import group_samples
+from equieffort.effort.measures import Chance, Sample, Spread
+from equieffort.effort.metrics import compared_pair, group_samples
 from equieffort.errors import DataError, EquieffortError, ParameterError, Setting, Text, collecting, parts_of
 from equieffort.foundations.arguments import calling, check_whole
 from equieffort.recourse.problem import RecourseProblem
@@ -139,11 +139,9 @@ def _drawn(table: RecourseTable, times: npt.NDArray[np.intp], budget: float | No
 def _estimates(audit: Audit, rule: str, groups: Groups, samples: Mapping[str, Sample]) -> dict[Key, float]:
     """Every measure on its scale. Recorded decisions are not drawn: their closed form stays."""
     found = {}
-    against = groups.labels[groups.reference]
     measures = [measure for measure in audit.shown_measures if measure.name != "impact_ratio_recorded"]
-    for code in groups.compared:
-        label = groups.labels[code]
-        pair = Pair(samples[label], samples[against])
+    for one in groups.pairs:
+        label, against, pair = groups.labels[one.group], one.against, compared_pair(groups, one, samples)
         for measure in measures:
             with calling(f"The measure {measure.name!r}", "Correct its estimate(), or leave it out of measures."):
                 found[rule, label, against, measure.name] = measure.scale.to(measure.estimate(pair))

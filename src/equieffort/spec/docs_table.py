@@ -1,7 +1,7 @@
 """The table of all keys as the documentation shows it.
 
->>> [row.path for row in rows() if row.path.startswith("sensitive")]
-['sensitive', 'sensitive.column', 'sensitive.protected', 'sensitive.reference']
+>>> [row.path for row in rows() if row.path.startswith("sensitive.r")]
+['sensitive.reference', 'sensitive.reference.rest', 'sensitive.reference.all_pairs']
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from typing import Any
 from equieffort.data.frames import KINDS
 from equieffort.effort.measures import JUDGED
 from equieffort.spec.forms import DEFAULT, EQUATION, SOLVER
-from equieffort.spec.kinds import Either, Flag, ListOf, Number, OrNone, Text, Value
+from equieffort.spec.kinds import Chosen, Either, Flag, ListOf, Number, OrNone, Text, Value
 from equieffort.spec.sections import REQUIRED, Key, MapOf, Section
 
 COLUMN = Text(named="the name of a column")
@@ -20,6 +20,16 @@ EDGES = ListOf(ListOf(COLUMN, "a pair [cause, effect]", length=2), "a list of pa
 FILE = Text(named="the path of a file")
 SHARE = Number(above=0, high=1)
 GROUP = Either((Value(), ListOf(Value(), "a list of values, one for each sensitive column", least=1)))
+
+OPPONENTS = Section(
+    {
+        "rest": Key(Chosen(), "Each group against everybody else: all other groups together."),
+        "all_pairs": Key(
+            Chosen(), "Every pair of groups once, protected groups first; pairs that hold a protected group are judged."
+        ),
+    },
+    one_of=("rest", "all_pairs"),
+)
 
 DATA = Section(
     {
@@ -89,7 +99,11 @@ SENSITIVE = Section(
             REQUIRED,
             example="female",
         ),
-        "reference": Key(GROUP, "The group they are compared with; needed once more than one other remains."),
+        "reference": Key(
+            Either((*GROUP.forms, OPPONENTS)),
+            "The group they are compared with; needed once more than one other remains. Where it is no single group: "
+            "`{rest: true}` or `{all_pairs: true}`.",
+        ),
     }
 )
 GRAPH = Section(

@@ -178,6 +178,23 @@ class Flag(Kind):
 
 
 @dataclass(frozen=True)
+class Chosen(Flag):
+    """true: of several keys the one that is given says what is meant."""
+
+    named = "true"
+
+    def read(self, node: Node, where: str) -> bool:
+        """True."""
+        if not super().read(node, where):
+            self.refuse(node, where, "Write true, or leave the key out.")
+        return True
+
+    def schema(self) -> dict[str, Any]:
+        """The one value."""
+        return {"const": True}
+
+
+@dataclass(frozen=True)
 class Value(Kind):
     """A value as it stands in the data: a text, a number, true or false."""
 

@@ -7,6 +7,7 @@ from typing import Any
 from equieffort.errors import SchemaError, many
 from equieffort.spec.nodes import Items
 from equieffort.spec.parsed import Parsed, placed
+from equieffort.world.opponents import AllPairs, Rest
 from equieffort.world.rules import Constraint, Forbidden, Monotone, Sum, read_constraint
 from equieffort.world.schema import Feature, Schema
 
@@ -34,9 +35,7 @@ def read_schema(given: Parsed) -> Schema:
     return Schema(
         sensitive=columns[0] if len(columns) == 1 else tuple(columns),
         protected=_protected(given, len(columns)),
-        reference=None
-        if sensitive["reference"] is None
-        else _group(given, "reference", sensitive["reference"], len(columns)),
+        reference=_reference(given, len(columns)),
         favourable=given["outcome"]["favourable"],
         threshold=given["outcome"]["threshold"],
         also_protected=tuple(also),
@@ -84,6 +83,13 @@ def _protected(given: Parsed, width: int) -> Any:
     if several:
         return [_group(given, "protected", one, width) for one in declared]
     return _group(given, "protected", declared, width)
+
+
+def _reference(given: Parsed, width: int) -> Any:
+    declared = given["sensitive"]["reference"]
+    if isinstance(declared, dict):
+        return Rest() if declared["rest"] else AllPairs()
+    return None if declared is None else _group(given, "reference", declared, width)
 
 
 def _group(given: Parsed, key: str, declared: Any, width: int) -> Any:

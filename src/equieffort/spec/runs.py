@@ -211,7 +211,8 @@ def estimate(prepared: Prepared) -> Estimate:
     counts = np.bincount(groups.codes[refused], minlength=len(groups.labels)).tolist()
     surrogate = prepared.measured
     if surrogate is not None:
-        judged = [groups.labels[code] for code in (*groups.protected, groups.reference)]
+        among = {code for one in groups.pairs if one.group in groups.protected for code in (one.group, *one.others)}
+        judged = [groups.labels[code] for code in sorted(among)]
         surrogate = replace(surrogate, columns=groups.columns).among(judged)
     return Estimate(
         len(inputs.table),

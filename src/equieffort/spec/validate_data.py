@@ -19,6 +19,7 @@ from equieffort.spec.parsed import Spec
 from equieffort.words.problems import spec_text
 from equieffort.world.giveaways import warn_giveaways
 from equieffort.world.groups import Groups
+from equieffort.world.opponents import AllPairs, Rest
 from equieffort.world.rules import parse_rule
 
 
@@ -184,6 +185,8 @@ class _Check:
         known = [self._values(whole[name]) for name in columns]
         for key in ("protected", "reference"):
             declared = getattr(schema, key)
+            if isinstance(declared, Rest | AllPairs):
+                continue
             for group in declared if isinstance(declared, list) else [declared]:
                 for k, value in enumerate(group if isinstance(group, tuple) else (group,)):
                     if value is not None and value not in known[k]:

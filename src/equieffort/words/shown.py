@@ -173,7 +173,7 @@ def measure_table(frame: pd.DataFrame, verdict: Verdict, own: Iterable[Measure] 
     Of several sources of chance only the judged one is shown.
     """
     known, criteria = known_measures(own), verdict.criteria
-    groups = {finding.comparison.group for finding in verdict.findings}
+    pairs = {(finding.comparison.group, finding.comparison.against) for finding in verdict.findings}
     columns = next((finding.comparison.columns for finding in verdict.findings), ())
     many = len(frame[["group", "against"]].drop_duplicates()) > MOST_WHOLE
     rows = [["", "group", "against", "measure", "estimate", f"{level_text(criteria)} interval", "people", "p"]]
@@ -183,7 +183,7 @@ def measure_table(frame: pd.DataFrame, verdict: Verdict, own: Iterable[Measure] 
         measure = known.get(row["measure"])
         rows.append(
             [
-                "*" if row["measure"] in criteria.judged and row["group"] in groups else "",
+                "*" if row["measure"] in criteria.judged and (row["group"], row["against"]) in pairs else "",
                 group_name(str(row["group"]), columns),
                 group_name(str(row["against"]), columns),
                 title_of(measure, row["measure"]),

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from equieffort.data.frames import refuse_missing
+from equieffort.data.frames import Bools, refuse_missing
 from equieffort.errors import DataError, SchemaError, Setting, closest, label, listed, many
 from equieffort.foundations.arguments import as_plain
 from equieffort.foundations.saved import APART, as_fields, from_fields
+from equieffort.world.opponents import EVERYBODY_ELSE, AllPairs, Rest
 from equieffort.world.schema import Schema
 
 _bad_groups = partial(SchemaError, "SCHEMA_GROUPS")
@@ -23,20 +25,38 @@ MOST_VALUES = 20
 MOST_GROUPS = 200
 
 
+@dataclass(frozen=True)
+class Versus:
+    """One comparison by codes: a group, and the group or groups that are the other side together."""
+
+    group: int
+    others: tuple[int, ...]
+    against: str
+    """What the other side is called."""
+    role: str
+    """What the group is; "other" and "unknown" are not judged."""
+
+
 @dataclass(frozen=True, eq=False)
 class Groups:
-    """A group code for each person, the groups' labels, and which are protected and which is the reference."""
+    """A group code for each person, the groups' labels, which are protected, and whom each is compared with."""
 
     labels: tuple[str, ...]
     codes: npt.NDArray[np.int16] = field(metadata=APART)
     protected: tuple[int, ...]
-    reference: int
+    reference: int | Rest | AllPairs
+    """The code of the group that the others are compared with; `Rest()` or `AllPairs()` where there is none."""
+    unknown: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
+    """Groups of people whose own group is not known: code -> the groups that they may belong to."""
     columns: tuple[str, ...] = field(default=(), metadata=APART)
     """The sensitive columns whose values the labels are."""
 
     def __post_init__(self) -> None:
         named = len(self.labels)
-        codes = np.asarray([*self.protected, self.reference])
+        declared = [self.reference] if isinstance(self.reference, int) else []
+        codes = np.asarray(
+            [*self.protected, *declared, *self.unknown, *(k for may in self.unknown.values() for k in may)]
+        )
         if not (((self.codes >= 0) & (self.codes < named)).all() and ((codes >= 0) & (codes < named)).all()):
             raise _bad_groups(
                 f"A code stands for none of the {many(named, 'group', 'groups')} {listed(self.labels)}.",
@@ -89,6 +109,13 @@ class Groups:
         if isinstance(schema.protected, set | frozenset):
             # A set has another order in each process; the groups' own order is always the same.
             protected.sort()
+        if isinstance(schema.reference, Rest | AllPairs):
+            if isinstance(schema.reference, Rest) and EVERYBODY_ELSE in labels:
+                raise _bad_groups(
+                    f"A group in {listed(columns)} is called {EVERYBODY_ELSE!r}, as all others are in a comparison.",
+                    fix="Rename the value.",
+                )
+            return cls(labels, codes, tuple(protected), schema.reference, columns=columns)
         others = [k for k in range(len(keys)) if k not in protected]
         if not others:
             raise _bad_groups(
@@ -110,7 +137,7 @@ class Groups:
             )
         else:
             reference = others[0]
-        return cls(labels, codes, tuple(protected), reference, columns)
+        return cls(labels, codes, tuple(protected), reference, columns=columns)
 
     def name(self, text: str) -> str:
         """A group's label for a reader; see `group_name`."""
@@ -121,16 +148,77 @@ class Groups:
         return people_of(text, self.columns)
 
     def role(self, code: int) -> str:
-        """Protected, reference or other."""
+        """Protected, reference, other, or unknown: people whose own group is not known."""
+        if code in self.unknown:
+            return "unknown"
         return "reference" if code == self.reference else "protected" if code in self.protected else "other"
 
     @property
     def compared(self) -> tuple[int, ...]:
-        """All groups that are compared with the reference: the protected ones first."""
-        rest = [k for k in range(len(self.labels)) if k not in self.protected and k != self.reference]
-        return (*self.protected, *rest)
+        """All groups that are compared: the protected ones first, people whose group is not known last."""
+        listed_before = (*self.protected, self.reference, *self.unknown)
+        rest = [k for k in range(len(self.labels)) if k not in listed_before]
+        return (*self.protected, *rest, *self.unknown)
+
+    @property
+    def known(self) -> tuple[int, ...]:
+        """The groups that people are known to belong to."""
+        return tuple(k for k in range(len(self.labels)) if k not in self.unknown)
+
+    @property
+    def pairs(self) -> tuple[Versus, ...]:
+        """Who is compared with whom, each comparison once."""
+        if isinstance(self.reference, AllPairs):
+            return tuple(self._pair(a, b) for a, b in combinations(self.compared, 2))
+        return tuple(self._against(code) for code in self.compared)
+
+    def around(self, own: int) -> tuple[Versus, ...]:
+        """With whom a person of a group is compared: I+ is their own group, each I- another side.
+
+        A person of the reference is compared with each other group, and so is everybody under `AllPairs`.
+        """
+        if isinstance(self.reference, AllPairs) or own == self.reference:
+            return tuple(self._pair(own, code) for code in self.compared if code != own)
+        return (self._against(own),)
+
+    @property
+    def centred(self) -> tuple[Versus, ...]:
+        """`around` for every group, those of `pairs` first: what is read around individuals."""
+        first = self.pairs
+        return (*first, *(one for code in range(len(self.labels)) for one in self.around(code) if one not in first))
+
+    def two(self, compared: Versus) -> Groups:
+        """The two sides of a comparison as groups 0 and 1; where there are people on neither side, they are group 2."""
+        mine, theirs = self.codes == compared.group, np.isin(self.codes, compared.others)
+        codes = np.where(mine, 0, np.where(theirs, 1, 2)).astype(np.int16)
+        labels = (self.labels[compared.group], compared.against, NEITHER)
+        neither: dict[int, tuple[int, ...]] = {2: ()} if (codes == 2).any() else {}
+        return Groups(labels[: 2 + len(neither)], codes, (0,), 1, neither, self.columns)
+
+    def others(self, group: str, against: str) -> tuple[int, ...]:
+        """The groups on the other side of a comparison that is named by its labels."""
+        if against in self.labels:
+            return (self.labels.index(against),)
+        return self._against(self.labels.index(group)).others
+
+    def members(self, group: str, against: str) -> tuple[Bools, Bools]:
+        """Who is on either side of it."""
+        return self.codes == self.labels.index(group), np.isin(self.codes, self.others(group, against))
+
+    def _pair(self, group: int, other: int) -> Versus:
+        role = "unknown" if other in self.unknown else self.role(group)
+        return Versus(group, (other,), self.labels[other], role)
+
+    def _against(self, code: int) -> Versus:
+        if isinstance(self.reference, int):
+            return self._pair(code, self.reference)
+        # Whoever may belong to the group is not known to be one of the others.
+        others = tuple(k for k in range(len(self.labels)) if k != code and code not in self.unknown.get(k, ()))
+        return Versus(code, others, EVERYBODY_ELSE, self.role(code))
 
 
+NEITHER = "neither"
+"""What people on neither side of a comparison are called where it is looked at alone."""
 BETWEEN = " & "
 """Between the values of several columns in a label."""
 
@@ -142,7 +230,7 @@ def group_name(text: str, columns: Sequence[str] = ()) -> str:
     ('sex = female', 'sex = female and young = 1', 'female')
     """
     parts = text.split(BETWEEN) if len(columns) > 1 else [text]
-    if not columns:
+    if not columns or text == EVERYBODY_ELSE:
         return _printed(text)
     if len(parts) != len(columns):
         # A value holds the sign itself: which part belongs to which column cannot be said.
@@ -156,6 +244,8 @@ def people_of(text: str, columns: Sequence[str] = ()) -> str:
     >>> people_of("female", ["sex"]), people_of("a")
     ('people with sex = female', 'people in group a')
     """
+    if text == EVERYBODY_ELSE:
+        return "people of all other groups"
     return f"people {'with' if columns else 'in group'} {group_name(text, columns)}"
 
 

@@ -22,6 +22,7 @@ from equieffort.errors import DataError, SchemaError, Setting, closest, label, l
 from equieffort.foundations.arguments import check_mapping, is_number, items_in, names_in, shown
 from equieffort.foundations.saved import as_fields, from_hints
 from equieffort.world.graph import CausalGraph
+from equieffort.world.opponents import read_reference
 from equieffort.world.rules import Constraint, read_constraint
 
 _bad_limits = partial(SchemaError, "SCHEMA_LIMITS")
@@ -195,9 +196,10 @@ class Schema:
     sensitive
         The sensitive column, or several whose values together form the groups.
     protected
-        The protected value (a tuple of values when `sensitive` is several columns), or a list of them.
+        The protected value (a tuple of values when `sensitive` is several columns), or a list of them: who is judged.
     reference
-        Whom they are compared with; needed once more than one other value remains.
+        Whom they are compared with: a value, `Rest()` for everybody else, or `AllPairs()` for every pair of groups;
+        needed once more than one other value remains.
     favourable
         The label people want, or a list of labels when the model chooses between more than two.
     threshold
@@ -413,7 +415,8 @@ class Schema:
         if len(sensitive) > 1 and isinstance(protected, list) and not any(isinstance(key, list) for key in protected):
             # One group of several columns; in a list of groups each would be a list.
             protected = tuple(protected)
-        return cls(**said | {"sensitive": sensitive[0] if len(sensitive) == 1 else sensitive, "protected": protected})
+        given = {"sensitive": sensitive[0] if len(sensitive) == 1 else sensitive, "protected": protected}
+        return cls(**said | given | {"reference": read_reference(said["reference"])})
 
 
 SAVED = {

@@ -13,6 +13,7 @@ from tests.results.comparison.worlds import costing, made, needing, people, row
 import equieffort as ee
 from equieffort.results.comparison import compare_audits
 from equieffort.results.comparison.noise import Change, change, difference_values, joined, log_ratio_values
+from equieffort.world.groups import Groups
 
 
 def estimates(frame, labels) -> tuple[float, float]:
@@ -163,7 +164,7 @@ class Table:
         cost = np.asarray(self.cost)
         self.has_action, self.is_unfavourable = np.isfinite(cost), ~np.isnan(cost)
         self.effort = np.where(self.has_action, cost, np.nan)
-        self.groups = type("Groups", (), {"labels": ("a", "b"), "codes": np.asarray(self.code)})
+        self.groups = Groups(("a", "b"), np.asarray(self.code, dtype=np.int16), (0,), 1)
 
     def __len__(self) -> int:
         return len(self.effort)

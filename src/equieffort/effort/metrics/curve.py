@@ -9,7 +9,7 @@ of each centre's ratio, is `acr_mean_of_ratios`.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import fsum
 from typing import Any
 
@@ -30,13 +30,14 @@ from equieffort.effort.metrics.bands import (
     limits,
     paper_band,
 )
-from equieffort.effort.metrics.effort import pairs_of
 from equieffort.effort.metrics.jackknife import Grid, Leaving, Near
 from equieffort.effort.metrics.without import ENDS, EVERYWHERE, LINES, ON_LOG, Own, People, Without
 from equieffort.effort.neighbours import Around, Sweep, Sweeper, check_people, check_quantile, sweeper
 from equieffort.effort.neighbours.coded import PAIRS
 from equieffort.recourse.table import RecourseTable
 from equieffort.world.distances import BoundDistance
+from equieffort.world.groups import Versus
+from equieffort.world.opponents import Rest
 
 PAPER_QUANTILES = (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 """The quantiles of the paper's figures."""
@@ -44,6 +45,8 @@ PAPER_QUANTILES = (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9
 JACKKNIFED = ("acr", "phi_own", "phi_other", "rd", "own_share")
 
 Pair = tuple[int, int]
+ALL_OTHERS = -1
+"""In place of a code: everybody else together."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,26 +58,39 @@ class Curve:
     bands: Bands
     spreads: dict[tuple[Pair, str], Spread]
 
+    def slots(self, compared: Versus) -> Pair:
+        """Where the sums of both sides of a comparison stand in the sweep.
+
+        Against everybody else they are those of a centre's own group and of its others.
+        """
+        if isinstance(self.table.groups.reference, Rest):
+            return 0, 1
+        return compared.group, compared.others[0]
+
+    def _key(self, compared: Versus) -> Pair:
+        """Under which codes its spreads are kept."""
+        return compared.group, ALL_OTHERS if isinstance(self.table.groups.reference, Rest) else compared.others[0]
+
     def frame(self, quantiles: Sequence[int] | slice = slice(None)) -> pd.DataFrame:
         """One row a group, opponent and quantile; all quantiles, or some by position."""
         groups = self.table.groups
         swept = self.sweep.at(quantiles)
         own = groups.codes[swept.centres]
         parts = []
-        for a, b in pairs_of(groups):
-            part = _estimates(swept, own == a, a, b, paper=isinstance(self.bands, PaperBands))
-            part.insert(0, "against", groups.labels[b])
-            part.insert(0, "group", groups.labels[a])
-            parts.append(self._with_bands(part, (a, b), quantiles))
+        for one in groups.centred:
+            part = _estimates(swept, own == one.group, *self.slots(one), paper=isinstance(self.bands, PaperBands))
+            part.insert(0, "against", one.against)
+            part.insert(0, "group", groups.labels[one.group])
+            parts.append(self._with_bands(part, one, quantiles))
         return pd.concat(parts, ignore_index=True)
 
-    def _with_bands(self, part: pd.DataFrame, pair: Pair, quantiles: Any) -> pd.DataFrame:
-        members = np.isin(self.table.groups.codes, pair)
+    def _with_bands(self, part: pd.DataFrame, pair: Versus, quantiles: Any) -> pd.DataFrame:
+        members = np.isin(self.table.groups.codes, (pair.group, *pair.others))
         notes = [[UNCERTIFIED] if (self.table.is_unsettled & members).any() else [] for _ in range(len(part))]
         for name in (*JACKKNIFED, "acr_mean_of_ratios"):
             if not isinstance(self.bands, Jackknife) or (name not in JACKKNIFED and not self.bands.mean_of_ratios):
                 continue
-            spread = self.spreads.get((pair, name), _no_spread(len(self.sweep.quantiles), ""))
+            spread = self.spreads.get((self._key(pair), name), _no_spread(len(self.sweep.quantiles), ""))
             why = _add_band(part, name, spread, self.bands, quantiles)
             for note, code in zip(notes, why, strict=True):
                 # Efforts and ratios are defined and vary together; RD may differ.
@@ -119,8 +135,10 @@ def curve(
     for quantile in quantiles:
         check_quantile(quantile)
     unfavourable = table.is_unfavourable
-    group = np.where(unfavourable, table.groups.codes, -1).astype(np.int64)
     where = np.flatnonzero(unfavourable) if centres is None else np.asarray(centres, dtype=np.intp)
+    if isinstance(table.groups.reference, Rest):
+        return _against_rest(table, distance, quantiles, where, bands)
+    group = np.where(unfavourable, table.groups.codes, -1).astype(np.int64)
     groups = len(table.groups.labels)
     check_people(distance, where, group, table.effort, groups)
     levels, back = np.unique(np.asarray(quantiles, dtype=np.float64), return_inverse=True)
@@ -158,6 +176,30 @@ def curve(
     return Curve(table, swept, bands, spreads)
 
 
+def _against_rest(
+    table: RecourseTable,
+    distance: BoundDistance,
+    quantiles: Sequence[float],
+    where: npt.NDArray[np.intp],
+    bands: Bands,
+) -> Curve:
+    """Each group's centres among two groups: their own, and all others together."""
+    check_people(distance, where, table.groups.codes.astype(np.int64), table.effort, len(table.groups.labels))
+    shape = (len(where), len(quantiles), 2)
+    size, acting, cost = np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=np.int64), np.zeros(shape)
+    spreads: dict[tuple[Pair, str], Spread] = {}
+    codes = table.groups.codes[where]
+    for one in table.groups.pairs:
+        mine = np.flatnonzero(codes == one.group)
+        if not len(mine):
+            continue
+        part = curve(replace(table, groups=table.groups.two(one)), distance, quantiles, where[mine], bands)
+        for into, values in ((size, part.sweep.size), (acting, part.sweep.acting), (cost, part.sweep.cost)):
+            into[mine] = values[:, :, :2]
+        spreads |= {((one.group, ALL_OTHERS), name): spread for (_, name), spread in part.spreads.items()}
+    return Curve(table, Sweep(where, np.asarray(quantiles, dtype=np.float64), size, acting, cost), bands, spreads)
+
+
 def _taken(spread: Spread, which: Any) -> Spread:
     """The quantiles as they were asked for, which need neither rise nor differ."""
     why = tuple(spread.why[q] for q in which)
@@ -184,14 +226,15 @@ class _Run:
 
     def around(self, bands: Jackknife | None, code: int, spreads: dict[tuple[Pair, str], Spread]) -> Around:
         """Sums around all centres; the spreads of the group's lines are added to those given."""
-        pairs = [pair for pair in pairs_of(self.table.groups) if pair[0] == code] if bands is not None else []
+        pairs = self.table.groups.around(code) if bands is not None else ()
         units, people = self.units, self.people
         entries, n = self.engine.entries, len(self.table)
         names = ["own", "other", "share", *(["ratio"] if bands is not None and bands.mean_of_ratios else [])]
         if self.table.is_unfavourable.sum() > self.table.has_action.sum():
             names.insert(2, "rd")
         leavings = []
-        for pair in pairs:
+        for one in pairs:
+            pair = (one.group, one.others[0])
             efforts = people.effort[people.of_entries(entries.acting(pair[1]))]
             leavings.append(Leaving(pair, self.grid, entries, n, tuple(names), efforts, self.room))
         found, own_first = [], []

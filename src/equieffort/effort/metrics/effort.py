@@ -6,10 +6,12 @@ off. Both count only people who were decided unfavourably. What cannot be comput
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import reduce
 from math import isnan
+from operator import add
 
 import numpy as np
 import numpy.typing as npt
@@ -24,7 +26,7 @@ from equieffort.effort.measures.acr import acting
 from equieffort.effort.stats import EffortStats
 from equieffort.recourse.solvers import Status
 from equieffort.recourse.table import RecourseTable
-from equieffort.world.groups import Groups, group_name, people_of
+from equieffort.world.groups import Groups, Versus, group_name, people_of
 
 NAN = float("nan")
 Interval = tuple[float, float]
@@ -66,7 +68,7 @@ class Comparison:
     group: str
     against: str
     role: str
-    """What the group is: protected, reference or other."""
+    """What the group is: protected, reference, other or unknown; the last two are not judged."""
     pair: Pair
     readings: tuple[Reading, ...] = ()
     """One a measure, with its interval and its tests; those of another source of chance come last."""
@@ -155,35 +157,33 @@ def group_stats(table: RecourseTable, members: Bools | None = None) -> dict[str,
     return {label: found.stats for label, found in group_samples(table, members).items()}
 
 
-def pairs_of(groups: Groups) -> list[tuple[int, int]]:
-    """Who is compared with whom: each compared group with the reference, and the other way round."""
-    mine = [(code, groups.reference) for code in groups.compared]
-    return mine + [(b, a) for a, b in mine]
+def merged(samples: Mapping[str, Sample], labels: Iterable[str]) -> Sample:
+    """The people of several groups together; everything that is kept of them adds exactly."""
+    return reduce(add, (samples[label] for label in labels))
+
+
+def compared_pair(groups: Groups, versus: Versus, samples: Mapping[str, Sample], guarded: bool = False) -> Pair:
+    """Both sides of a comparison."""
+    label = groups.labels
+    return Pair(samples[label[versus.group]], merged(samples, (label[k] for k in versus.others)), guarded)
 
 
 def comparisons(
-    groups: Groups, samples: dict[str, Sample], own: int | None = None, *, guarded: bool = False
+    groups: Groups, samples: Mapping[str, Sample], own: int | None = None, *, guarded: bool = False
 ) -> tuple[Comparison, ...]:
-    """Each group against the reference; for an individual (`own` group) that group against its counterpart.
+    """Each group against its reference, or whoever else it is compared with; for an individual only the `own` group.
 
     A person of the reference is compared with each other group, a comparison each.
     """
-    label, reference = groups.labels, groups.reference
-    if own is None:
-        pairs = [(code, reference) for code in groups.compared]
-    elif own == reference:
-        pairs = [(reference, code) for code in groups.compared]
-    else:
-        pairs = [(own, reference)]
     return tuple(
         Comparison(
-            label[a],
-            label[b],
-            groups.role(a),
-            Pair(samples[label[a]], samples[label[b]], guarded),
+            groups.labels[one.group],
+            one.against,
+            one.role,
+            compared_pair(groups, one, samples, guarded),
             columns=groups.columns,
         )
-        for a, b in pairs
+        for one in (groups.pairs if own is None else groups.around(own))
     )
 
 

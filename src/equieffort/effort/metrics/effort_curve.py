@@ -14,6 +14,7 @@ import pandas as pd
 from equieffort.data.frames import Floats
 from equieffort.effort.inference.orders import half_width, half_width_of_difference, shares_at
 from equieffort.effort.measures import Sample
+from equieffort.effort.metrics.effort import compared_pair
 from equieffort.world.groups import Groups
 
 CURVE = ("group", "effort", "share", "low", "high")
@@ -32,12 +33,11 @@ def effort_curve(samples: dict[str, Sample], level: float) -> pd.DataFrame:
 
 
 def effort_differences(groups: Groups, samples: dict[str, Sample], level: float) -> pd.DataFrame:
-    """One row a compared group and effort: its share minus the reference group's, below 0 where it is worse off."""
-    against = groups.labels[groups.reference]
+    """One row a comparison and effort: the group's share minus the other's, below 0 where the group is worse off."""
     parts = []
-    for code in groups.compared:
-        label = groups.labels[code]
-        mine, theirs = samples[label], samples[against]
+    for one in groups.pairs:
+        label, against, pair = groups.labels[one.group], one.against, compared_pair(groups, one, samples)
+        mine, theirs = pair.mine, pair.theirs
         at = _places(mine, theirs)
         half = half_width_of_difference(len(mine.efforts), len(theirs.efforts), level)
         a, b = shares_at(mine.efforts, at), shares_at(theirs.efforts, at)

@@ -18,8 +18,12 @@ def check_same_rules(a: Audit, b: Audit) -> None:
     """Refuse audits of other groups or other rules of action, naming the first difference."""
     mine, theirs = a.recourse.groups, b.recourse.groups
     roles = [{label: groups.role(k) for k, label in enumerate(groups.labels)} for groups in (mine, theirs)]
-    if roles[0] != roles[1]:
-        texts = ["; ".join(f"{label!r} is {role}" for label, role in sorted(found.items())) for found in roles]
+    ways = ["" if isinstance(one.reference, int) else f"; compared by {one.reference!r}" for one in (mine, theirs)]
+    if roles[0] != roles[1] or ways[0] != ways[1]:
+        texts = [
+            "; ".join(f"{label!r} is {role}" for label, role in sorted(found.items())) + way
+            for found, way in zip(roles, ways, strict=True)
+        ]
         raise ParameterError(
             "AUDIT_SCHEMAS",
             f"The audits compare different groups. First: {texts[0]}. Second: {texts[1]}.",

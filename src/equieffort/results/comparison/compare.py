@@ -6,6 +6,7 @@ from typing import cast
 
 import pandas as pd
 
+from equieffort.data.frames import row_dicts
 from equieffort.foundations.arguments import check_flag, check_instance, check_whole
 from equieffort.results.audits import Audit
 from equieffort.results.comparison.comparable import (
@@ -73,12 +74,13 @@ def compare_audits(
 
 
 def _by_group(a: Audit, b: Audit) -> pd.DataFrame:
-    before, after = a.by_group.set_index("group"), b.by_group.set_index("group")
+    # A group that is compared with several others has a row for each.
+    later = {(row["group"], row["against"]): row for row in row_dicts(b.by_group)}
     rows = []
-    for group in before.index:
-        row = {"group": group, "role": before.loc[group, "role"], "against": before.loc[group, "against"]}
+    for old in row_dicts(a.by_group):
+        row = {name: old[name] for name in ("group", "role", "against")}
+        new = later[row["group"], row["against"]]
         for name in MEASURES:
-            old, new = before.loc[group, name], after.loc[group, name]
-            row |= {f"{name}_before": old, f"{name}_after": new, f"{name}_change": new - old}
+            row |= {f"{name}_before": old[name], f"{name}_after": new[name], f"{name}_change": new[name] - old[name]}
         rows.append(row)
     return pd.DataFrame(rows)

@@ -58,8 +58,8 @@ class Change:
 def log_ratio_values(table: RecourseTable, group: str, against: str) -> Floats | None:
     """psi of log ACR, a value a person; None where it has no variance to be known (fewer than two with an action)."""
     values, effort = np.zeros(len(table)), table.effort
-    for label, sign in ((group, 1.0), (against, -1.0)):
-        acting = table.has_action & _in(table, label)
+    for members, sign in zip(table.groups.members(group, against), (1.0, -1.0), strict=True):
+        acting = table.has_action & members
         k, costs = int(acting.sum()), effort[acting]
         mean = float(costs.mean()) if k else 0.0
         if k < 2 or not mean > 0:
@@ -71,8 +71,8 @@ def log_ratio_values(table: RecourseTable, group: str, against: str) -> Floats |
 def difference_values(table: RecourseTable, group: str, against: str) -> Floats | None:
     """psi of RD, a value a person; None with fewer than two refused people."""
     values = np.zeros(len(table))
-    for label, sign in ((group, -1.0), (against, 1.0)):
-        refused = table.is_unfavourable & _in(table, label)
+    for members, sign in zip(table.groups.members(group, against), (-1.0, 1.0), strict=True):
+        refused = table.is_unfavourable & members
         n, acts = int(refused.sum()), table.has_action[refused]
         if n < 2:
             return None
@@ -80,8 +80,10 @@ def difference_values(table: RecourseTable, group: str, against: str) -> Floats 
     return values
 
 
-def _in(table: RecourseTable, *labels: str) -> Bools:
-    return np.isin(table.groups.codes, [table.groups.labels.index(label) for label in labels])
+def _in(table: RecourseTable, group: str, against: str) -> Bools:
+    """Who is on either side of a comparison."""
+    mine, theirs = table.groups.members(group, against)
+    return mine | theirs
 
 
 def change(estimate: float, before: Floats | None, after: Floats | None, pairs: Pairs, people: int) -> Change:
@@ -114,7 +116,7 @@ def strata(a: RecourseTable, b: RecourseTable, pairs: Pairs, label: str) -> list
     A paired bootstrap: people of both audits are drawn together, people of one apart, each group by itself.
     """
     sums, other_sums = _sums(a), _sums(b)
-    mine, theirs = _in(a, label), _in(b, label)
+    mine, theirs = (t.groups.codes == t.groups.labels.index(label) for t in (a, b))
     together = pairs[mine[pairs[:, 0]]]
     alone, other_alone = mine.copy(), theirs.copy()
     alone[together[:, 0]] = False
@@ -165,7 +167,8 @@ def noise(a: Audit, b: Audit, pairs: Pairs, draws: int, seed: int) -> pd.DataFra
         new = after[old.group, old.against]
         who = {"group": old.group, "against": old.against, "role": old.role}
         changes = _changes(first, second, old, new, pairs)
-        distances = _distances(old, new, drawn[old.group], drawn[old.against])
+        theirs = [drawn[first.groups.labels[code]] for code in first.groups.others(old.group, old.against)]
+        distances = _distances(old, new, drawn[old.group], np.sum(theirs, axis=0))
         open_ones = sum(int((_in(t, old.group, old.against) & t.is_unsettled).sum()) for t in (first, second))
         for name in ("acr", "rd"):
             why = undefined_words(_why_undefined(old, name), _why_undefined(new, name))
