@@ -20,8 +20,10 @@ from sklearn.linear_model import LogisticRegression
 from equieffort.data.frames import Bools
 from equieffort.datasets import german_credit, paper_synthetic
 from equieffort.effort.criteria import Criteria
-from equieffort.effort.metrics.counterfactual import decision_stays
+from equieffort.effort.judging import SHOWN_LEVEL
 from equieffort.effort.neighbours import Everyone
+from equieffort.notions.base import Audited
+from equieffort.notions.counterfactual import CounterfactualFairness
 from equieffort.recourse.problem import RecourseProblem
 from equieffort.recourse.solvers import Auto
 from equieffort.recourse.solving import solve
@@ -65,7 +67,8 @@ class World:
     @cached_property
     def stays(self) -> Bools:
         """For each refused protected person whether flipping S, propagated, leaves the decision as it is."""
-        return decision_stays(self.problem, self.X[self.refused], UNPROTECTED)
+        audited = Audited(self.audit.recourse, SHOWN_LEVEL, self.audit.budget, self.problem)
+        return CounterfactualFairness.of(audited, self.problem).stays[self.refused]
 
     @property
     def cfr(self) -> float:

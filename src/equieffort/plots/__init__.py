@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from equieffort.effort.metrics import PAPER_QUANTILES
+from equieffort.plots.boxes import draw_counterfactual_fairness
 from equieffort.plots.facts import draw_facts
 from equieffort.plots.figures import COLOURS, NO_WIDTH, STYLES, new_figure, plain_legend, plain_text
 from equieffort.plots.forest import draw_measures
@@ -49,6 +50,11 @@ class AuditPlots:
     def facts(self) -> Any:
         """Effectiveness against effort, micro and macro; the notions are in `audit.notions()`."""
         return draw_facts(self.audit)
+
+    def counterfactual_fairness(self) -> Any:
+        """Efforts of the refused, split by whether another group's attributes would turn the decision: the paper's box
+        plot; the numbers are `audit.counterfactual_fairness().efforts`."""
+        return draw_counterfactual_fairness(self.audit.counterfactual_fairness())
 
     def effort_curve(self, *, difference: bool = False) -> Any:
         """The share of each group's refused whom an effort turns; the numbers are `audit.effort_curve(...)`."""

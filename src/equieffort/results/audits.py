@@ -49,6 +49,7 @@ from equieffort.foundations.arguments import (
 from equieffort.notions.base import Audited
 from equieffort.notions.collection import Notions, collect
 from equieffort.notions.comparing import Found
+from equieffort.notions.counterfactual import CounterfactualFairness
 from equieffort.notions.facts import FactsTable, Viewpoint, facts_table
 from equieffort.notions.improvement import Improvement
 from equieffort.notions.reachable import CELLS
@@ -61,7 +62,7 @@ from equieffort.results.explanation import Explanation, Recorded, assumed_text, 
 from equieffort.results.inputs import AuditInputs, columns_of
 from equieffort.results.observed import favourable_labels
 from equieffort.results.provenance import CostRecord, Provenance, SolverUsed, kind_of, versions
-from equieffort.results.resampling import Resampled, Resampling, resample
+from equieffort.results.resampling import Resampled, Resampling, inputs_of, resample
 from equieffort.words.shown import caveats, judged_text, measure_lines, measure_table, system_measures, with_saved
 from equieffort.world.cost import Cost
 from equieffort.world.distances import BoundDistance, Distance, Manhattan, check_distance
@@ -369,6 +370,15 @@ class Audit:
             self._audited(), notion, viewpoint=viewpoint, phi=phi, budget=budget, min_support=min_support,
             min_people=min_people, max_conditions=max_conditions, max_features=max_features,
         )  # fmt: skip
+
+    def counterfactual_fairness(self) -> CounterfactualFairness:
+        """Whose decision stays whatever their sensitive columns say, all that follows from them following.
+
+        `frame()` has the ratio (CFR) of the refused and of everybody by group and level, `people` who is treated
+        unfairly, `efforts` the efforts of the refused split by it, `twins(level)` everybody as they would be there.
+        """
+        made = inputs_of(self, "counterfactual_fairness()")
+        return CounterfactualFairness.of(self._audited(), made.problem)
 
     def _audited(self, labels: Any = None) -> Audited:
         """What notions are read from."""

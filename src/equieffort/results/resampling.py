@@ -158,7 +158,7 @@ class Equations(Resampling):
 
     def replicate(self, audit: Audit) -> Iterator[Replicate]:
         """One audit a replicate."""
-        made = _made(audit, "ee.Equations()")
+        made = inputs_of(audit, "resample(ee.Equations())")
         yield from _audits(audit, self, lambda rng, rows: made.classifier)
 
 
@@ -192,7 +192,7 @@ class Procedure(Resampling):
         """One training and one audit a replicate."""
         from sklearn.base import clone
 
-        made = _made(audit, "ee.Procedure(X_train, y_train)")
+        made = inputs_of(audit, "resample(ee.Procedure(X_train, y_train))")
         frame, labels = read_frame(self.X_train), np.asarray(self.y_train)
         try:
             blank = clone(made.classifier)
@@ -214,12 +214,13 @@ class Procedure(Resampling):
         yield from _audits(audit, self, train)
 
 
-def _made(audit: Audit, how: str) -> AuditInputs:
+def inputs_of(audit: Audit, call: str) -> AuditInputs:
+    """What the audit was made from; refuses one that was read from a file."""
     if audit.inputs is None:
         raise ParameterError(
             "AUDIT_FILE",
             "This audit was read from a file, which holds neither the model nor what its equations were learned from.",
-            fix=f"Run ee.audit(...) with the model and the data, and call .resample({how}) on what it returns.",
+            fix=f"Run ee.audit(...) with the model and the data, and call .{call} on what it returns.",
         )
     return audit.inputs
 
@@ -232,7 +233,7 @@ def _audits(
     Only what measures are read from is made: no verdict, no intervals, and no remarks on data that the audit itself
     has remarked on.
     """
-    made = _made(audit, type(how).__name__)
+    made = inputs_of(audit, f"resample({type(how).__name__})")
     # Joined by label before, so that a person who is drawn brings their own group along.
     people, scm = made.table, made.problem.scm
     declared, missing = made.declared, made.declared.get("missing", "error")

@@ -35,6 +35,7 @@ NOTES = {
     "TWINS_DIFFER": "People with no distance between them are scored differently, so that no constant suffices.",
     "GRID": "Counted on a grid whose boundaries were refined: approvals narrower than one of its cells can be missed.",
     "EXTREME": "A largest value of those who were looked at: it grows with more people and has no interval.",
+    "NO_TWIN": "Of some people the equations do not say who they would be in another group.",
 }
 """Code in the column `note` -> what it means."""
 

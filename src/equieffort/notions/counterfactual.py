@@ -1,0 +1,314 @@
+"""Counterfactual fairness: would the decision stay if the person belonged to another group?
+
+A person is treated counterfactually fairly when no level of the sensitive columns changes their decision,
+
+    h(x) = h(x(s')) for every level s',
+
+where x(s') is their twin: s is set and all its descendants follow. The counterfactual fairness ratio (CFR) is the share
+of people for whom that holds: of the refused (the paper's), and of everybody (Kusner's). CFR = 1 says that the
+sensitive columns alone turn nobody's decision. It says nothing about effort, so efforts are split by it (the paper's
+box plot).
+
+References: M. Kusner, J. Loftus, C. Russell, R. Silva (2017), Counterfactual Fairness, NeurIPS; H. Chockler, J. Halpern
+(2022), On Testing for Discrimination Using Causal Models, AAAI; F. Raimondi, A. Lawrence, H. Chockler (2022).
+
+>>> from sklearn.linear_model import LogisticRegression
+>>> import equieffort as ee
+>>> X, y = ee.datasets.paper_synthetic(alpha=2, n=400, random_state=0)
+>>> model = LogisticRegression().fit(X[["X2", "X3"]], y)
+>>> schema = ee.Schema(sensitive="S", protected=0, favourable=1, features={"X2": "actionable", "X3": "actionable"})
+>>> scm = ee.StructuralCausalModel([("S", "X2")], nodes=["X3"]).fit(X)
+>>> found = ee.audit(model, X, schema=schema, scm=scm).counterfactual_fairness()
+>>> rows = found.frame().query("level == ''").set_index(["decided", "group"])
+>>> bool(rows.loc[("refused", "0"), "estimate"] < rows.loc[("refused", "1"), "estimate"] == 1)
+True
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import nan
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from equieffort.data.frames import Bools
+from equieffort.effort.inference.means import mean_limits
+from equieffort.effort.inference.shares import difference
+from equieffort.effort.measures import sample
+from equieffort.errors import ParameterError, closest
+from equieffort.notions.base import Audited, Family, NotApplicable, Notion, NotionReading
+from equieffort.notions.collection import NEEDS_MODEL
+from equieffort.notions.shares import Share, as_html
+from equieffort.notions.twins import ABSENT, Levels, decided_at, twins_at
+from equieffort.recourse.problem import RecourseProblem
+from equieffort.recourse.status import Status
+from equieffort.world.groups import Groups
+
+DECIDED = ("refused", "everybody")
+TREATED = ("stays", "turns", "undefined")
+WORDS = np.array(["refused", "approved", "unknown"], dtype=object)
+"""By code of a decision; the last is that of -1."""
+COUNTED = {Status.INFEASIBLE: "n_infeasible", Status.UNKNOWN: "n_unknown", Status.FEASIBLE: "n_unproven"}
+QUARTILES = ("least", "q1", "median", "q3", "most")
+
+
+@dataclass(frozen=True, eq=False)
+class CounterfactualFairness:
+    """Each person's decision at every level of the sensitive columns, and what is read from that."""
+
+    audited: Audited
+    problem: RecourseProblem
+    levels: Levels
+    decided: npt.NDArray[np.int8]
+    """(person, level): 1 approved, 0 refused, -1 where the equations do not say who the person would be there."""
+
+    @classmethod
+    def of(cls, audited: Audited, problem: RecourseProblem) -> CounterfactualFairness:
+        """Ask the model about everybody's twins."""
+        table = audited.table
+        levels = Levels.of(problem, table.data, table.groups)
+        decided = decided_at(problem, table.data, table.groups, levels, ~table.is_unfavourable)
+        return cls(audited, problem, levels, decided)
+
+    @property
+    def groups(self) -> Groups:
+        """Who is in which group."""
+        return self.audited.table.groups
+
+    @cached_property
+    def turned(self) -> Bools:
+        """(person, level): whose decision is another one there."""
+        approved = ~self.audited.table.is_unfavourable
+        return np.asarray((self.decided != ABSENT) & (self.decided != approved[:, None]))
+
+    @property
+    def turns(self) -> Bools:
+        """Whose decision some level changes."""
+        return np.asarray(self.turned.any(axis=1))
+
+    @property
+    def stays(self) -> Bools:
+        """Whose decision no level changes."""
+        return ~self.turns & ~self.is_undefined
+
+    @property
+    def is_undefined(self) -> Bools:
+        """Of whom it is not known: no known twin is decided otherwise, but there is a level without a known twin."""
+        return ~self.turns & (self.decided == ABSENT).any(axis=1)
+
+    def frame(self) -> pd.DataFrame:
+        """CFR: one row a population (refused, everybody), group and level.
+
+        group is empty for all groups together; level is empty for "no level changes it", else the share of those who
+        are not of that level and whose decision stays there. `low` and `high` are Wilson's limits, `n` is the
+        denominator; the `n_undefined` have no known twin and are in none, `least` and `most` count them either way.
+        """
+        labels = ("", *self.groups.labels)
+        names = ("", *(self.groups.labels[code] for code in self.levels.codes))
+        return pd.DataFrame(
+            [
+                {"decided": decided, "group": group, "level": level, "n_stays": one.k} | one.row(self.audited.level)
+                for decided in DECIDED
+                for group in labels
+                for level in names
+                if not (level and level == group) and (one := self.shares[decided, group, level])
+            ]
+        )
+
+    @cached_property
+    def shares(self) -> dict[tuple[str, str, str], Share]:
+        """By population, group and level; see `frame`."""
+        codes, labels = self.groups.codes, self.groups.labels
+        found: dict[tuple[str, str, str], Share] = {}
+        for decided in DECIDED:
+            among = self.audited.table.is_unfavourable if decided == "refused" else np.ones(len(codes), dtype=bool)
+            parts = [("", among, self.turns, self.is_undefined)]
+            for k, code in enumerate(self.levels.codes):
+                absent = self.decided[:, k] == ABSENT
+                parts.append((labels[code], among & (codes != code), self.turned[:, k], absent))
+            for level, members, turned, undefined in parts:
+                counts = [
+                    np.bincount(codes[whom], minlength=len(labels))
+                    for whom in (members, members & turned, members & undefined)
+                ]
+                for group, (n, turns, unknown) in zip(labels, np.transpose(counts).tolist(), strict=True):
+                    found[decided, group, level] = Share(n - turns - unknown, n - unknown, unknown)
+                n, turns, unknown = (int(count.sum()) for count in counts)
+                found[decided, "", level] = Share(n - turns - unknown, n - unknown, unknown)
+        return found
+
+    def ratio(self, group: str, decided: str = "refused") -> Share:
+        """CFR of a group, or of all ("")."""
+        return self.shares[decided, group, ""]
+
+    @property
+    def people(self) -> pd.DataFrame:
+        """Who is treated unfairly: those whose decision some level changes.
+
+        group, decision, `turned_by` (the levels that change it), effort and status of their recourse, and the decision
+        at each level (`at_*`; "unknown" where the equations do not say who the person would be).
+        """
+        table, rows = self.audited.table, np.flatnonzero(self.turns)
+        labels = np.array(self.groups.labels, dtype=object)
+        names = labels[list(self.levels.codes)]
+        columns: dict[str, Any] = {
+            "group": labels[self.groups.codes[rows]],
+            "decision": WORDS[(~table.is_unfavourable[rows]).astype(int)],
+            "turned_by": ["; ".join(names[one]) for one in self.turned[rows]],
+            "effort": table.effort[rows],
+            "status": [Status(code).text for code in table.status[rows].tolist()],
+        }
+        columns |= {f"at_{name}": WORDS[self.decided[rows, k]] for k, name in enumerate(names)}
+        return pd.DataFrame(columns, index=table.index[rows])
+
+    def treated(self, which: str) -> Bools:
+        """The refused whose decision "stays" at every level, "turns" at some, or of whom that is "undefined"."""
+        found = {"stays": self.stays, "turns": self.turns, "undefined": self.is_undefined}[which]
+        return found & self.audited.table.is_unfavourable
+
+    @property
+    def efforts(self) -> pd.DataFrame:
+        """Efforts of the refused, split by whether a level turns their decision: the paper's box plot in numbers.
+
+        One row a group and `treated`: people `n`; those with recourse `n_recourse`, over whom quartiles and mean are
+        (`n_unproven` of them with an action that may not be the cheapest); those without recourse and those of whom it
+        is unknown are counted apart and are in no quartile.
+        """
+        table = self.audited.table
+        rows = []
+        for code, group in enumerate(self.groups.labels):
+            for treated in TREATED:
+                members = self.treated(treated) & (self.groups.codes == code)
+                if treated == "undefined" and not members.any():
+                    continue
+                status, efforts = table.status[members], table.effort[members & table.has_action]
+                quartiles = np.percentile(efforts, [0, 25, 50, 75, 100]) if len(efforts) else np.full(5, nan)
+                row = {"group": group, "treated": treated, "n": len(status), "n_recourse": len(efforts)}
+                for name in (Status.INFEASIBLE, Status.UNKNOWN, Status.FEASIBLE):
+                    row[COUNTED[name]] = int((status == name).sum())
+                row |= dict(zip(QUARTILES, quartiles.tolist(), strict=True))
+                rows.append(row | {"mean": float(efforts.mean()) if len(efforts) else nan})
+        return pd.DataFrame(rows)
+
+    def twins(self, level: str) -> pd.DataFrame:
+        """Everybody as they would be at a level, given by its group's label; whoever has no known twin is not in it."""
+        known = [self.levels.labels[code] for code in self.levels.codes]
+        if str(level) not in known:
+            raise ParameterError(
+                "PARAMETER",
+                f"level is {level!r}, which is none. {closest(level, known)}".rstrip(),
+                fix=f"Choose from {', '.join(map(repr, known))}.",
+            )
+        data, code = self.audited.table.data, self.levels.labels.index(str(level))
+        found = twins_at(self.problem, data, self.levels, np.full(len(data), code))
+        return found.frame if found.exists.all() else found.frame[found.exists]
+
+    @property
+    def sentences(self) -> list[str]:
+        """What it says, a sentence a group."""
+        found = []
+        columns = " or ".join(self.groups.columns)
+        for group in self.groups.labels:
+            one = self.ratio(group)
+            unknown = f"; of {one.n_undefined:,} more it is not known" if one.n_undefined else ""
+            said = f"refused whatever their {columns}: {one.text(self.audited.level)}{unknown}."
+            found.append(f"Of the refused {self.groups.people(group)}, {said}")
+        whole = self.ratio("", "everybody")
+        found.append(f"Of everybody, decided the same whatever their {columns}: {whole.text(self.audited.level)}.")
+        return found
+
+    def __str__(self) -> str:
+        efforts = self.efforts.to_string(index=False, float_format=lambda value: f"{value:.4g}", na_rep="-")
+        return "\n".join(["Counterfactual fairness", *self.sentences, "", "Effort of the refused", efforts])
+
+    def _repr_html_(self) -> str:
+        return as_html(
+            "Counterfactual fairness", self.sentences, {"Ratios": self.frame(), "Effort of the refused": self.efforts}
+        )
+
+
+RATIO = Notion(
+    "counterfactual_fairness_ratio",
+    "Counterfactual fairness ratio",
+    "share with h(x) = h(x(s')) for every level s', all descendants of s following",
+    "Kusner et al. 2017; Chockler, Halpern 2022",
+    "Whose decision the sensitive columns alone would turn, through everything that follows from them.",
+    neutral=1.0,
+    orientation=-1,
+    form="share",
+)
+GAP = Notion(
+    "counterfactual_fairness_gap",
+    "Gap of the counterfactual fairness ratio",
+    "CFR of the refused of the reference - CFR of the refused of the group",
+    "after Kusner et al. 2017",
+    "Whether refusals that the sensitive columns alone explain fall on one group.",
+    form="points",
+)
+EFFORT = Notion(
+    "effort_by_counterfactual_fairness",
+    "Average effort by counterfactual fairness",
+    "mean(C | refused, recourse, group, decision stays or turns)",
+    "Raimondi, Lawrence, Chockler 2022 (their box plot)",
+    "Whether those whom another group's attributes would have spared a refusal also need more or less effort.",
+    neutral=nan,
+    orientation=0,
+)
+
+
+class CounterfactualFamily(Family):
+    """CFR of each group, its gap in each comparison, and the average effort split by it."""
+
+    name = "counterfactual"
+    title = "Counterfactual fairness"
+    notions = (RATIO, GAP, EFFORT)
+    needs_model = True
+
+    def readings(self, audited: Audited) -> Sequence[NotionReading | NotApplicable]:
+        """One row a group and population, one a comparison, then one a group and treatment."""
+        if audited.problem is None:
+            return [NotApplicable(notion.name, NEEDS_MODEL) for notion in self.notions]
+        found = CounterfactualFairness.of(audited, audited.problem)
+        labels = ["", *audited.table.groups.labels]
+        rows = [_ratio_reading(found, group, decided) for decided in DECIDED for group in labels]
+        rows += [_gap_reading(found, *(labels[code + 1] for code in pair)) for pair in audited.pairs]
+        return [*rows, *(_effort_reading(found, row) for row in found.efforts.to_dict("records"))]
+
+
+def _ratio_reading(found: CounterfactualFairness, group: str, decided: str) -> NotionReading:
+    one = found.ratio(group, decided)
+    notes = [] if one.n else ["NO_REFUSED" if decided == "refused" else "NO_PEOPLE"]
+    notes += ["NO_TWIN"] if one.n_undefined else []
+    return NotionReading(RATIO.name, group, variant=decided, note=" ".join(notes), **one.row(found.audited.level))
+
+
+def _gap_reading(found: CounterfactualFairness, group: str, against: str) -> NotionReading:
+    mine, theirs = found.ratio(group), found.ratio(against)
+    notes = [] if mine.n and theirs.n else ["NO_REFUSED"]
+    notes += ["NO_TWIN"] if mine.n_undefined or theirs.n_undefined else []
+    about: dict[str, Any] = {"n": mine.n, "n_against": theirs.n, "n_undefined": mine.n_undefined + theirs.n_undefined}
+    if mine.n and theirs.n:
+        law = difference((mine.k, mine.n), (theirs.k, theirs.n))
+        low, high = law.limits(found.audited.level)
+        least, most = theirs.certain[0] - mine.certain[1], theirs.certain[1] - mine.certain[0]
+        about |= {"estimate": law.estimate, "low": low, "high": high, "least": least, "most": most}
+    return NotionReading(GAP.name, group, against, "refused", note=" ".join(notes), **about)
+
+
+def _effort_reading(found: CounterfactualFairness, row: dict[Any, Any]) -> NotionReading:
+    table = found.audited.table
+    members = found.treated(row["treated"]) & (found.groups.codes == found.groups.labels.index(row["group"]))
+    stats = sample(table, members).stats
+    low, high = mean_limits(stats.costs, found.audited.level)
+    least, most = stats.phi_certified
+    notes = [] if row["n_recourse"] else ["NO_RECOURSE" if row["n"] else "NO_REFUSED"]
+    notes += ["UNCERTIFIED"] if row["n_unproven"] or row["n_unknown"] else []
+    return NotionReading(
+        EFFORT.name, row["group"], variant=row["treated"], estimate=stats.phi, low=low, high=high, least=least,
+        most=most, n=row["n_recourse"], n_undefined=row["n"] - row["n_recourse"], note=" ".join(notes),
+    )  # fmt: skip
