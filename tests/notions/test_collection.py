@@ -60,7 +60,7 @@ def test_what_needs_the_model_is_kept_in_the_file(tmp_path):
 def test_words_say_where_notions_disagree_and_what_is_missing():
     found = two_group_audit().notions()
     text = str(found)
-    assert "worse off by Gap; better off by Rate" in text
+    assert "worse off by gap; better off by rate" in text
     assert "Asked: labels are not given." in text
     assert "10.0 points" in text
     assert "<td>" in found._repr_html_()

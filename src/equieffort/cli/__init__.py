@@ -14,6 +14,7 @@ from equieffort.cli.common import SETTINGS, Debug, guarded
 from equieffort.cli.demo import demo, paper
 from equieffort.cli.init import init, schema
 from equieffort.cli.monitor import monitor
+from equieffort.cli.notions import notions
 from equieffort.cli.reading import check, diff, explain, power, report
 from equieffort.cli.streams import run
 
@@ -43,7 +44,7 @@ def equieffort(
     SETTINGS["debug"] = debug
 
 
-for command in (init, audit, check, report, explain, diff, monitor, power, demo, schema, paper):
+for command in (init, audit, check, report, explain, notions, diff, monitor, power, demo, schema, paper):
     app.command()(guarded(command))
 
 

@@ -64,6 +64,9 @@ def audit(
         typer.Option(help="Judge under this chance too: equations learned again, or the model trained again as well."),
     ] = None,
     replicates: Annotated[int, typer.Option(help="How often that is done.")] = 100,
+    notions: Annotated[
+        bool, typer.Option("--notions", help="Read neighbouring notions too, also those that ask the model again.")
+    ] = False,
     unsafe_load_pickle: UnsafePickle = False,
     debug: Debug = False,
 ) -> None:
@@ -91,6 +94,10 @@ def audit(
             made = run_prepared(ready, progress=progress, command=command_line())
             if again is not None:
                 made = made.resample(again, progress=progress)
+            if notions:
+                progress("reading notions", 0, 1)
+                made = made.with_notions(labels=ready.truth)
+                progress("reading notions", 1, 1)
             progress("writing", 0, 1)
             before = _stamp(outputs[".audit"])
             try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from equieffort.results.audits import Audit
 
 
+Shown = tuple[str, "Audit", Any]
+"""A question, the audit that answers it, and what truly became of the people."""
 ADULTS = 1000
 """So many of the people of the Adult data are audited."""
 
@@ -52,8 +54,8 @@ def demo(
     outputs = Outputs(out, (".audit", ".html"))
     with reporter() as progress:
         progress("auditing", 0, 1)
-        title, made = {Demo.german: _german, Demo.synthetic: _synthetic}.get(which, lambda: _adult(model))()
-        made = made.with_provenance(title=title, command=command_line())
+        title, made, truth = {Demo.german: _german, Demo.synthetic: _synthetic}.get(which, lambda: _adult(model))()
+        made = made.with_provenance(title=title, command=command_line()).with_notions(labels=truth)
         progress("auditing", 1, 1)
         page = render(made, title=title, command=made.provenance.command)
     made.save(outputs[".audit"])
@@ -62,15 +64,16 @@ def demo(
     typer.echo("\n\n".join(parts))
 
 
-def _german() -> tuple[str, Audit]:
+def _german() -> Shown:
+    from equieffort.datasets import german_credit
     from equieffort.effort.neighbours import Nearest
     from equieffort.paper.extras import german_audit
 
     made = german_audit(neighbourhood=Nearest(quantile=0.2))
-    return "German credit: must women work harder than men to be called a good risk?", made
+    return "German credit: must women work harder than men to be called a good risk?", made, german_credit("paper")[1]
 
 
-def _synthetic() -> tuple[str, Audit]:
+def _synthetic() -> Shown:
     from sklearn.linear_model import LogisticRegression
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
@@ -84,10 +87,10 @@ def _synthetic() -> tuple[str, Audit]:
     classifier = make_pipeline(StandardScaler(), LogisticRegression()).fit(people[["X2", "X3"]], outcome)
     scm = ee.StructuralCausalModel([("S", "X2")], nodes=["X3"]).fit(people)
     made = ee.audit(classifier, people, schema=schema, scm=scm, neighbourhood=ee.Nearest(quantile=0.2))
-    return "Drawn people: a group that starts behind in X2", made
+    return "Drawn people: a group that starts behind in X2", made, outcome
 
 
-def _adult(model: Trees) -> tuple[str, Audit]:
+def _adult(model: Trees) -> Shown:
     from sklearn.compose import make_column_transformer
     from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
     from sklearn.pipeline import make_pipeline
@@ -106,7 +109,8 @@ def _adult(model: Trees) -> tuple[str, Audit]:
     classifier = make_pipeline(encode, trees).fit(setting.X, setting.y)
     people = setting.X.sample(ADULTS, random_state=0)
     made = ee.audit(classifier, people, schema=setting.schema, scm=setting.scm, neighbourhood=ee.Nearest(quantile=0.2))
-    return f"Adult census income: must women work harder than men to be expected above 50,000 ({model.value})?", made
+    asked = f"Adult census income: must women work harder than men to be expected above 50,000 ({model.value})?"
+    return asked, made, setting.y.loc[people.index]
 
 
 def _curve(made: Audit) -> str:

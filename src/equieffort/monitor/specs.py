@@ -51,7 +51,7 @@ def read_batch(spec: Spec, path: Path) -> pd.DataFrame:
     """The people of a batch, read as the spec says of its data; recorded decisions are not used."""
     with spec_words():
         table = read_table(replace(spec.data, path=path))
-    return table if spec.label not in table.columns else table.drop(columns=[spec.label])
+    return spec.people(table)
 
 
 def content(spec: Spec) -> str:

@@ -8,7 +8,19 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup, escape
 
-from equieffort.report import alike, answer, appendix, assumptions, blocked, burdens, evidence, front, measures, people
+from equieffort.report import (
+    alike,
+    answer,
+    appendix,
+    assumptions,
+    blocked,
+    burdens,
+    evidence,
+    front,
+    measures,
+    notions,
+    people,
+)
 from equieffort.report.blocks import Chart, Section
 from equieffort.report.curves import curve_chart
 from equieffort.report.forest import forest_chart
@@ -41,6 +53,7 @@ SECTIONS: list[Callable[[Material], Section | None]] = [
     burdens.costs,
     blocked.no_recourse,
     burdens.actions,
+    notions.notions,
     assumptions.assumptions,
     evidence.evidence,
     appendix.appendix,

@@ -78,6 +78,11 @@ OUTCOME = Section(
             REQUIRED,
             example="approved",
         ),
+        "truth": Key(
+            COLUMN,
+            "The column of what truly became of people, in the same words as the decisions, where that was observed; "
+            "used only by notions that ask for it (`audit --notions`).",
+        ),
         "threshold": Key(
             Number(above=0, below=1),
             "Favourable when the model's probability of the favourable decision is at least this, whatever label the "

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
 from equieffort.data.inputs import DataSource
 from equieffort.effort.criteria import Criteria
 from equieffort.effort.neighbours import Neighbourhood
@@ -85,6 +87,8 @@ class Spec:
     model: ModelSource
     label: str | None
     """The column of recorded decisions."""
+    truth: str | None = None
+    """The column of what truly became of people."""
     schema: Schema
     features: list[str]
     """The columns that a model trained here may see."""
@@ -108,3 +112,7 @@ class Spec:
     path: Path | None = None
     text: str = ""
     """The spec as it was written."""
+
+    def people(self, table: pd.DataFrame) -> pd.DataFrame:
+        """The table without what was decided and what became of people: no model and no equation may see it."""
+        return table.drop(columns=[name for name in (self.label, self.truth) if name in table.columns])

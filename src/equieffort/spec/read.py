@@ -105,6 +105,7 @@ def _build(given: Parsed, text: str, path: Path | None) -> Spec:
         data=data,
         model=model,
         label=given["outcome"]["column"],
+        truth=given["outcome"]["truth"],
         schema=schema,
         features=_features(given, schema),
         edges=causes.edges,
@@ -190,7 +191,11 @@ def _features(given: Parsed, schema: Schema) -> list[str]:
 
 def _check_columns(given: Parsed, schema: Schema, id_column: str | None, nodes: list[str]) -> None:
     """The decision and the names of people are not features."""
-    taken = {given["outcome"]["column"]: "the column of decisions", id_column: "the column that names people"}
+    taken = {
+        given["outcome"]["column"]: "the column of decisions",
+        given["outcome"]["truth"]: "the column of what became of people",
+        id_column: "the column that names people",
+    }
     places = {
         "features": [*schema.features],
         "sensitive": [*schema.sensitive_columns],

@@ -61,6 +61,8 @@ class Prepared:
     surrogate: Surrogate | None
     source: DataFile
     warnings: tuple[EquieffortWarning, ...]
+    truth: pd.Series | None = None
+    """What truly became of people, where the spec names it."""
 
     @property
     def measured(self) -> fidelity.Surrogate | None:
@@ -145,7 +147,7 @@ def prepare(spec: Spec, *, progress: Progress = silent, unsafe_load_pickle: bool
             warn_similar_labels(table[name])
         if spec.model.train is not None and spec.data.missing == "drop":
             table = _decided(spec, table)
-        people = table if spec.label is None else table.drop(columns=[spec.label])
+        people = spec.people(table)
         surrogate = None
         if spec.model.train is not None:
             progress("training the surrogate", 0, 1)
@@ -168,7 +170,8 @@ def prepare(spec: Spec, *, progress: Progress = silent, unsafe_load_pickle: bool
                 spec.model.file, unsafe_load_pickle=unsafe_load_pickle, trusted=list(spec.model.trusted)
             )
         scm = causal_model(spec, people)
-    return Prepared(spec, people, classifier, scm, surrogate, source, tuple(kept))
+    truth = None if spec.truth is None else table[spec.truth]
+    return Prepared(spec, people, classifier, scm, surrogate, source, tuple(kept), truth)
 
 
 def causal_model(spec: Spec, people: pd.DataFrame) -> StructuralCausalModel:

@@ -99,6 +99,7 @@ class _Check:
         compared = getattr(near.distance, "features", None) if isinstance(near, Nearest | NearestK) else None
         named: list[tuple[tuple[str, ...], str, Iterable[str]]] = [
             (("outcome", "column"), "DATA_MISSING_COLUMN", [] if spec.label is None else [spec.label]),
+            (("outcome", "truth"), "DATA_MISSING_COLUMN", [] if spec.truth is None else [spec.truth]),
             (("sensitive", "column"), "SCHEMA_SENSITIVE_MISSING", schema.sensitive_columns),
             (("also_protected",), "SCHEMA_SENSITIVE_MISSING", schema.also_protected),
             (("features",), "DATA_MISSING_COLUMN", schema.features),
@@ -218,7 +219,7 @@ class _Check:
 
     def subgroups(self) -> None:
         """Rules of subgroups can be asked, and speak of values that somebody has."""
-        people = self.table.drop(columns=[] if self.spec.label is None else [self.spec.label])
+        people = self.spec.people(self.table)
         values = {str(name): people[name].to_numpy() for name in people.columns}
         for name, text in self.spec.subgroups.items():
             rule = parse_rule(text)

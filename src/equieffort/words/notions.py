@@ -58,7 +58,7 @@ def disagreements(found: Notions) -> list[str]:
         side = found.side(reading)
         if side in ("worse", "better"):
             titles = by_pair.setdefault((reading.group, reading.against), {}).setdefault(side, [])
-            title = found.notion(reading.notion).title
+            title = _inside(found.notion(reading.notion).title)
             titles += [] if title in titles else [title]
     lines = []
     for (group, against), sides in by_pair.items():
@@ -70,6 +70,14 @@ def disagreements(found: Notions) -> list[str]:
             told = f"worse off by {worse}" if worse else f"better off by {better}"
             lines.append(f"{who}: {told}; no notion shows the opposite.")
     return lines
+
+
+def _inside(title: str) -> str:
+    """A title within a sentence; names and abbreviations keep their capitals."""
+    return title if title[1:2].isupper() or title.split("'")[0] in NAMES else title[:1].lower() + title[1:]
+
+
+NAMES = ("FACTS", "Huang", "Zhang")
 
 
 def added(found: Notions) -> list[tuple[str, str]]:
