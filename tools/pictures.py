@@ -1,4 +1,4 @@
-"""Draws the pictures of the README and of pages about notions from the German-credit demo: `python tools/pictures.py`."""
+"""Draws the pictures of the README and of notions from the German-credit demo: `python tools/pictures.py`."""
 
 from __future__ import annotations
 
