@@ -243,3 +243,23 @@ def test_the_picture_has_the_efforts(audit, found):
 def test_one_person_has_no_interval_of_an_average(found):
     row = next(one for one in CounterfactualFamily().readings(found.audited) if one.n == 1 and "effort" in one.notion)
     assert (isnan(row.low), isnan(row.high), row.estimate > 0) == (True, True, True)
+
+
+def test_levels_do_not_depend_on_how_groups_are_compared(found):
+    """Against everybody else, and with every pair, the same people are treated unfairly by the same levels."""
+    for reference in (ee.Rest(), ee.AllPairs()):
+        audit = of_three(PEOPLE, reference=reference)
+        other = audit.counterfactual_fairness()
+        assert other.people.drop(columns="effort").equals(found.people.drop(columns="effort"))
+        rows = audit.notions(only=["counterfactual", "fair_causal_recourse", "discrimination"]).frame()
+        ratio = rows[(rows["notion"] == "counterfactual_fairness_ratio") & (rows["variant"] == "refused")]
+        assert ratio.set_index("group")["estimate"].to_dict() == {"": 2 / 5, "a": 1 / 2, "b": 1.0, "c": 0.0}
+        gap = rows[rows["notion"] == "counterfactual_fairness_gap"].set_index(["group", "against"])["estimate"]
+        if isinstance(reference, ee.Rest):
+            # b and c: 1 of 3 stay; a and b: 2 of 3; a and c: 1 of 4.
+            assert gap.to_numpy() == pytest.approx([1 / 3 - 1 / 2, 1 / 4 - 1.0, 2 / 3])
+        else:
+            assert sorted(gap.index) == [("a", "b"), ("a", "c"), ("b", "c")]
+        largest = rows[rows["variant"] == "largest"]
+        # Efforts 2, .5; .3; 1, .4 over the range of the known x.
+        assert largest["estimate"].tolist() == pytest.approx([(1.25 - 0.3) / 1.5])

@@ -11,7 +11,7 @@ PAGES = Path(__file__).parents[2] / "docs" / "notions"
 
 
 @pytest.mark.filterwarnings("ignore::equieffort.errors.EquieffortWarning")
-@pytest.mark.parametrize("name", ["counterfactual-fairness"])
+@pytest.mark.parametrize("name", ["counterfactual-fairness", "fair-causal-recourse", "causal-discrimination"])
 def test_the_example_prints_what_the_page_says(name, tmp_path, monkeypatch, capsys):
     text = (PAGES / f"{name}.md").read_text(encoding="utf-8")
     (code,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)

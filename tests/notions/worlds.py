@@ -12,7 +12,7 @@ SHIFT = {"a": 0.0, "b": 1.0, "c": -0.5}
 """x = SHIFT[s] + noise."""
 
 
-def of_three(x_by_group: dict[str, list[float]], features=None, score=None, **more) -> ee.Audit:
+def of_three(x_by_group: dict[str, list[float]], features=None, score=None, reference="b", **more) -> ee.Audit:
     """Groups a (protected), b (reference), c; s causes x; z is apart; approved where the score is positive."""
     s = [name for name, values in x_by_group.items() for _ in values]
     x = np.array([value for values in x_by_group.values() for value in values])
@@ -23,7 +23,7 @@ def of_three(x_by_group: dict[str, list[float]], features=None, score=None, **mo
     schema = ee.Schema(
         sensitive="s",
         protected="a",
-        reference="b",
+        reference=reference,
         favourable=True,
         features=features or unlimited({"x": "actionable", "z": "mutable"}),
     )

@@ -5,13 +5,17 @@
 
 from equieffort.notions.base import Audited, Family, NotApplicable, Notion, NotionReading
 from equieffort.notions.counterfactual import CounterfactualFamily
+from equieffort.notions.discrimination import DiscriminationFamily
 from equieffort.notions.facts import Facts, FactsMacro
+from equieffort.notions.fair_causal_recourse import FairCausalRecourseFamily
 from equieffort.notions.improvement import Improvement
 from equieffort.notions.responsiveness import Responsiveness
 from equieffort.notions.social_burden import SocialBurden
 
 FAMILIES: tuple[Family, ...] = (
     CounterfactualFamily(),
+    FairCausalRecourseFamily(),
+    DiscriminationFamily(),
     SocialBurden(),
     Responsiveness(),
     Improvement(),

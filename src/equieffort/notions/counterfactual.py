@@ -33,7 +33,6 @@ from math import nan
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from equieffort.data.frames import Bools
@@ -44,15 +43,13 @@ from equieffort.errors import ParameterError, closest
 from equieffort.notions.base import Audited, Family, NotApplicable, Notion, NotionReading
 from equieffort.notions.collection import NEEDS_MODEL
 from equieffort.notions.shares import Share, as_html
-from equieffort.notions.twins import ABSENT, Levels, decided_at, twins_at
+from equieffort.notions.twins import Levels, TwinDecisions, twins_at
 from equieffort.recourse.problem import RecourseProblem
 from equieffort.recourse.status import Status
 from equieffort.world.groups import Groups
 
 DECIDED = ("refused", "everybody")
 TREATED = ("stays", "turns", "undefined")
-WORDS = np.array(["refused", "approved", "unknown"], dtype=object)
-"""By code of a decision; the last is that of -1."""
 COUNTED = {Status.INFEASIBLE: "n_infeasible", Status.UNKNOWN: "n_unknown", Status.FEASIBLE: "n_unproven"}
 QUARTILES = ("least", "q1", "median", "q3", "most")
 
@@ -63,43 +60,25 @@ class CounterfactualFairness:
 
     audited: Audited
     problem: RecourseProblem
-    levels: Levels
-    decided: npt.NDArray[np.int8]
-    """(person, level): 1 approved, 0 refused, -1 where the equations do not say who the person would be there."""
+    decisions: TwinDecisions
 
     @classmethod
     def of(cls, audited: Audited, problem: RecourseProblem) -> CounterfactualFairness:
         """Ask the model about everybody's twins."""
         table = audited.table
-        levels = Levels.of(problem, table.data, table.groups)
-        decided = decided_at(problem, table.data, table.groups, levels, ~table.is_unfavourable)
-        return cls(audited, problem, levels, decided)
+        levels = Levels.of(problem, table)
+        own, approved = levels.groups.codes, ~table.is_unfavourable
+        return cls(audited, problem, TwinDecisions.of(problem, table.data, table.groups, levels, own, approved))
 
     @property
     def groups(self) -> Groups:
         """Who is in which group."""
         return self.audited.table.groups
 
-    @cached_property
-    def turned(self) -> Bools:
-        """(person, level): whose decision is another one there."""
-        approved = ~self.audited.table.is_unfavourable
-        return np.asarray((self.decided != ABSENT) & (self.decided != approved[:, None]))
-
-    @property
-    def turns(self) -> Bools:
-        """Whose decision some level changes."""
-        return np.asarray(self.turned.any(axis=1))
-
     @property
     def stays(self) -> Bools:
-        """Whose decision no level changes."""
-        return ~self.turns & ~self.is_undefined
-
-    @property
-    def is_undefined(self) -> Bools:
-        """Of whom it is not known: no known twin is decided otherwise, but there is a level without a known twin."""
-        return ~self.turns & (self.decided == ABSENT).any(axis=1)
+        """Whose decision no level changes: those treated counterfactually fairly."""
+        return self.decisions.stays
 
     def frame(self) -> pd.DataFrame:
         """CFR: one row a population (refused, everybody), group and level.
@@ -108,39 +87,22 @@ class CounterfactualFairness:
         are not of that level and whose decision stays there. `low` and `high` are Wilson's limits, `n` is the
         denominator; the `n_undefined` have no known twin and are in none, `least` and `most` count them either way.
         """
-        labels = ("", *self.groups.labels)
-        names = ("", *(self.groups.labels[code] for code in self.levels.codes))
         return pd.DataFrame(
             [
                 {"decided": decided, "group": group, "level": level, "n_stays": one.k} | one.row(self.audited.level)
-                for decided in DECIDED
-                for group in labels
-                for level in names
-                if not (level and level == group) and (one := self.shares[decided, group, level])
+                for (decided, group, level), one in self.shares.items()
             ]
         )
 
     @cached_property
     def shares(self) -> dict[tuple[str, str, str], Share]:
         """By population, group and level; see `frame`."""
-        codes, labels = self.groups.codes, self.groups.labels
-        found: dict[tuple[str, str, str], Share] = {}
-        for decided in DECIDED:
-            among = self.audited.table.is_unfavourable if decided == "refused" else np.ones(len(codes), dtype=bool)
-            parts = [("", among, self.turns, self.is_undefined)]
-            for k, code in enumerate(self.levels.codes):
-                absent = self.decided[:, k] == ABSENT
-                parts.append((labels[code], among & (codes != code), self.turned[:, k], absent))
-            for level, members, turned, undefined in parts:
-                counts = [
-                    np.bincount(codes[whom], minlength=len(labels))
-                    for whom in (members, members & turned, members & undefined)
-                ]
-                for group, (n, turns, unknown) in zip(labels, np.transpose(counts).tolist(), strict=True):
-                    found[decided, group, level] = Share(n - turns - unknown, n - unknown, unknown)
-                n, turns, unknown = (int(count.sum()) for count in counts)
-                found[decided, "", level] = Share(n - turns - unknown, n - unknown, unknown)
-        return found
+        refused = self.audited.table.is_unfavourable
+        return {
+            (decided, *key): Share(stays, stays + turns, undefined)
+            for decided, among in (("refused", refused), ("everybody", np.ones_like(refused)))
+            for key, (stays, turns, undefined) in self.decisions.counts(among).items()
+        }
 
     def ratio(self, group: str, decided: str = "refused") -> Share:
         """CFR of a group, or of all ("")."""
@@ -150,25 +112,20 @@ class CounterfactualFairness:
     def people(self) -> pd.DataFrame:
         """Who is treated unfairly: those whose decision some level changes.
 
-        group, decision, `turned_by` (the levels that change it), effort and status of their recourse, and the decision
-        at each level (`at_*`; "unknown" where the equations do not say who the person would be).
+        group, decision, `turned_by` (the levels that change it), the decision at each level (`at_*`; "unknown" where
+        the equations do not say who the person would be), effort and status of their recourse.
         """
-        table, rows = self.audited.table, np.flatnonzero(self.turns)
-        labels = np.array(self.groups.labels, dtype=object)
-        names = labels[list(self.levels.codes)]
-        columns: dict[str, Any] = {
-            "group": labels[self.groups.codes[rows]],
-            "decision": WORDS[(~table.is_unfavourable[rows]).astype(int)],
-            "turned_by": ["; ".join(names[one]) for one in self.turned[rows]],
-            "effort": table.effort[rows],
-            "status": [Status(code).text for code in table.status[rows].tolist()],
-        }
-        columns |= {f"at_{name}": WORDS[self.decided[rows, k]] for k, name in enumerate(names)}
-        return pd.DataFrame(columns, index=table.index[rows])
+        table, rows = self.audited.table, np.flatnonzero(self.decisions.turns)
+        status = [Status(code).text for code in table.status[rows].tolist()]
+        return self.decisions.people(table.index).assign(effort=table.effort[rows], status=status)
 
     def treated(self, which: str) -> Bools:
         """The refused whose decision "stays" at every level, "turns" at some, or of whom that is "undefined"."""
-        found = {"stays": self.stays, "turns": self.turns, "undefined": self.is_undefined}[which]
+        found = {
+            "stays": self.decisions.stays,
+            "turns": self.decisions.turns,
+            "undefined": self.decisions.is_undefined,
+        }[which]
         return found & self.audited.table.is_unfavourable
 
     @property
@@ -197,15 +154,15 @@ class CounterfactualFairness:
 
     def twins(self, level: str) -> pd.DataFrame:
         """Everybody as they would be at a level, given by its group's label; whoever has no known twin is not in it."""
-        known = [self.levels.labels[code] for code in self.levels.codes]
-        if str(level) not in known:
+        levels = self.decisions.levels
+        if str(level) not in levels.names:
             raise ParameterError(
                 "PARAMETER",
-                f"level is {level!r}, which is none. {closest(level, known)}".rstrip(),
-                fix=f"Choose from {', '.join(map(repr, known))}.",
+                f"level is {level!r}, which is none. {closest(level, levels.names)}".rstrip(),
+                fix=f"Choose from {', '.join(map(repr, levels.names))}.",
             )
-        data, code = self.audited.table.data, self.levels.labels.index(str(level))
-        found = twins_at(self.problem, data, self.levels, np.full(len(data), code))
+        data, code = self.audited.table.data, levels.groups.labels.index(str(level))
+        found = twins_at(self.problem, data, levels, np.full(len(data), code))
         return found.frame if found.exists.all() else found.frame[found.exists]
 
     @property

@@ -9,6 +9,8 @@ they are what is set.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +19,7 @@ import pandas as pd
 from equieffort.data.frames import Bools, Floats
 from equieffort.recourse.counterfactuals import propagate_as_stored, with_columns
 from equieffort.recourse.problem import RecourseProblem
+from equieffort.recourse.table import RecourseTable
 from equieffort.world.groups import Groups
 
 Codes = npt.NDArray[np.intp]
@@ -24,29 +27,39 @@ Codes = npt.NDArray[np.intp]
 
 @dataclass(frozen=True, eq=False)
 class Levels:
-    """The levels that the sensitive columns can be set to; their codes are those of the groups."""
+    """The levels that the sensitive columns can be set to."""
 
-    labels: tuple[str, ...]
-    """Of all groups."""
+    groups: Groups
+    """The groups by the sensitive columns alone, however they are compared: a level has its group's code and label."""
     codes: tuple[int, ...]
-    """Groups that are a level: those whose people have a value in every sensitive column."""
+    """Groups that are a level: not those of people whose own group is not known."""
     positions: tuple[int, ...]
     """Of the sensitive columns in the encoding."""
     values: Floats
     """(group, sensitive column): what is set, encoded; NaN where a group is no level."""
 
     @classmethod
-    def of(cls, problem: RecourseProblem, data: pd.DataFrame, groups: Groups) -> Levels:
+    def of(cls, problem: RecourseProblem, table: RecourseTable) -> Levels:
         """As the people have them."""
-        columns = problem.schema.sensitive_columns
-        own = np.column_stack([problem.encoding[name].encode(data[name]) for name in columns])
+        groups, columns = own_groups(table), problem.schema.sensitive_columns
+        own = np.column_stack([problem.encoding[name].encode(table.data[name]) for name in columns])
         values = np.full((len(groups.labels), len(columns)), np.nan)
-        for code in range(len(groups.labels)):
+        for code in groups.known:
             members = np.flatnonzero(groups.codes == code)
             if len(members):
                 values[code] = own[members[0]]
         codes = tuple(np.flatnonzero(~np.isnan(values).any(axis=1)).tolist())
-        return cls(groups.labels, codes, tuple(problem.encoding.position(name) for name in columns), values)
+        return cls(groups, codes, tuple(problem.encoding.position(name) for name in columns), values)
+
+    @property
+    def names(self) -> list[str]:
+        """Their labels."""
+        return [self.groups.labels[code] for code in self.codes]
+
+
+def own_groups(table: RecourseTable) -> Groups:
+    """The groups by the sensitive columns alone; those of a table may be one group and everybody else."""
+    return Groups.of(table.data, table.source.schema)
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,28 +96,98 @@ def twins_at(problem: RecourseProblem, data: pd.DataFrame, levels: Levels, to: C
     return Twins(with_columns(data, changed), exists)
 
 
-ABSENT, REFUSED, APPROVED = -1, 0, 1
+ABSENT = -1
+"""Code of a decision about a twin that is not known; 0 is refused, 1 approved."""
+WORDS = np.array(["refused", "approved", "unknown"], dtype=object)
+"""By code of a decision; the last is that of -1."""
 
 
-def decided_at(
-    problem: RecourseProblem,
-    data: pd.DataFrame,
-    groups: Groups,
-    levels: Levels,
-    approved: Bools,
-    *,
-    follow: bool = True,
-) -> npt.NDArray[np.int8]:
-    """(person, level of `levels.codes`): how each person is decided there; at their own level as they are."""
-    found = np.full((len(data), len(levels.codes)), ABSENT, dtype=np.int8)
-    for column, code in enumerate(levels.codes):
-        own = groups.codes == code
-        found[own, column] = approved[own]
-        rows = np.flatnonzero(~own)
-        if not len(rows):
-            continue
-        twins = twins_at(problem, data.iloc[rows], levels, np.full(len(rows), code), follow=follow)
-        known = np.flatnonzero(twins.exists)
-        if len(known):
-            found[rows[known], column] = problem.decision.is_favourable(twins.frame.iloc[known])
-    return found
+@dataclass(frozen=True, eq=False)
+class TwinDecisions:
+    """How each person is decided at every level of the sensitive columns."""
+
+    groups: Groups
+    """By which people are counted."""
+    levels: Levels
+    own: npt.NDArray[np.integer[Any]]
+    """The code of each person's own level."""
+    approved: Bools
+    """As they are."""
+    decided: npt.NDArray[np.int8]
+    """(person, level of `levels.codes`): 1 approved, 0 refused, -1 where there is no known twin."""
+
+    @classmethod
+    def of(
+        cls, problem: RecourseProblem, data: pd.DataFrame, groups: Groups, levels: Levels,
+        own: npt.NDArray[np.integer[Any]], approved: Bools,
+        *, follow: bool = True,
+    ) -> TwinDecisions:  # fmt: skip
+        """Ask the model about everybody's twins; at their own level people are decided as they are."""
+        found = np.full((len(data), len(levels.codes)), ABSENT, dtype=np.int8)
+        for column, code in enumerate(levels.codes):
+            here = own == code
+            found[here, column] = approved[here]
+            rows = np.flatnonzero(~here)
+            if not len(rows):
+                continue
+            twins = twins_at(problem, data.iloc[rows], levels, np.full(len(rows), code), follow=follow)
+            known = np.flatnonzero(twins.exists)
+            if len(known):
+                found[rows[known], column] = problem.decision.is_favourable(twins.frame.iloc[known])
+        return cls(groups, levels, own, approved, found)
+
+    @cached_property
+    def turned(self) -> Bools:
+        """(person, level): whose decision is another one there."""
+        return np.asarray((self.decided != ABSENT) & (self.decided != self.approved[:, None]))
+
+    @cached_property
+    def turns(self) -> Bools:
+        """Whose decision some level changes."""
+        return np.asarray(self.turned.any(axis=1))
+
+    @cached_property
+    def is_undefined(self) -> Bools:
+        """Of whom it is not known: no known twin is decided otherwise, but there is a level without a known twin."""
+        return ~self.turns & (self.decided == ABSENT).any(axis=1)
+
+    @property
+    def stays(self) -> Bools:
+        """Whose decision no level changes."""
+        return ~self.turns & ~self.is_undefined
+
+    def counts(self, among: Bools) -> dict[tuple[str, str], tuple[int, int, int]]:
+        """By group and level: how many of these people stay, turn, and are undefined.
+
+        An empty group is all groups, an empty level all levels; at a level only those who are not of it are counted.
+        """
+        codes, labels = self.groups.codes, self.groups.labels
+        parts = [("", among, self.turns, self.is_undefined)]
+        for k, (code, name) in enumerate(zip(self.levels.codes, self.levels.names, strict=True)):
+            absent = self.decided[:, k] == ABSENT
+            parts.append((name, among & (self.own != code), self.turned[:, k], absent))
+        found: dict[tuple[str, str], tuple[int, int, int]] = {}
+        for level, members, turned, undefined in parts:
+            each = np.column_stack(
+                [
+                    np.bincount(codes[whom], minlength=len(labels))
+                    for whom in (members & ~turned & ~undefined, members & turned, members & undefined)
+                ]
+            )
+            for group, row in zip(("", *labels), (each.sum(axis=0), *each), strict=True):
+                if not (level and level == group):
+                    found[group, level] = (int(row[0]), int(row[1]), int(row[2]))
+        # Rows of a group stand together.
+        return {(group, level): n for name in ("", *labels) for (group, level), n in found.items() if group == name}
+
+    def people(self, index: pd.Index) -> pd.DataFrame:
+        """Those whose decision some level changes: group, decision, the levels that change it, the decision at each."""
+        rows, labels = np.flatnonzero(self.turns), np.array(self.groups.labels, dtype=object)
+        names = np.array(self.levels.names, dtype=object)
+        columns = {
+            "group": labels[self.groups.codes[rows]],
+            "decision": WORDS[self.approved[rows].astype(int)],
+            "turned_by": ["; ".join(names[one]) for one in self.turned[rows]],
+        }
+        columns |= {f"at_{name}": WORDS[self.decided[rows, k]] for k, name in enumerate(names)}
+        return pd.DataFrame(columns, index=index[rows])

@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from equieffort.effort.metrics import PAPER_QUANTILES
-from equieffort.plots.boxes import draw_counterfactual_fairness
 from equieffort.plots.facts import draw_facts
 from equieffort.plots.figures import COLOURS, NO_WIDTH, STYLES, new_figure, plain_legend, plain_text
 from equieffort.plots.forest import draw_measures
+from equieffort.plots.twins import draw_causal_discrimination, draw_counterfactual_fairness, draw_fair_causal_recourse
 from equieffort.words.shown import level_text
 
 if TYPE_CHECKING:
+    from equieffort.notions.discrimination import CausalDiscrimination
+    from equieffort.notions.fair_causal_recourse import FairCausalRecourse
     from equieffort.results.audits import Audit
 
 
@@ -55,6 +57,16 @@ class AuditPlots:
         """Efforts of the refused, split by whether another group's attributes would turn the decision: the paper's box
         plot; the numbers are `audit.counterfactual_fairness().efforts`."""
         return draw_counterfactual_fairness(self.audit.counterfactual_fairness())
+
+    def fair_causal_recourse(self, found: FairCausalRecourse | None = None) -> Any:
+        """Each refused person's effort beside that of their twin in another group; the numbers are
+        `audit.fair_causal_recourse().people`. Give what that returned, so that twins are not solved again."""
+        return draw_fair_causal_recourse(self.audit.fair_causal_recourse() if found is None else found)
+
+    def causal_discrimination(self, found: CausalDiscrimination | None = None) -> Any:
+        """Shares whose label the sensitive columns alone change, by group and over the domain; the numbers are
+        `audit.causal_discrimination().frame()`."""
+        return draw_causal_discrimination(self.audit.causal_discrimination() if found is None else found)
 
     def effort_curve(self, *, difference: bool = False) -> Any:
         """The share of each group's refused whom an effort turns; the numbers are `audit.effort_curve(...)`."""

@@ -50,7 +50,9 @@ from equieffort.notions.base import Audited
 from equieffort.notions.collection import Notions, collect
 from equieffort.notions.comparing import Found
 from equieffort.notions.counterfactual import CounterfactualFairness
+from equieffort.notions.discrimination import DRAWS, CausalDiscrimination
 from equieffort.notions.facts import FactsTable, Viewpoint, facts_table
+from equieffort.notions.fair_causal_recourse import FairCausalRecourse
 from equieffort.notions.improvement import Improvement
 from equieffort.notions.reachable import CELLS
 from equieffort.notions.responsiveness import Responsiveness
@@ -379,6 +381,34 @@ class Audit:
         """
         made = inputs_of(self, "counterfactual_fairness()")
         return CounterfactualFairness.of(self._audited(), made.problem)
+
+    def fair_causal_recourse(
+        self, *, most_people: int | None = None, progress: Progress | None = None
+    ) -> FairCausalRecourse:
+        """How far efforts of groups, and of refused people and their twins in other groups, are apart.
+
+        Twins are solved as the people were, which takes as long as the audit for every other level. `frame()` has mean
+        and maximum of the individual gaps, `group_gaps` those of groups, `people` each person and twin.
+
+        Parameters
+        ----------
+        most_people
+            Of more refused people so many are drawn at random; by default everybody is asked.
+        progress
+            Called while twins are solved, as by `audit`.
+        """
+        made = inputs_of(self, "fair_causal_recourse()")
+        check_progress(progress)
+        return FairCausalRecourse.of(self._audited(), made.problem, most_people, progress)
+
+    def causal_discrimination(self, draws: int = DRAWS, random_state: int = 0) -> CausalDiscrimination:
+        """How often the label changes when the sensitive columns alone change, nothing following.
+
+        Of the audited people, and of `draws` inputs drawn from the schema's domain. `frame()` has the shares, `people`
+        whom it concerns, `inputs` the drawn inputs whose label changes.
+        """
+        made = inputs_of(self, "causal_discrimination()")
+        return CausalDiscrimination.of(self._audited(), made.problem, draws, random_state)
 
     def _audited(self, labels: Any = None) -> Audited:
         """What notions are read from."""
