@@ -16,6 +16,7 @@ def main() -> None:
     german = german_audit()
     german.plot.acr().savefig(ROOT / "docs" / "images" / "german_acr.png", dpi=120)
     german.plot.facts().savefig(ROOT / "docs" / "images" / "german_facts.png", dpi=90)
+    german.plot.group_routes().savefig(ROOT / "docs" / "images" / "german_group_routes.png", dpi=90)
 
 
 if __name__ == "__main__":

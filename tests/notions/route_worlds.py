@@ -33,7 +33,7 @@ def people(n: int = 240, seed: int = 5) -> pd.DataFrame:
     )
 
 
-def world(n: int = 240, seed: int = 5, **kwargs: Any) -> tuple[ee.Audit, Any]:
+def world(n: int = 240, seed: int = 5, reference: Any = "b", **kwargs: Any) -> tuple[ee.Audit, Any]:
     """The audit, and the classifier that an oracle asks."""
     X = people(n, seed)
     rng = np.random.default_rng(seed + 1)
@@ -41,7 +41,7 @@ def world(n: int = 240, seed: int = 5, **kwargs: Any) -> tuple[ee.Audit, Any]:
     encode = make_column_transformer((OneHotEncoder(), ["housing"]), remainder="passthrough")
     classifier = make_pipeline(encode, LogisticRegression()).fit(X[["savings", "housing", "debt"]], truth)
     schema = ee.Schema(
-        sensitive="group", protected="a", reference="b", favourable=True,
+        sensitive="group", protected="a", reference=reference, favourable=True,
         features={
             "savings": ee.Feature("actionable", direction="up", upper=UPPER, max_increase=INCREASE),
             "housing": ee.Feature("actionable", weight=HOUSING_WEIGHT),

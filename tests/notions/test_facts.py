@@ -315,6 +315,29 @@ def test_notions_of_an_audit_hold_both_families_and_survive_its_file(tmp_path):
     assert again.equals(frame)
 
 
+def test_groups_against_everybody_else_and_in_pairs():
+    audit, _ = world(300, reference=ee.Rest())
+    table = audit.facts(viewpoint="micro", notion="mean_recourse", min_people=5)
+    frame = audit.recourse.frame()
+    whole = {one.group.group: one for one in table.subgroups if one.rule == "everybody"}
+    assert set(whole) == {"a", "b", "c"}
+    for group, one in whole.items():
+        assert one.against.group == "everybody else"
+        means = [frame.loc[side, "cost"].mean() for side in (frame["group"] == group, frame["group"] != group)]
+        assert one.score == pytest.approx(means[0] - means[1])
+    assert "everybody else" in str(table)
+    macro = audit.notions(only=["facts_macro"]).frame()
+    assert set(macro["group"]) == {"a", "b", "c"}
+    score = {one.group.group: one.score for one in audit.facts(min_people=5).subgroups if one.rule == "everybody"}
+    for row in macro.query("notion == 'facts_macro_effectiveness'").itertuples():
+        assert row.estimate == pytest.approx(score[row.group])
+    assert set(audit.group_routes(max_routes=1).front["group"]) == {"a", "b", "c"}
+    pairs, _ = world(300, reference=ee.AllPairs())
+    found = {(one.group.group, one.against.group) for one in pairs.facts(min_people=5).subgroups}
+    assert found == {("a", "b"), ("a", "c"), ("b", "c")}
+    assert set(pairs.group_routes(max_routes=1).front["group"]) == {"a", "b", "c"}
+
+
 def test_nobody_refused_in_a_group():
     import pandas as pd
 

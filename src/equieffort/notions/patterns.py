@@ -34,6 +34,8 @@ class Item:
     members: Bools
     part: Part | None = None
     """What an action asks for, where the item is a part of one."""
+    otherwise: str = ""
+    """The rule for everybody else, where the item is a split."""
 
 
 def frequent_patterns(
@@ -94,6 +96,21 @@ def condition_items(columns: Sequence[Column], facts: Floats, rows: Bools) -> li
             Item(column.name, between(column.name, low, high), (values > low) & (values <= high)) for low, high in ends
         ]
     # What everybody or nobody has describes no subgroup.
+    return [item for item in found if item.members[rows].any() and not item.members[rows].all()]
+
+
+def split_items(columns: Sequence[Column], facts: Floats, rows: Bools) -> list[Item]:
+    """Questions that tell people apart: whether they have a level, and on which side of a quartile a number is."""
+    found: list[Item] = []
+    for k, column in enumerate(columns):
+        if column.is_category:
+            for code, level in enumerate(column.levels):
+                texts = _compare(column.name, "=", level), _compare(column.name, "!=", level)
+                found.append(Item(column.name, texts[0], facts[:, k] == code, otherwise=texts[1]))
+            continue
+        for cut in _cuts(facts[rows, k], QUARTERS):
+            texts = between(column.name, -np.inf, cut), between(column.name, cut, np.inf)
+            found.append(Item(column.name, texts[0], facts[:, k] <= cut, otherwise=texts[1]))
     return [item for item in found if item.members[rows].any() and not item.members[rows].all()]
 
 

@@ -11,12 +11,14 @@ from equieffort.effort.metrics import PAPER_QUANTILES
 from equieffort.plots.facts import draw_facts
 from equieffort.plots.figures import COLOURS, NO_WIDTH, STYLES, new_figure, plain_legend, plain_text
 from equieffort.plots.forest import draw_measures
+from equieffort.plots.group_routes import draw_group_routes
 from equieffort.plots.twins import draw_causal_discrimination, draw_counterfactual_fairness, draw_fair_causal_recourse
 from equieffort.words.shown import level_text
 
 if TYPE_CHECKING:
     from equieffort.notions.discrimination import CausalDiscrimination
     from equieffort.notions.fair_causal_recourse import FairCausalRecourse
+    from equieffort.notions.group_routes import GroupRoutes
     from equieffort.results.audits import Audit
 
 
@@ -67,6 +69,13 @@ class AuditPlots:
         """Shares whose label the sensitive columns alone change, by group and over the domain; the numbers are
         `audit.causal_discrimination().frame()`."""
         return draw_causal_discrimination(self.audit.causal_discrimination() if found is None else found)
+
+    def group_routes(self, found: GroupRoutes | None = None) -> Any:
+        """The Pareto front of menus of routes, a panel a group; the numbers are `audit.group_routes().front`.
+
+        Open marks are the people routes were chosen on, filled ones with intervals those they are measured on.
+        """
+        return draw_group_routes(found if found is not None else self.audit.group_routes())
 
     def effort_curve(self, *, difference: bool = False) -> Any:
         """The share of each group's refused whom an effort turns; the numbers are `audit.effort_curve(...)`."""

@@ -53,6 +53,7 @@ from equieffort.notions.counterfactual import CounterfactualFairness
 from equieffort.notions.discrimination import DRAWS, CausalDiscrimination
 from equieffort.notions.facts import FactsTable, Viewpoint, facts_table
 from equieffort.notions.fair_causal_recourse import FairCausalRecourse
+from equieffort.notions.group_routes import GroupRoutes, find_group_routes
 from equieffort.notions.improvement import Improvement
 from equieffort.notions.reachable import CELLS
 from equieffort.notions.responsiveness import Responsiveness
@@ -409,6 +410,38 @@ class Audit:
         """
         made = inputs_of(self, "causal_discrimination()")
         return CausalDiscrimination.of(self._audited(), made.problem, draws, random_state)
+
+    def group_routes(
+        self,
+        max_routes: int = 3,
+        *,
+        holdout: float = 0.5,
+        min_support: float = 0.1,
+        max_features: int = 2,
+        min_leaf: int = 5,
+        random_state: int = 0,
+    ) -> GroupRoutes:
+        """The fewest actions that turn most refused people of each group, and of everybody: what can be told as policy.
+
+        Parameters
+        ----------
+        max_routes
+            From 1 to as many routes, at most 4: as a menu of which each person takes the cheapest that works, and as
+            a tree that tells each person one.
+        holdout
+            The share of each group's refused whom routes are measured on and not chosen on. With 0, and for groups of
+            fewer than 20 refused people, they are measured on the people they were chosen on, which flatters them.
+        min_support, max_features
+            Of mined candidates, as `facts` takes them; the other candidates are people's own cheapest actions, rounded.
+        min_leaf
+            The fewest people that a leaf of a tree may be for, where it is chosen.
+        random_state
+            Who is held out.
+        """
+        return find_group_routes(
+            self._audited(), max_routes=max_routes, holdout=holdout, min_support=min_support,
+            max_features=max_features, min_leaf=min_leaf, random_state=random_state,
+        )  # fmt: skip
 
     def _audited(self, labels: Any = None) -> Audited:
         """What notions are read from."""

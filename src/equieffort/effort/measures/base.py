@@ -25,6 +25,7 @@ NOTES = {
     "SKEWED": "A few large efforts carry a group's mean: its interval may be too short.",
     "BOUND": "A bound, not an estimate: it has an interval and no p-value.",
     "UNCERTIFIED": "People who are not solved to the end are counted as found.",
+    "SAME_PEOPLE": "Measured on the people it was chosen on, which flatters it.",
     "NO_ACTIONS": "No action is frequent enough among the approved to be tried.",
     "UNREACHED": "At no effort is the share that was asked for reached in a group.",
     "RESAMPLED": "In more than one of twenty replicates the measure was undefined, so there is no interval.",

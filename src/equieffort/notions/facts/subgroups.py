@@ -189,27 +189,27 @@ def facts_table(
     mined = Mined.of(audited, min_support, max_features) if viewpoint == "macro" else None
     efforts = np.where(np.isnan(table.effort), np.inf, table.effort)[refused, None]
     costs, actions = (efforts, ()) if mined is None else (mined.costs, tuple(map(str, mined.actions)))
-    codes, labels = table.groups.codes[refused], table.groups.labels
+    codes, groups = table.groups.codes[refused], table.groups
     is_open = table.is_unsettled[refused] if mined is None else np.zeros(len(codes), dtype=bool)
     encoding = table.source.encoding
     columns = [c for c in encoding.columns if c.name not in table.source.schema.protected_columns]
     facts = table.source.facts(slice(None))[refused][:, [encoding.position(c.name) for c in columns]]
     found: list[Subgroup] = []
-    for code, other in audited.pairs:
-        sides = codes == code, codes == other
+    for versus in (one for one in groups.pairs if one.role != "unknown"):
+        sides = codes == versus.group, np.isin(codes, versus.others)
         for rule, members in _subgroups(columns, facts, sides, min_support, min_people, max_conditions):
             whole = tuple(side & members for side in sides)
             lost = np.isnan(costs).any(axis=1)
             a, b = (costs[side & ~lost] for side in whole)
             values, at = values_of(a, b, asked), curves.largest_gap(curves.macro_curve(a), curves.macro_curve(b))[1]
-            first = _side(labels[code], a, chosen, asked, at, actions, is_micro=mined is None)
-            second = _side(labels[other], b, chosen, asked, at, actions, is_micro=mined is None)
+            first = _side(groups.labels[versus.group], a, chosen, asked, at, actions, is_micro=mined is None)
+            second = _side(versus.against, b, chosen, asked, at, actions, is_micro=mined is None)
             both = whole[0] | whole[1]
             score = values[chosen.name] if len(a) and len(b) else nan
             found.append(Subgroup(rule, first, second, score, int((both & lost).sum()), int((both & is_open).sum())))
     found.sort(key=lambda one: (isnan(one.score), -abs(one.score) if not isnan(one.score) else 0.0))
     n_actions, n_left = (0, 0) if mined is None else (len(mined.actions), mined.n_left_out)
-    return FactsTable(chosen, viewpoint, asked, tuple(found), n_actions, n_left, min_people, table.groups)
+    return FactsTable(chosen, viewpoint, asked, tuple(found), n_actions, n_left, min_people, groups)
 
 
 def check_share(name: str, value: object) -> None:

@@ -1,0 +1,174 @@
+"""GroupRoutes: what can be told to a group as policy, how many it turns, and what it costs beyond what was needed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import isnan
+from typing import Any
+
+import pandas as pd
+
+from equieffort.data.frames import number, percent
+from equieffort.notions.group_routes.policies import Measured, Policy
+from equieffort.world.groups import Groups
+
+EVERYBODY = "everybody"
+NEARLY = 0.9
+"""The fewest routes that reach this share of what the most routes turn are shown first."""
+FRONT = [
+    "chosen_for", "group", "assignment", "n_routes", "routes", "n", "n_turned", "effectiveness", "low", "high",
+    "mean_cost", "mean_extra", "n_extra_unknown", "n_chosen_on", "n_turned_chosen", "most_chosen", "extra_chosen",
+    "how", "is_best", "is_pareto", "note",
+]  # fmt: skip
+ROUTES = [
+    "chosen_for", "group", "assignment", "n_routes", "route", "rule", "action", "n", "n_turned", "effectiveness", "low",
+    "high", "mean_cost", "mean_extra", "n_extra_unknown",
+]  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class GroupRoutes:
+    """Policies of one route and more, for each group and for everybody."""
+
+    policies: tuple[Policy, ...]
+    groups: Groups
+    level: float
+    n_candidates: int
+    n_left_out: int
+    same_people: tuple[str, ...]
+    """Groups that are measured on the people their routes were chosen on, which flatters them."""
+    own: dict[str, tuple[int, int]]
+    """Group -> refused people measured on, and how many of them are known to have an action of their own."""
+
+    @property
+    def front(self) -> pd.DataFrame:
+        """One row a policy and group: how many routes, whom they turn, at what extra effort.
+
+        `n_turned_chosen`, `extra_chosen` and `most_chosen` are of the people it was chosen on, the others of those it
+        is measured on. `is_pareto`: no policy of this kind, chosen for the same people, has as few routes, turns as
+        many and asks as little extra effort there, and is better in one of them. `how` says how it is known that no
+        other set of candidates turns more than `most_chosen`.
+        """
+        rows = []
+        for policy in self.policies:
+            for one in policy.measured:
+                notes = ["SAME_PEOPLE"] if one.group in self.same_people else []
+                notes += ["UNCERTIFIED"] if one.n_extra_unknown else []
+                rows.append(
+                    {
+                        "chosen_for": policy.chosen_for, "group": one.group, "assignment": policy.assignment,
+                        "n_routes": policy.n_routes,
+                        "routes": " | ".join(
+                            f"{route.rule}: {route.action}" if route.rule else str(route.action)
+                            for route in policy.routes
+                        ),
+                        **self._numbers(one),
+                        "n_chosen_on": policy.n_chosen_on, "n_turned_chosen": policy.n_turned_chosen,
+                        "most_chosen": policy.most_chosen, "extra_chosen": policy.extra_chosen, "how": policy.how,
+                        "is_best": policy.is_best, "is_pareto": policy.is_pareto, "note": " ".join(notes),
+                    }
+                )  # fmt: skip
+        return pd.DataFrame(rows, columns=FRONT)
+
+    @property
+    def routes(self) -> pd.DataFrame:
+        """One row a route and group, of the policies that turn most with so many routes."""
+        rows = []
+        for policy in self.policies:
+            for place, route in enumerate(policy.routes if policy.is_best else (), 1):
+                for one in route.measured:
+                    rows.append(
+                        {
+                            "chosen_for": policy.chosen_for, "group": one.group, "assignment": policy.assignment,
+                            "n_routes": policy.n_routes, "route": place, "rule": route.rule,
+                            "action": str(route.action), **self._numbers(one),
+                        }
+                    )  # fmt: skip
+        return pd.DataFrame(rows, columns=ROUTES)
+
+    def _numbers(self, one: Measured) -> dict[str, Any]:
+        low, high = one.limits(self.level)
+        return {
+            "group": one.group, "n": one.n, "n_turned": one.n_turned, "effectiveness": one.effectiveness, "low": low,
+            "high": high, "mean_cost": one.mean_cost, "mean_extra": one.mean_extra,
+            "n_extra_unknown": one.n_extra_unknown,
+        }  # fmt: skip
+
+    def best(self, chosen_for: str, assignment: str = "menu") -> list[Policy]:
+        """The policies that turn most, by number of routes."""
+        return [
+            one for one in self.policies
+            if one.is_best and one.chosen_for == chosen_for and one.assignment == assignment
+        ]  # fmt: skip
+
+    def fewest(self, chosen_for: str, assignment: str = "menu") -> Policy | None:
+        """The fewest routes that turn, where they were chosen, at least 90 % of what the most routes turn."""
+        found = self.best(chosen_for, assignment)
+        most = max((one.n_turned_chosen for one in found), default=0)
+        return next((one for one in found if one.n_turned_chosen >= NEARLY * most), None)
+
+    def __str__(self) -> str:
+        parts = []
+        for name in dict.fromkeys(one.chosen_for for one in self.policies):
+            few, tree = self.fewest(name), self.fewest(name, "tree")
+            lines = [self._head(name)]
+            for policy in self.best(name):
+                lines += self._menu(policy, name == EVERYBODY, policy is few)
+            if tree is not None and len(tree.routes) > 1:
+                lines += self._tree(tree)
+            parts.append("\n".join(lines))
+        left = f" {self.n_left_out:,} more were not tried." if self.n_left_out else ""
+        parts.append(f"{self.n_candidates:,} candidate actions.{left} {self._caution}")
+        return "\n\n".join(parts)
+
+    @property
+    def _caution(self) -> str:
+        kept = "Routes were chosen on some refused people and measured on others."
+        same = ", ".join(map(self.groups.name, self.same_people))
+        return f"{kept}{f' Not so for {same}: measured on the same people, which flatters them.' if same else ''}"
+
+    def _head(self, name: str) -> str:
+        if name == EVERYBODY:
+            return "The same routes for everybody"
+        n, acting = self.own.get(name, (0, 0))
+        share = f"; {percent(acting / n, 0)} have a route of their own" if n else ""
+        return f"Refused {self.groups.people(name)} ({n:,} measured{share})"
+
+    def _menu(self, policy: Policy, shared: bool, is_few: bool) -> list[str]:
+        many = "1 route" if len(policy.routes) == 1 else f"The choice of {len(policy.routes)} routes"
+        mark = " (the fewest that reach nearly as many as the most)" if is_few else ""
+        lines = [f"  {many}{mark}:"]
+        lines += [f"    {self._turns(one, named=shared)}" for one in policy.measured]
+        for route in policy.routes:
+            told = "; ".join(self._share(one, named=shared) for one in route.measured)
+            lines.append(f"    - {route.action}: turns {told}")
+        return lines
+
+    def _tree(self, policy: Policy) -> list[str]:
+        lines = ["  One route each, by a simple rule:"]
+        lines += [f"    {self._turns(one, named=policy.chosen_for == EVERYBODY)}" for one in policy.measured]
+        for route in policy.routes:
+            told = "; ".join(self._share(one, named=policy.chosen_for == EVERYBODY) for one in route.measured)
+            lines.append(f"    - {route.rule}: {route.action}: turns {told}")
+        return lines
+
+    def _share(self, one: Measured, *, named: bool) -> str:
+        who = f" of those with {self.groups.name(one.group)}" if named else ""
+        if not one.n:
+            return f"nobody is left to measure{who}"
+        cost = "" if isnan(one.mean_cost) else f" at a mean effort of {number(float(f'{one.mean_cost:.2g}'))}"
+        return f"{percent(one.effectiveness, 0)}{who}{cost}"
+
+    def _turns(self, one: Measured, *, named: bool) -> str:
+        if not one.n:
+            return f"Turns {self._share(one, named=named)}."
+        low, high = one.limits(self.level)
+        extra = (
+            ""
+            if isnan(one.mean_extra)
+            else f", {number(float(f'{one.mean_extra:.2g}'))} more than their own cheapest action"
+        )
+        return (
+            f"Turns {self._share(one, named=named)}{extra} "
+            f"({percent(self.level, 0)} interval {low * 100:.0f} to {percent(high, 0)})."
+        )
