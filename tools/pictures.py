@@ -15,6 +15,9 @@ def main() -> None:
     warnings.simplefilter("ignore", ee.errors.EquieffortWarning)
     german = german_audit()
     german.plot.acr().savefig(ROOT / "docs" / "images" / "german_acr.png", dpi=120)
+    for notion in ("counterfactual_fairness", "fair_causal_recourse", "causal_discrimination"):
+        picture = getattr(german.plot, notion)()
+        picture.savefig(ROOT / "docs" / "images" / f"{notion.replace('_', '-')}.png", dpi=110)
     german.plot.facts().savefig(ROOT / "docs" / "images" / "german_facts.png", dpi=90)
     german.plot.group_routes().savefig(ROOT / "docs" / "images" / "german_group_routes.png", dpi=90)
 

@@ -8,6 +8,7 @@ from math import erf, isnan, sqrt
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.ensemble import HistGradientBoostingClassifier
 from tests.limits import unlimited
 from tests.notions.worlds import SHIFT, of_three
 
@@ -263,3 +264,28 @@ def test_levels_do_not_depend_on_how_groups_are_compared(found):
         largest = rows[rows["variant"] == "largest"]
         # Efforts 2, .5; .3; 1, .4 over the range of the known x.
         assert largest["estimate"].tolist() == pytest.approx([(1.25 - 0.3) / 1.5])
+
+
+def test_a_missing_cause_leaves_its_effects_unknown():
+    """s causes x and x causes v: without x nobody knows v in another group. w is missing, and is no effect of s."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"s": np.repeat(["a", "b"], 100), "x": rng.normal(size=200), "w": rng.normal(size=200)})
+    X["v"] = 0.5 * X["x"] + rng.normal(size=200)
+    scm = ee.StructuralCausalModel([("s", "x"), ("x", "v")], nodes=["w"]).fit(X)
+    y = X["x"] + X["v"] + X["w"] > 0
+    model = HistGradientBoostingClassifier(max_iter=5).fit(X[["x", "v", "w"]], y)
+    X.loc[:9, "x"], X.loc[20:29, "w"] = np.nan, np.nan
+    schema = ee.Schema(sensitive="s", protected="a", favourable=True, features={"x": "actionable"})
+    audit = ee.audit(model, X[["x", "v", "w"]], schema=schema, scm=scm, missing="model", sensitive_features=X["s"])
+    found = audit.counterfactual_fairness()
+    assert found.decisions.is_undefined.tolist() == [True] * 10 + [False] * 190
+    assert found.ratio("", "everybody").n_undefined == 10
+    twins = found.twins("b")
+    assert twins.index.tolist() == list(range(10, 200))
+    assert twins.loc[20:29, "w"].isna().all()
+    refused = audit.recourse.is_unfavourable
+    recourse = audit.fair_causal_recourse()
+    assert recourse.counts()["no twin"] == int(refused[:10].sum())
+    # Recourse of the others who lack a value is unknown, so that nothing is compared unless the twin is approved.
+    lacking = recourse.people.loc[recourse.people.index.isin(range(20, 30)), "outcome"]
+    assert set(lacking) <= {"unknown", "twin approved"}
