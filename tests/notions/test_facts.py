@@ -237,6 +237,23 @@ def test_intervals_of_cost_and_gap_hold_their_level():
         assert covered / runs >= 0.95 - 3 * math.sqrt(0.95 * 0.05 / runs)
 
 
+def test_macro_intervals_hold_about_their_level():
+    # Larger runs, more worlds: benchmarks/facts_intervals.py.
+    rng = np.random.default_rng(2)
+    runs, kept = 60, {"facts_macro_effectiveness": 0, "facts_macro_mean_recourse": 0, "facts_macro_trade_off": 0}
+    p, q, price = np.array([0.2, 0.45, 0.75]), np.array([0.35, 0.6, 0.9]), np.array([0.1, 0.5, 1.0])
+    means = [float((np.diff(one, prepend=0) * price).sum() / one[-1]) for one in (p, q)]
+    truth = dict(zip(kept, (0.15, means[0] - means[1], 0.15), strict=True))
+    side = np.arange(180) < 100
+    for _ in range(runs):
+        turned = np.where(side[:, None], rng.random((180, 3)) < p, rng.random((180, 3)) < q)
+        for one in macro_readings("a", "b", np.where(turned, price, np.inf), side, ~side, 0.95, Asked(0.5, 0.5)):
+            if one.notion in kept:
+                kept[one.notion] += one.low <= truth[one.notion] <= one.high
+    for covered in kept.values():
+        assert covered / runs >= 0.95 - 3 * math.sqrt(0.95 * 0.05 / runs)
+
+
 def test_the_table_of_subgroups_is_that_of_direct_counts():
     audit, classifier = world(300)
     X, rows = audit.recourse.data, refused_rows(classifier, audit.recourse.data)

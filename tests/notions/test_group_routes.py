@@ -69,7 +69,9 @@ def test_programs_prove_the_same_cover_as_all_sets(seed, monkeypatch):
     price = drawn(seed, 30, 9)
     found = best_menus(price, 2)
     assert found[0].n_turned == max(outcome(price, routes)[0] for routes in combinations(range(9), 2))
+    assert {menu.most for menu in found} == {found[0].n_turned}
     for menu in found:
+        # A menu found under a limit of price counts only whom it turns within it.
         assert outcome(price, menu.routes)[0] >= menu.n_turned
 
 

@@ -19,7 +19,7 @@ from equieffort.recourse.solvers.highs import Matrix, Status, program
 
 MOST_TRIED = 2e8
 """People times sets of routes up to which every set is tried."""
-SECONDS = 5.0
+SECONDS = 2.0
 """For each program beyond that."""
 AT_ONCE = 4_000_000
 
@@ -96,12 +96,14 @@ def _front(menus: list[Menu]) -> list[Menu]:
 def _programmed(price: Floats, k: int) -> list[Menu]:
     """The best cover at several prices that nobody is asked to go beyond."""
     finite = price[np.isfinite(price)]
-    found = []
-    for limit in np.unique(np.quantile(finite, [0.25, 0.5, 0.75, 1.0])) if len(finite) else ():
+    found: list[Menu] = []
+    for limit in np.unique(np.quantile(finite, [0.25, 0.5, 0.75, 1.0]))[::-1] if len(finite) else ():
         covers = price <= limit
         routes, most, how = cover(covers, k)
         cheapest = np.where(covers, price, np.inf)[:, list(routes)].min(axis=1)
         turned = np.isfinite(cheapest)
+        # Without a limit comes first: what is the most at any price.
+        most = found[0].most if found else most
         if turned.any():
             found.append(Menu(routes, int(turned.sum()), float(cheapest[turned].mean()), most, how))
     return _front(found)

@@ -1,0 +1,90 @@
+"""How often intervals of FACTS' notions hold the truth: `python benchmarks/facts_intervals.py`.
+
+Efforts of the refused are exponential (means 1.5 and 1), a fifth and a tenth have no route. Five actions turn a person
+with a chance of their own in each group, each at a cost that is the same for everybody; so the true macro curves are
+known. In the second world two actions are equally good, where the best of a sample is better than the truth.
+"""
+
+from __future__ import annotations
+
+import sys
+from math import exp, log
+
+import numpy as np
+
+from equieffort.effort.measures import Sample
+from equieffort.notions.facts.macro import Asked, macro_readings
+from equieffort.notions.facts.micro import micro_readings
+
+PHI, BUDGET, SIZES = 0.4, 0.5, ((40, 40), (100, 80), (400, 300))
+COSTS = np.array([0.1, 0.3, 0.45, 0.8, 1.2])
+WORLDS = {
+    "one best action": (np.array([0.05, 0.2, 0.35, 0.5, 0.75]), np.array([0.1, 0.3, 0.45, 0.6, 0.9])),
+    "two equally good": (np.array([0.05, 0.2, 0.45, 0.7, 0.7]), np.array([0.1, 0.3, 0.5, 0.8, 0.8])),
+}
+
+
+def micro_truth() -> dict[str, float]:
+    at = np.linspace(0, 15, 30_001)
+    a, b = 0.8 * (1 - np.exp(-at / 1.5)), 0.9 * (1 - np.exp(-at))
+    return {
+        "facts_effectiveness": 0.1,
+        "facts_effectiveness_within_budget": 0.9 * (1 - exp(-BUDGET)) - 0.8 * (1 - exp(-BUDGET / 1.5)),
+        "facts_cost_of_effectiveness": -1.5 * log(1 - PHI / 0.8) + log(1 - PHI / 0.9),
+        "facts_mean_recourse": 0.5,
+        "facts_trade_off": float(np.abs(a - b).max()),
+    }
+
+
+def macro_truth(mine: np.ndarray, theirs: np.ndarray) -> dict[str, float]:
+    """Each action costs the same for everybody, so a curve steps where a dearer action is better."""
+    curves = [np.maximum.accumulate(side) for side in (mine, theirs)]
+    means = [float((np.diff(c, prepend=0) * COSTS).sum() / c[-1]) for c in curves]
+    first = [float(COSTS[np.argmax(c >= PHI)]) for c in curves]
+    return {
+        "facts_macro_effectiveness": float(theirs.max() - mine.max()),
+        "facts_macro_effectiveness_within_budget": float(
+            curves[1][COSTS <= BUDGET][-1] - curves[0][COSTS <= BUDGET][-1]
+        ),
+        "facts_macro_choice": float((theirs >= PHI).sum() - (mine >= PHI).sum()),
+        "facts_macro_cost_of_effectiveness": first[0] - first[1],
+        "facts_macro_mean_recourse": means[0] - means[1],
+        "facts_macro_trade_off": float(np.abs(curves[1] - curves[0]).max()),
+    }
+
+
+def main(runs: int = 400) -> None:
+    rng = np.random.default_rng(20261118)
+    print(f"{runs} runs a cell, nominal 95 %; of runs without an interval the number in brackets")
+    for n, m in SIZES:
+        truth = micro_truth()
+        held: dict[str, list[bool]] = {name: [] for name in truth}
+        for _ in range(runs):
+            a = np.where(rng.random(n) < 0.2, np.inf, rng.exponential(1.5, n))
+            b = np.where(rng.random(m) < 0.1, np.inf, rng.exponential(1.0, m))
+            for one in micro_readings("a", "b", Sample.solved(a), Sample.solved(b), 0.95, PHI, BUDGET):
+                if not np.isnan(one.low):
+                    held[one.notion].append(one.low <= truth[one.notion] <= one.high)
+        show(f"{n} and {m} refused", held, runs)
+        for world, (p, q) in WORLDS.items():
+            truth = macro_truth(p, q)
+            held = {name: [] for name in truth}
+            for _ in range(runs // 2):
+                turned = np.concatenate([rng.random((n, 5)) < p, rng.random((m, 5)) < q])
+                costs = np.where(turned, COSTS, np.inf)
+                side = np.arange(n + m) < n
+                for one in macro_readings("a", "b", costs, side, ~side, 0.95, Asked(PHI, BUDGET)):
+                    if not np.isnan(one.low):
+                        held[one.notion].append(one.low <= truth[one.notion] <= one.high)
+            show(f"{n} and {m} refused, {world}", held, runs // 2)
+
+
+def show(title: str, held: dict[str, list[bool]], runs: int) -> None:
+    print(f"\n{title}")
+    for name, found in held.items():
+        missing = f" ({runs - len(found)})" if len(found) < runs else ""
+        print(f"  {name:44} {100 * np.mean(found) if found else float('nan'):5.1f}{missing}")
+
+
+if __name__ == "__main__":
+    main(*map(int, sys.argv[1:]))
