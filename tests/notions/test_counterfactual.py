@@ -191,7 +191,7 @@ def test_readings_have_every_group_and_population(audit):
     assert gaps["c", "b"].low == pytest.approx(1 - sqrt((z / (2 + z)) ** 2 + (z / (1 + z)) ** 2), rel=1e-12)
     efforts = {(one.group, one.variant): one for one in readings if "effort" in one.notion}
     assert efforts["c", "turns"].n == 2
-    assert efforts["b", "turns"].note == "NO_REFUSED"
+    assert efforts["b", "turns"].note == "NOTHING_DEFINED"
 
 
 def test_an_audit_from_a_file_says_what_it_lacks(audit, tmp_path):

@@ -263,7 +263,10 @@ def _effort_reading(found: CounterfactualFairness, row: dict[Any, Any]) -> Notio
     stats = sample(table, members).stats
     low, high = mean_limits(stats.costs, found.audited.level)
     least, most = stats.phi_certified
-    notes = [] if row["n_recourse"] else ["NO_RECOURSE" if row["n"] else "NO_REFUSED"]
+    refused = found.ratio(row["group"])
+    # Refused people who are all treated the other way leave nobody to average over.
+    without = "NO_RECOURSE" if row["n"] else "NOTHING_DEFINED" if refused.n + refused.n_undefined else "NO_REFUSED"
+    notes = [] if row["n_recourse"] else [without]
     notes += ["UNCERTIFIED"] if row["n_unproven"] or row["n_unknown"] else []
     return NotionReading(
         EFFORT.name, row["group"], variant=row["treated"], estimate=stats.phi, low=low, high=high, least=least,
