@@ -30,7 +30,9 @@ def table_of(groups, statuses, costs, bounds=None, reference="b"):
     bound = default if bounds is None else np.array(bounds, dtype=float)
     place = {label: k for k, label in enumerate(labels)}
     others = tuple(k for k, label in enumerate(labels) if label != reference)
-    made = Groups(labels, np.array([place[g] for g in groups], dtype=np.int16), others, place[reference], ("group",))
+    made = Groups(
+        labels, np.array([place[g] for g in groups], dtype=np.int16), others, place[reference], columns=("group",)
+    )
     n = len(status)
     return RecourseTable(
         ByHand(n), made, status, cost, bound, np.zeros((n, 0), dtype=bool), np.zeros((n, 0)),

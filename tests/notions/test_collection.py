@@ -78,12 +78,15 @@ def test_an_unknown_family_is_refused_by_name():
         (0.1, 0.2, nan, nan, "worse"),
         (-0.2, -0.1, nan, nan, "better"),
         (-0.1, 0.1, nan, nan, "open"),
-        (nan, nan, nan, nan, "open"),
+        (nan, nan, nan, nan, "no interval"),
         (0.1, 0.2, -0.3, 0.2, "open"),
     ],
 )
 def test_a_side_is_named_only_where_interval_and_certain_range_lie_on_it(low, high, least, most, side):
-    assert side_of(GAP, NotionReading("gap", "a", "b", low=low, high=high, least=least, most=most)) == side
+    assert side_of(GAP, NotionReading("gap", "a", "b")) == "undefined"
+    assert (
+        side_of(GAP, NotionReading("gap", "a", "b", estimate=0.1, low=low, high=high, least=least, most=most)) == side
+    )
     assert side_of(ASKED, NotionReading("asked", "a", "b", low=low, high=high)) == ""
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from math import isnan, nan
+from math import isinf, isnan, nan
 from typing import ClassVar
 
 from equieffort.data.frames import Bools
@@ -38,6 +38,8 @@ class Notion:
         """A value as text."""
         if isnan(value):
             return "-"
+        if isinf(value):
+            return "unlimited" if value > 0 else "unlimited below"
         if self.form == "points":
             return f"{value * 100:.1f} points"
         return f"{value * 100:.1f} %" if self.form == "share" else self.form.format(value)

@@ -15,8 +15,8 @@ from equieffort.notions.base import Audited, Family, NotApplicable, Notion, Noti
 from equieffort.world.groups import NEITHER
 from equieffort.world.opponents import EVERYBODY_ELSE
 
-Side = Literal["worse", "better", "open", ""]
-"""Who is worse off by a notion: the group, the one it is compared with, not decided, or the notion takes no side."""
+Side = Literal["worse", "better", "open", "no interval", "undefined", ""]
+"""Who is worse off by a notion: the group, the other one, not decided, not to be decided; "" if it takes no side."""
 
 
 def side_of(notion: Notion, reading: NotionReading) -> Side:
@@ -30,9 +30,11 @@ def side_of(notion: Notion, reading: NotionReading) -> Side:
     """
     if notion.orientation == 0 or isnan(notion.neutral) or not reading.against:
         return ""
+    if isnan(reading.estimate):
+        return "undefined"
     low, high = reading.low, reading.high
     if isnan(low) or isnan(high):
-        return "open"
+        return "no interval"
     least, most = (low if isnan(reading.least) else reading.least), (high if isnan(reading.most) else reading.most)
     below, above = min(low, least), max(high, most)
     if below > notion.neutral:
@@ -107,10 +109,16 @@ def collect(audited: Audited, kept: Notions | None = None, only: Sequence[str] |
             if not found:
                 found += [NotApplicable(notion.name, NEEDS_MODEL) for notion in family.notions]
         else:
-            found = _over_views(family, audited)
+            found = [other for one in _over_views(family, audited) for other in _or_kept(one, kept)]
         readings += [one for one in found if isinstance(one, NotionReading)]
         missing += [one for one in found if isinstance(one, NotApplicable)]
     return Notions(tuple(readings), tuple(dict.fromkeys(missing)), audited.table.groups.columns)
+
+
+def _or_kept(one: NotionReading | NotApplicable, kept: Notions | None) -> list[NotionReading | NotApplicable]:
+    """What cannot be read now, such as what needs labels in an audit from a file, was perhaps read before."""
+    before = [r for r in kept.readings if r.notion == one.notion] if isinstance(one, NotApplicable) and kept else []
+    return [*before] or [one]
 
 
 def _over_views(family: Family, audited: Audited) -> list[NotionReading | NotApplicable]:

@@ -12,7 +12,8 @@ from equieffort.words.shown import notes_text
 from equieffort.world.groups import group_name
 
 SIDES: dict[Side, str] = {
-    "worse": "group worse off", "better": "group better off", "open": "no difference shown", "": "",
+    "worse": "group worse off", "better": "group better off", "open": "no difference shown",
+    "no interval": "cannot tell: no interval", "undefined": "not defined", "": "",
 }  # fmt: skip
 HEAD = ("notion", "group", "against", "estimate", "interval", "people", "what it shows", "note")
 
