@@ -36,7 +36,8 @@ def draw_facts(audit: Audit) -> Any:
             name = f" {groups.name(label)}"
             plain_text(axes.annotate(name, (last * 1.02, height), va="center", color=colour, annotation_clip=False))
         first = groups.pairs[0]
-        _mark(axes, *(curves[groups.labels[code]] for code in (first.group, first.others[0])))
+        if len(first.others) == 1:
+            _mark(axes, *(curves[groups.labels[code]] for code in (first.group, first.others[0])))
         axes.set(xlim=(0, last * 1.02), ylim=(0, 1), xlabel="effort", title=TITLES[viewpoint])
         axes.set_ylabel("share of refused people turned")
     return figure

@@ -123,8 +123,7 @@ class Material:
         Pictures show all of them if they are few, otherwise those judged and the reference.
         """
         table = self.table.groups
-        reference = [table.reference] if isinstance(table.reference, int) else []
-        order, drawn = (*table.compared, *reference), Counter[str]()
+        order, drawn = table.listed, Counter[str]()
         found = []
         for code in order:
             label, stats = self.labels[code], self.stats[self.labels[code]]

@@ -161,6 +161,11 @@ class Groups:
         return (*self.protected, *rest, *self.unknown)
 
     @property
+    def listed(self) -> tuple[int, ...]:
+        """All groups in the order in which they are listed: those compared, then the reference, if there is one."""
+        return (*self.compared, *([self.reference] if isinstance(self.reference, int) else ()))
+
+    @property
     def known(self) -> tuple[int, ...]:
         """The groups that people are known to belong to."""
         return tuple(k for k in range(len(self.labels)) if k not in self.unknown)

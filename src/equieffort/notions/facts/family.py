@@ -111,8 +111,7 @@ def effectiveness_curves(audited: Audited) -> dict[str, dict[str, Floats]]:
     table = audited.table
     refused, groups = table.is_unfavourable, table.groups
     efforts = np.where(np.isnan(table.effort), np.inf, table.effort)
-    shown = dict.fromkeys(code for one in groups.pairs for code in (one.group, *one.others))
-    codes = {groups.labels[code]: code for code in shown}
+    codes = {groups.labels[code]: code for code in groups.listed}
     found = {"micro": {label: np.sort(efforts[refused & (groups.codes == code)]) for label, code in codes.items()}}
     if audited.problem is not None:
         costs = Mined.of(audited).costs
