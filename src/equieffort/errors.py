@@ -136,6 +136,7 @@ CODES: dict[str, str] = {
     "DATA_FILE": "People can only be audited once their table has been read completely.",
     "DATA_ENCODING": "Bytes read by the wrong table of letters turn names and groups into others.",
     "DATA_RAGGED": "A cell too many or too few shifts values into columns where they mean something else.",
+    "DATA_GROUP_UNKNOWN": "They may belong to any of the groups, and nobody's effort is left out in silence.",
     "DATA_SIMILAR_LABELS": "Spellings of one group would be compared as if they were different groups.",
     # models: reading model files, training a surrogate
     "MODEL_FILE": "Only a complete file of a known format gives the model that was saved.",

@@ -41,7 +41,8 @@ FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 
 SUMMARY_VERSION = 5
 SHOWN = (
-    "estimate", "low", "high", "least", "most", "p", "p_beyond", "p_within", "p_adjusted", "n", "n_against", "note",
+    "estimate", "low", "high", "least", "most", "assigned_least", "assigned_most", "p", "p_beyond", "p_within",
+    "p_adjusted", "n", "n_against", "note",
 )  # fmt: skip
 SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 KINDS = {"equal": "pass", "unequal": "fail", "inconclusive": "open"}

@@ -252,11 +252,18 @@ def screen(
         if missing == "error":
             refuse_missing(column, f"Column {name!r}", hint)
         complete &= column.notna().to_numpy()
-        if pd.api.types.is_float_dtype(column.dtype) or pd.api.types.is_integer_dtype(column.dtype):
-            refuse_absurd(column, "Correct the value or drop the row.")
+        refuse_wild(frame, [name])
     if not complete.any():
         raise DataError("DATA_EMPTY", "Every row has a missing value.", fix="Fill them in.")
     return pd.Series(complete, index=frame.index)
+
+
+def refuse_wild(frame: pd.DataFrame, names: Iterable[str]) -> None:
+    """Refuse numbers in some columns that are infinite or absurdly large."""
+    for name in names:
+        column = frame[name]
+        if pd.api.types.is_float_dtype(column.dtype) or pd.api.types.is_integer_dtype(column.dtype):
+            refuse_absurd(column, "Correct the value or drop the row.")
 
 
 def refuse_missing(column: pd.Series, what: str, fix: Text) -> None:

@@ -13,7 +13,9 @@ from math import isnan
 from typing import Literal
 
 from equieffort.effort.criteria import Criteria
+from equieffort.effort.inference import Zone
 from equieffort.effort.measures import MEASURES, Measure, Reading, read, read_spread
+from equieffort.effort.measures.assigned import Assigned
 from equieffort.effort.metrics import Comparison, exact_discrepancy
 from equieffort.foundations.arguments import calling
 
@@ -51,12 +53,29 @@ def with_readings(
         zone = criteria.zone(measure)
         with calling(f"The measure {measure.name!r}", "Correct its estimate() or law(), or leave it out of measures."):
             reading = read(measure, pair, level, zone)
+            if comparison.unplaced:
+                reading = _with_assigned(measure, reading, measure.assigned(pair, comparison.unplaced), zone)
         spread = comparison.spreads.get(measure.name)
         if spread is not None:
             again.append(read_spread(measure, reading, spread, level, zone, comparison.chance))
         if spread is None or comparison.chance != "people":
             found.append(reading)
     return replace(comparison, readings=(*found, *again))
+
+
+def _with_assigned(measure: Measure, reading: Reading, found: Assigned | None, zone: Zone | None) -> Reading:
+    """The reading with what people whose group is not known could make of it."""
+    if found is None:
+        return replace(reading, note=f"{reading.note} NOT_ASSIGNED".strip())
+    reading = replace(reading, assigned_least=found.least, assigned_most=found.most)
+    notes = [reading.note] if reading.note else []
+    notes += ["ASSIGNED_OUTER"] if found.is_outer else []
+    if zone is not None and not isnan(reading.estimate) and not isnan(found.least):
+        values = (reading.estimate, found.least, found.most)
+        # Below, within or above what counts as equal.
+        places = {int(one > zone.high) - int(one < zone.low) for one in map(measure.scale.to, values)}
+        notes += ["UNKNOWN_GROUP"] if len(places) > 1 else []
+    return replace(reading, note=" ".join(notes))
 
 
 def judge_family(

@@ -21,7 +21,7 @@ from equieffort.errors import capital
 from equieffort.models.fidelity import Surrogate
 from equieffort.recourse.status import Reason
 from equieffort.recourse.table import Audience
-from equieffort.words.verdicts import further_words, sentence, subject
+from equieffort.words.verdicts import further_words, sentence, subject, unknown_words
 
 REASONS = {
     **{f"{name.upper()}_WITHIN": f"{MEASURES[name].title}: within its threshold." for name in JUDGED},
@@ -144,6 +144,7 @@ def _findings(compared: Sequence[Comparison], criteria: Criteria, min_people: in
         readings = (adjusted.get((reading.measure, reading.chance), reading) for reading in c.readings)
         c = replace(c, readings=tuple(readings))
         words = sentence(c, criteria, outcome, codes, judged, min_people, len(compared))
+        words = " ".join(part for part in (words, unknown_words(c, judged)) if part)
         found.append(Finding(c, outcome, codes, words, judged))
     return found
 
@@ -254,8 +255,8 @@ class Assessment:
 
 
 COLUMNS = (
-    "level", "about", "measure", "group", "against", "chance", "estimate", "low", "high", "least", "most", "p",
-    "p_beyond", "p_within", "p_adjusted", "n", "n_against", "note",
+    "level", "about", "measure", "group", "against", "chance", "estimate", "low", "high", "least", "most",
+    "assigned_least", "assigned_most", "p", "p_beyond", "p_within", "p_adjusted", "n", "n_against", "note",
 )  # fmt: skip
 """The columns of `audit.measures`."""
 

@@ -48,10 +48,14 @@ def propagate(
     problem: RecourseProblem, facts: Floats, picked: Bools, values: Floats
 ) -> tuple[Floats, dict[str, Bools]]:
     """Counterfactuals over all columns, and by node for whom its equation has no answer: the graph's nodes follow the
-    equations, the others are set or stay."""
+    equations, the others are set or stay. A group that is not known and plays no part stays so."""
     nodes = len(problem.scm.graph.nodes)
+    filled = problem.filled(facts)
+    if (lacking := np.isnan(facts) & ~picked & ~np.isnan(filled)).any():
+        facts = np.where(lacking, filled, facts)
     moved = np.where(picked, values, facts)
     moved[:, :nodes], unknown = problem.scm.propagate(facts[:, :nodes], picked[:, :nodes], values[:, :nodes])
+    moved[lacking] = np.nan
     return moved, unknown
 
 

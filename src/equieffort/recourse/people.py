@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from equieffort.data.frames import Missing, join_sensitive, read_frame, require_columns, screen
+from equieffort.data.frames import Missing, join_sensitive, read_frame, refuse_wild, require_columns, screen
 from equieffort.errors import ParameterError, Setting, many, warn
 from equieffort.recourse.problem import RecourseProblem
 from equieffort.world.groups import Groups
@@ -37,7 +37,12 @@ class People:
         frame = join_sensitive(read_frame(X, names=problem.decision.features), sensitive_features, columns)
         needed = dict.fromkeys((*problem.names, *columns))
         require_columns(frame, needed, why=("The problem uses a column, but ", Setting("the table")))
-        complete = screen(frame, needed, missing)
+        # A group that is not known takes nobody out of the audit, unless their recourse depends on it.
+        lax = [name for name in columns if name not in problem.decision.features]
+        complete = screen(frame, [name for name in needed if name not in lax], missing)
+        refuse_wild(frame, lax)
+        matters = [name for name in lax if problem.encoding.position(name) not in problem.idle]
+        complete &= frame[matters].notna().all(axis=1)
         if missing == "drop" and not complete.all():
             frame = _without_missing(frame, complete, columns)
         if not frame.index.is_unique:
@@ -51,7 +56,21 @@ class People:
                 ),
                 fix=("Give each person a label of their own", Setting("other names of people"), "."),
             )
-        return cls(problem.typed(frame), frame, Groups.of(frame, problem.schema))
+        groups = Groups.of(frame, problem.schema)
+        _warn_unknown(groups)
+        return cls(problem.typed(frame), frame, groups)
+
+
+def _warn_unknown(groups: Groups) -> None:
+    """Say of how many people the group is not known."""
+    counts = {groups.name(groups.labels[k]): int((groups.codes == k).sum()) for k in groups.unknown}
+    if counts:
+        told = ", ".join(f"{name}: {n:,}" for name, n in counts.items())
+        warn(
+            "DATA_GROUP_UNKNOWN",
+            f"The group of {many(sum(counts.values()), 'person', 'people')} is not known ({told}): one of their own.",
+            fix="Fill in what is known. assigned_least and assigned_most say what the others could change.",
+        )
 
 
 def _without_missing(frame: pd.DataFrame, complete: pd.Series, columns: tuple[str, ...]) -> pd.DataFrame:

@@ -25,12 +25,14 @@ from equieffort.data.frames import (
     kind_of_type,
     number,
     read_frame,
+    refuse_wild,
     require_columns,
     screen,
 )
 from equieffort.errors import (
     CausalModelError,
     CostError,
+    DataError,
     EquieffortWarning,
     ParameterError,
     SchemaError,
@@ -56,7 +58,7 @@ from equieffort.world.cost import BoundCost, Cost, LinearCost, WeightedL1, reada
 from equieffort.world.giveaways import FEWEST, sentinels
 from equieffort.world.rules import Clauses, clauses_of
 from equieffort.world.schema import Feature, Role, Schema, check_kinds
-from equieffort.world.scm import StructuralCausalModel
+from equieffort.world.scm import Linear, StructuralCausalModel
 
 ABSURD = 10.0
 """A value that makes a range so many times wider than all others together do is not taken as a measure of effort."""
@@ -131,7 +133,13 @@ class RecourseProblem(Generic[ViewT]):
         needed = dict.fromkeys(
             (*schema.protected_columns, *scm.graph.nodes, *schema.features, *seen, *schema.rule_columns)
         )
-        complete = screen(frame, needed, missing, FILL_OR_CHOOSE)
+        # Whose group is not known is audited all the same, unless the model asks for it.
+        lax = [name for name in schema.sensitive_columns if name not in seen]
+        complete = screen(frame, [name for name in needed if name not in lax], missing, FILL_OR_CHOOSE)
+        refuse_wild(frame, lax)
+        complete &= frame[lax].notna().all(axis=1)
+        if not complete.any():
+            raise DataError("DATA_EMPTY", f"Of nobody a group is known in {listed(lax)}.", fix="Fill them in.")
         frame = frame if complete.all() else frame[complete]
         scm = scm.ready(frame)
         decision = Decision.of(classifier, schema.favourable, frame, model_features, schema.threshold)
@@ -233,6 +241,38 @@ class RecourseProblem(Generic[ViewT]):
     def rules(self) -> Clauses:
         """The rules between features, over the columns that matter."""
         return clauses_of(self.schema.constraints, self.encoding, self.spreads)
+
+    @cached_property
+    def idle(self) -> tuple[int, ...]:
+        """Positions of the sensitive columns whose value plays no part in anybody's recourse.
+
+        The model does not see such a column, no rule speaks of it, no action could move it, and whatever follows from
+        it together with an action follows by a linear equation, in which what stays as it is cancels.
+        """
+        return tuple(self.encoding.position(name) for name in self.schema.sensitive_columns if self._is_idle(name))
+
+    def _is_idle(self, name: str) -> bool:
+        graph = self.scm.graph
+        if name in (*self.decision.features, *self.schema.rule_columns):
+            return False
+        if name not in graph.nodes:
+            return True
+        acts = [act for act in self.schema.actionable if act in graph.nodes]
+        moving = {*acts, *graph.descendants(*acts)}
+        return name not in moving and all(
+            isinstance(self.scm.mechanisms_[child], Linear) or not moving & set(graph.parents(child))
+            for child in graph.nodes
+            if name in graph.parents(child)
+        )
+
+    def filled(self, facts: Floats) -> Floats:
+        """People with something in place of what is missing and plays no part."""
+        idle = list(self.idle)
+        if not idle or not np.isnan(facts[:, idle]).any():
+            return facts
+        found = facts.copy()
+        found[:, idle] = np.nan_to_num(facts[:, idle], nan=0.0)
+        return found
 
     @cached_property
     def numeric(self) -> tuple[int, ...]:

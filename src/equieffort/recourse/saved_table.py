@@ -26,7 +26,7 @@ from equieffort.foundations.saved import APART, from_fields, is_scalar
 from equieffort.foundations.tolerances import LARGEST
 from equieffort.recourse.status import Ending, Fault, Infeasibility, Reason, Status, Termination, fact_from_dict
 from equieffort.recourse.table import STORED, Audience, RecourseTable, Rows, TableSource, split_actions
-from equieffort.world.groups import Groups
+from equieffort.world.groups import BETWEEN, UNKNOWN, Groups
 from equieffort.world.opponents import AllPairs, Rest
 from equieffort.world.schema import Schema, check_kinds
 
@@ -207,8 +207,9 @@ class SavedTable:
         """Refuse group codes that are not what the sensitive columns say."""
         pairs = data[list(self.schema.sensitive_columns)].assign(**{CODE: self["codes"]}).drop_duplicates()
         for *values, code in pairs.itertuples(index=False):
-            name, group = " & ".join(str(as_plain(value)) for value in values), self.grouped.labels[code]
-            if not _same_name(name, group):
+            parts = [UNKNOWN if pd.isna(value) else str(as_plain(value)) for value in values]
+            name, group = BETWEEN.join(parts), self.grouped.labels[code]
+            if not _same_group(parts, group) or (UNKNOWN in parts) != (code in self.grouped.unknown):
                 raise ValueError(f"somebody of the group {name!r} is counted among {group!r}")
 
     # -- what checks ask ----------------------------------------------------------------------------------------------
@@ -263,8 +264,13 @@ class SavedTable:
 
     @cached_property
     def lacks(self) -> Bools:
-        """Who has a missing value."""
-        return np.isnan(self["facts"]).any(axis=1)
+        """Who has a missing value that recourse may depend on; a group may be unknown."""
+        return np.isnan(self["facts"][:, self._needed]).any(axis=1)
+
+    @cached_property
+    def _needed(self) -> list[int]:
+        names, sensitive = self.encoding.names, self.schema.sensitive_columns
+        return [k for k, name in enumerate(names) if name not in sensitive]
 
 
 def _hash(facts: Floats) -> str:
@@ -353,7 +359,7 @@ def _facts_wrong(saved: SavedTable) -> Any:
 def _moved_wrong(saved: SavedTable) -> Any:
     moved = saved["moved"]
     # What is missing spreads to what follows, so that only of complete people everything is known.
-    gone = np.isnan(moved).any(axis=1) & ~saved.lacks
+    gone = np.isnan(moved[:, saved._needed]).any(axis=1) & ~saved.lacks
     return _coded_wrongly(saved, "moved", range(moved.shape[1])).any(axis=1) | gone
 
 
@@ -383,6 +389,14 @@ def _parts_wrong(saved: SavedTable) -> Any:
     return saved.acting & _apart(total, saved["cost"], CLOSE * np.abs(saved["cost"]))
 
 
+def _same_group(parts: list[str], group: str) -> bool:
+    """Whether these values are what a group is called."""
+    others = group.split(BETWEEN) if len(parts) > 1 else [group]
+    if len(others) == len(parts):
+        return all(_same_name(a, b) for a, b in zip(parts, others, strict=True))
+    return BETWEEN.join(parts) == group
+
+
 def _same_name(one: str, other: str) -> bool:
     """The number 1 is the same group however it is written."""
     if one == other:
@@ -407,10 +421,10 @@ def _roles_wrong(saved: SavedTable) -> bool:
     declared = schema.protected if isinstance(schema.protected, list) else [schema.protected]
 
     def same(values: Sequence[Any], codes: Sequence[int]) -> bool:
-        names = [" & ".join(map(str, v)) if several and isinstance(v, list | tuple) else str(v) for v in values]
+        names = [[*map(str, v)] if several and isinstance(v, list | tuple) else [str(v)] for v in values]
         labels = [groups.labels[code] for code in codes]
-        return all(any(_same_name(name, label) for label in labels) for name in names) and all(
-            any(_same_name(name, label) for name in names) for label in labels
+        return all(any(_same_group(name, label) for label in labels) for name in names) and all(
+            any(_same_group(name, label) for name in names) for label in labels
         )
 
     if not same(declared, groups.protected):

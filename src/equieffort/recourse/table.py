@@ -264,7 +264,7 @@ class SolvedSource(TableSource):
 
     def outside(self) -> Bools:
         """Who starts outside the declared limits."""
-        return self.problem.outside(self.facts(slice(None)))
+        return self.problem.outside(self.problem.filled(self.facts(slice(None))))
 
     def reasons(self, table: RecourseTable, rows: Sequence[int]) -> list[Reason | None]:
         """Asked of the solver, once, for infeasible rows; noted when solving for others."""
@@ -272,7 +272,7 @@ class SolvedSource(TableSource):
         new = sorted(stuck - self.known.keys())
         if new:
             problem = self.problem.scaled
-            people = problem.encoding.encode(self.data.iloc[new])
+            people = problem.filled(problem.encoding.encode(self.data.iloc[new]))
             found = self.prepared.infeasibility(people)
             for one in found:
                 _check_reason(problem, self.solver, one)

@@ -46,7 +46,7 @@ class ActionVerifier(Batch):
     def run(self, table: RecourseTable, start: int) -> npt.NDArray[np.intp]:
         """Fill the table's rows for these people; returns who is outside the declared limits."""
         problem = self.problem
-        everyone = problem.encoding.encode(self.frame)
+        everyone = problem.filled(problem.encoding.encode(self.frame))
         problem.encoding.check_whole(everyone, self.frame.index)
         favourable = problem.decision.is_favourable(self.frame)
         lacking = np.isnan(everyone).any(axis=1)

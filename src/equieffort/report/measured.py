@@ -48,6 +48,8 @@ class Row:
     interval: str
     certain: str
     """Where it certainly lies, if that is not one number."""
+    assigned: str
+    """Where it could lie, however people whose group is not known are assigned."""
     people: tuple[str, str]
     """How many people of either group it rests on."""
     note: str
@@ -83,14 +85,15 @@ def _row(material: Material, found: dict[str, Any], c: Comparison) -> Row:
         float(found[key]) if is_told else nan for key in ("estimate", "low", "high", "least", "most")
     )
     certain = "exact" if isclose(least, most) else interval_text(measure, least, most)
-    texts = (value_text(measure, estimate), interval_text(measure, low, high), certain)
-    value, ends, certain = (kept(MISSING if text == "-" else text, is_told) for text in texts)
+    could = [float(found.get(key, nan)) if is_told else nan for key in ("assigned_least", "assigned_most")]
+    texts = (value_text(measure, estimate), interval_text(measure, low, high), certain, interval_text(measure, *could))
+    value, ends, certain, assigned = (kept(MISSING if text == "-" else text, is_told) for text in texts)
     mine, theirs = (guard.count(int(found[key]), seen=ok) for key, ok in zip(("n", "n_against"), seen, strict=True))
     return Row(
         name, c, measure, title_of(measure, name), found["chance"],
         name in verdict.criteria.judged and found["chance"] == verdict.chance
         and (c.group, c.against) in material.judged_pairs,
-        is_told, (estimate, low, high), found["p_adjusted"], value, ends, certain, (mine, theirs),
+        is_told, (estimate, low, high), found["p_adjusted"], value, ends, certain, assigned, (mine, theirs),
         notes_text(found["note"]) if is_told else "",
     )  # fmt: skip
 

@@ -72,6 +72,10 @@ def _table(material: Material, rows: list[Row], caption: str) -> Table:
             "certain range", False, any(row.certain not in ("exact", MISSING, HIDDEN) for row in rows),
             lambda row: row.certain,
         ),
+        (
+            "if groups were known", False, any(row.assigned not in (MISSING, HIDDEN) for row in rows),
+            lambda row: row.assigned,
+        ),
         ("people", False, True, lambda row: row.people[0]),
         (say("people, {}", Name(against)) if same else "people, other", False, True, lambda row: row.people[1]),
         ("chance of", True, len({row.chance for row in rows}) > 1, lambda row: row.chance),

@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 FORMAT, VERSION = "equieffort-audit", 8
 OWN_MEASURE: dict[str, type] = (
     dict.fromkeys(("level", "about", "group", "against", "measure", "chance", "note"), str)
-    | dict.fromkeys(("estimate", "low", "high", "least", "most", "p", "p_beyond", "p_within", "p_adjusted"), float)
+    | dict.fromkeys(("estimate", "low", "high", "least", "most", "assigned_least", "assigned_most"), float)
+    | dict.fromkeys(("p", "p_beyond", "p_within", "p_adjusted"), float)
     | dict.fromkeys(("n", "n_against"), int)
 )
 """What a row of a measure of the caller's own holds."""

@@ -183,7 +183,9 @@ def causal_model(spec: Spec, people: pd.DataFrame) -> StructuralCausalModel:
         scm = StructuralCausalModel(
             spec.edges, nodes=spec.nodes, mechanisms=mechanisms, default=spec.default, categorical=categorical
         )
-        return scm.fit(people[_whole(people, scm.graph.nodes)] if spec.data.missing != "error" else people)
+        # Of whom the group is not known, nothing can be learned of what follows from it.
+        lax = [name for name in scm.graph.nodes if name in spec.schema.sensitive_columns]
+        return scm.fit(people[_whole(people, lax if spec.data.missing == "error" else scm.graph.nodes)])
 
 
 def _decided(spec: Spec, table: pd.DataFrame) -> pd.DataFrame:
@@ -373,7 +375,7 @@ def _train(spec: Spec, table: pd.DataFrame, people: pd.DataFrame) -> Surrogate:
     assert kind is not None
     assert spec.label is not None
     if spec.data.missing != "error":
-        whole = _whole(table, [*spec.features, *spec.schema.sensitive_columns, spec.label])
+        whole = _whole(table, [*spec.features, spec.label])
         table, people = table[whole], people[whole]
     groups = Groups.of(table, spec.schema)
     labels = pd.Series(np.array(groups.labels, dtype=object)[groups.codes], index=table.index)

@@ -260,6 +260,7 @@ def caveats(verdict: Verdict, table: RecourseTable, fit: Iterable[Fit]) -> list[
             f"{percent(verdict.surrogate.agreement)} of the decisions it has not seen."
         )
         found.append(Caveat("SURROGATE", words, "people"))
+    found += _unknown(verdict)
     found += _unsettled(verdict, table)
     found += _assumed(table)
     found += _small(verdict)
@@ -275,6 +276,27 @@ def caveats(verdict: Verdict, table: RecourseTable, fit: Iterable[Fit]) -> list[
         )
         found.append(Caveat("CHANCE", words, "assumptions"))
     return found
+
+
+def _unknown(verdict: Verdict) -> list[Caveat]:
+    """People whose group is not known."""
+    n = max((sum(part.n for part in finding.comparison.unplaced) for finding in verdict.findings), default=0)
+    if not n:
+        return []
+    notes = [one.reading.note.split() for finding in verdict.findings for one in finding.judged]
+    moved = any("UNKNOWN_GROUP" in codes for codes in notes)
+    ending = (
+        "Depending on where they belong, a judged measure could lie on the other side of its threshold."
+        if moved
+        else "Wherever they belong, the estimates stay on their side of the thresholds."
+    )
+    many = "one person" if n == 1 else f"{n:,} people"
+    return [
+        Caveat(
+            "UNKNOWN_GROUP", f"The group of {many} is not known. {ending}", "measures",
+            f"The group of some people is not known. {ending}",
+        )
+    ]  # fmt: skip
 
 
 def _unsettled(verdict: Verdict, table: RecourseTable) -> list[Caveat]:

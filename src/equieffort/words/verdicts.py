@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import inf, isfinite, isnan
+from math import inf, isfinite, isinf, isnan
 from typing import Any
 
 from equieffort.data.frames import number, percent
@@ -35,6 +35,29 @@ def sentence(
     parts = [_words(comparison, one.reading, criteria) for one in judged]
     parts.append(_ending(comparison, criteria, outcome, codes, judged, min_people, compared))
     return " ".join(part for part in parts if part)
+
+
+def unknown_words(comparison: Comparison, judged: Sequence[Judged]) -> str:
+    """What people whose group is not known could change."""
+    n = sum(part.n for part in comparison.unplaced)
+    known = [one.reading for one in judged if not isnan(one.reading.assigned_least)]
+    if not n or not known:
+        return ""
+    parts = [
+        f"{_title(one)} lies between {_shown(one, one.assigned_least)} and {_shown(one, one.assigned_most)}"
+        for one in known
+    ]
+    moved = [one for one in known if "UNKNOWN_GROUP" in one.note.split()]
+    ending = "could lie on the other side of its threshold" if moved else "stays on its side of the threshold"
+    which = " and ".join(_title(one) for one in (moved or known)) if len(known) > 1 else "it"
+    if len(moved or known) > 1:
+        ending = ending.replace("its threshold", "their thresholds").replace("stays on its", "stay on their")
+    who = "one person" if n == 1 else f"{n:,} people"
+    return f"The group of {who} is not known. However they are assigned, {' and '.join(parts)}: {which} {ending}."
+
+
+def _shown(reading: Reading, value: float) -> str:
+    return "infinity" if isinf(value) else MEASURES[reading.measure].show(value)
 
 
 SUBJECTS = {"impact_ratio": "approval", "rd": "possible recourse"}

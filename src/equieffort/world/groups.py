@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from equieffort.data.frames import Bools, refuse_missing
+from equieffort.data.frames import Bools
 from equieffort.errors import DataError, SchemaError, Setting, closest, label, listed, many
 from equieffort.foundations.arguments import as_plain
 from equieffort.foundations.saved import APART, as_fields, from_fields
@@ -86,7 +86,10 @@ class Groups:
             _check_sensitive(frame[name])
         single = len(columns) == 1
         codes, keys = _codes(frame, columns)
-        labels = tuple(str(key) if single else BETWEEN.join(map(str, key)) for key in keys)
+        labels = tuple(BETWEEN.join(UNKNOWN if part is None else str(part) for part in key) for key in keys)
+        known = [k for k, key in enumerate(keys) if None not in key]
+        unknown = {k: _may_be(key, keys, known) for k, key in enumerate(keys) if None in key}
+        keys = [key[0] if single else key for key in keys]
         if len(keys) > MOST_GROUPS:
             raise SchemaError(
                 "SCHEMA_SENSITIVE_CONTINUOUS",
@@ -98,10 +101,11 @@ class Groups:
                 f"Different groups in {listed(columns)} would both be called {listed(dict.fromkeys(twice))}.",
                 fix="Rename the values so that each group has a name of its own.",
             )
-        if len(keys) < 2:
+        if len(known) < 2:
+            present = f"Only one group is present in {listed(columns)}: {listed(labels[k] for k in known)}."
             raise SchemaError(
                 "SCHEMA_ONE_GROUP",
-                f"Only one group is present in {listed(columns)}: {listed(labels)}.",
+                present if known else f"Of nobody a group is known in {listed(columns)}.",
                 fix="Audit data that holds the groups to be compared.",
             )
         # A group that is named twice is still one group.
@@ -115,8 +119,8 @@ class Groups:
                     f"A group in {listed(columns)} is called {EVERYBODY_ELSE!r}, as all others are in a comparison.",
                     fix="Rename the value.",
                 )
-            return cls(labels, codes, tuple(protected), schema.reference, columns=columns)
-        others = [k for k in range(len(keys)) if k not in protected]
+            return cls(labels, codes, tuple(protected), schema.reference, unknown, columns)
+        others = [k for k in known if k not in protected]
         if not others:
             raise _bad_groups(
                 f"Every value of {listed(columns)} is declared protected: {listed(labels)}.",
@@ -137,7 +141,7 @@ class Groups:
             )
         else:
             reference = others[0]
-        return cls(labels, codes, tuple(protected), reference, columns=columns)
+        return cls(labels, codes, tuple(protected), reference, unknown, columns)
 
     def name(self, text: str) -> str:
         """A group's label for a reader; see `group_name`."""
@@ -222,6 +226,8 @@ class Groups:
         return Versus(code, others, EVERYBODY_ELSE, self.role(code))
 
 
+UNKNOWN = "unknown"
+"""What stands for a missing value in a label."""
 NEITHER = "neither"
 """What people on neither side of a comparison are called where it is looked at alone."""
 BETWEEN = " & "
@@ -261,8 +267,7 @@ def _printed(text: str) -> str:
 
 
 def _check_sensitive(column: pd.Series) -> None:
-    fix = ("Fill them in, give them a group of their own, or ", Setting("missing"), ".")
-    refuse_missing(column, f"The sensitive column {column.name!r}", fix)
+    column = column.dropna()
     is_number = pd.api.types.is_numeric_dtype(column.dtype)
     has_fractions = pd.api.types.is_float_dtype(column.dtype) and bool((column % 1 != 0).any())
     if (count := column.nunique()) > (2 if has_fractions else MOST_VALUES if is_number else MOST_GROUPS):
@@ -275,12 +280,28 @@ def _check_sensitive(column: pd.Series) -> None:
         )
 
 
-def _codes(frame: pd.DataFrame, columns: tuple[str, ...]) -> tuple[npt.NDArray[np.int16], list[Any]]:
-    if len(columns) == 1:
-        codes, found = pd.factorize(frame[columns[0]], sort=True)
-        return codes.astype(np.int16), [as_plain(value) for value in found]
-    codes, keys = pd.MultiIndex.from_frame(frame[list(columns)]).factorize(sort=True)
-    return codes.astype(np.int16), [tuple(as_plain(part) for part in key) for key in keys]
+def _codes(frame: pd.DataFrame, columns: tuple[str, ...]) -> tuple[npt.NDArray[np.int16], list[tuple[Any, ...]]]:
+    """Everybody's code, and the values of each group in order; None where a value is missing, which comes last."""
+    parts, values = [], []
+    for name in columns:
+        codes, found = pd.factorize(frame[name], sort=True)
+        parts.append(np.where(codes < 0, len(found), codes))
+        values.append([*_plain_values(found, bool((codes < 0).any())), None])
+    rows, codes = np.unique(np.column_stack(parts), axis=0, return_inverse=True)
+    keys = [tuple(held[k] for held, k in zip(values, row, strict=True)) for row in rows.tolist()]
+    return codes.reshape(-1).astype(np.int16), keys
+
+
+def _plain_values(found: Any, has_missing: bool) -> list[Any]:
+    plain = [as_plain(value) for value in found]
+    # Beside a missing value whole numbers arrive as fractions.
+    is_whole = has_missing and all(isinstance(value, float) and value.is_integer() for value in plain)
+    return [int(value) for value in plain] if is_whole else plain
+
+
+def _may_be(key: tuple[Any, ...], keys: list[tuple[Any, ...]], known: list[int]) -> tuple[int, ...]:
+    """The known groups that agree with what is known of a person."""
+    return tuple(k for k in known if all(a is None or a == b for a, b in zip(key, keys[k], strict=True)))
 
 
 def _values(declared: Any, single: bool) -> list[Any]:

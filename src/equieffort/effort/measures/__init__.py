@@ -6,6 +6,7 @@ pass it as `audit(..., measures=[MyMeasure()])`.
 
 from equieffort.effort.measures.acr import AverageCostRatio
 from equieffort.effort.measures.acr_always import AlwaysLeast, AlwaysMost
+from equieffort.effort.measures.assigned import Unplaced
 from equieffort.effort.measures.base import NOTES, Measure, Pair, Reading, read
 from equieffort.effort.measures.burden import Burden
 from equieffort.effort.measures.difference import EffortDifference
@@ -59,6 +60,7 @@ __all__ = [
     "RestrictedEffort",
     "Sample",
     "Spread",
+    "Unplaced",
     "read",
     "read_spread",
     "sample",

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from equieffort.data.frames import Floats
 from equieffort.effort.inference.means import Side
+from equieffort.effort.measures.assigned import Unplaced, finite
 from equieffort.effort.measures.base import Pair
 from equieffort.effort.measures.means import RatioOfMeans
 from equieffort.effort.measures.sample import Sample
@@ -27,6 +29,10 @@ class AverageCostRatio(RatioOfMeans):
     def side(self, sample: Sample) -> Side:
         """The efforts of those with an action."""
         return acting(sample)
+
+    def values(self, people: Sample | Unplaced, budget: float | None) -> Floats:
+        """The efforts of those with an action."""
+        return finite(people)
 
     def notes(self, pair: Pair) -> tuple[str, ...]:
         """Whether a few people carry a mean."""

@@ -7,6 +7,7 @@ exchangeable but for the group, and whoever has recourse in the group with the l
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil, isnan, log, nan, sqrt
 
@@ -14,6 +15,7 @@ import numpy as np
 
 from equieffort.data.frames import Floats
 from equieffort.effort.inference import LOG, Law, Student
+from equieffort.effort.measures.assigned import Assigned, Unplaced, finite
 from equieffort.effort.measures.base import Measure, Pair
 from equieffort.effort.measures.sample import Sample
 
@@ -88,6 +90,19 @@ class _Always(Measure):
         """By the delta method; the share that is trimmed is itself estimated."""
         estimate, se, df = self._found(pair)
         return Student(estimate, se, df) if se > 0 and df > 0 else None
+
+    def assigned(self, pair: Pair, people: Sequence[Unplaced]) -> Assigned | None:
+        """Every assignment where these are few; else no mean lies beyond the efforts it is made of."""
+        if (tried := super().assigned(pair, people)) is not None:
+            return tried
+        mine, theirs = (
+            np.concatenate([finite(known), *(finite(one) for one in people if side in one.sides)])
+            for side, known in enumerate((pair.mine, pair.theirs))
+        )
+        if not len(mine) or not len(theirs):
+            return Assigned()
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return Assigned(float(mine.min() / theirs.max()), float(np.divide(mine.max(), theirs.min())), True)
 
     def notes(self, pair: Pair) -> tuple[str, ...]:
         """Ranges of people not solved to the end are not in it."""

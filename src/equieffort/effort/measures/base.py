@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import isnan, nan
 from typing import ClassVar, Literal
 
 from equieffort.effort.inference import IDENTITY, Fixed, Law, Scale, Zone
+from equieffort.effort.measures.assigned import Assigned, Unplaced, by_trying
 from equieffort.effort.measures.sample import Sample
 from equieffort.errors import capital
 
@@ -28,6 +30,9 @@ NOTES = {
     "SAME_PEOPLE": "Measured on the people it was chosen on, which flatters it.",
     "NO_ACTIONS": "No action is frequent enough among the approved to be tried.",
     "UNREACHED": "At no effort is the share that was asked for reached in a group.",
+    "UNKNOWN_GROUP": "People whose group is not known could bring it to the other side of its threshold.",
+    "ASSIGNED_OUTER": "What people whose group is not known could change is bounded from outside; it may be less.",
+    "NOT_ASSIGNED": "What people whose group is not known could change is not known of this measure.",
     "RESAMPLED": "In more than one of twenty replicates the measure was undefined, so there is no interval.",
     # Of notions beside the measures.
     "NO_LABELLED": "Nobody of a group has the favourable label in truth.",
@@ -79,6 +84,9 @@ class Reading:
     high: float = nan
     least: float = nan
     most: float = nan
+    assigned_least: float = nan
+    """Over all assignments of people whose group is not known."""
+    assigned_most: float = nan
     p: float = nan
     p_beyond: float = nan
     p_within: float = nan
@@ -151,6 +159,13 @@ class Measure(ABC):
         """How many of a group it rests on."""
         stats = sample.stats
         return {"acting": stats.n_acting, "refused": stats.n_unfavourable, "people": stats.n}[self.basis]
+
+    def assigned(self, pair: Pair, people: Sequence[Unplaced]) -> Assigned | None:
+        """The least and the most over all assignments of people whose group is not known; None if that is unknown.
+
+        By default every assignment is tried where these are few.
+        """
+        return by_trying(lambda mine, theirs: self.estimate(Pair(mine, theirs)), (pair.mine, pair.theirs), people)
 
     def carriers(self, sample: Sample) -> int:
         """How many of a group give it its spread: two for an interval, as many as are asked for for a verdict."""

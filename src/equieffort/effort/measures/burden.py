@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
+from equieffort.data.frames import Floats
 from equieffort.effort.inference.means import Side
+from equieffort.effort.measures.assigned import Unplaced
 from equieffort.effort.measures.means import CappedRatio
 from equieffort.effort.measures.sample import Sample
 
@@ -32,6 +36,12 @@ class Burden(CappedRatio):
             return Side(s.capped, s.capped_bounds, s.capped)
         capped = s.capped.with_more(approved, 0.0)
         return Side(capped, s.capped_bounds.with_more(approved, 0.0), capped)
+
+    def values(self, people: Sample | Unplaced, budget: float | None) -> Floats:
+        """At most the budget, and 0 for the approved; nothing without one."""
+        if budget is None:
+            return np.empty(0)
+        return np.append(np.minimum(people.efforts, budget), np.zeros(people.approved))
 
     def carriers(self, sample: Sample) -> int:
         """The refused: whoever is approved adds nothing."""

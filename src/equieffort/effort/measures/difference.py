@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+
+import numpy as np
 
 from equieffort.effort.inference import Law
 from equieffort.effort.inference.means import compare_means
 from equieffort.effort.measures.acr import acting
+from equieffort.effort.measures.assigned import Assigned, Unplaced, finite, of_means
 from equieffort.effort.measures.base import Measure, Pair
 
 
@@ -27,6 +31,11 @@ class EffortDifference(Measure):
     def law(self, pair: Pair, level: float) -> Law | None:
         """Welch's."""
         return compare_means(acting(pair.mine), acting(pair.theirs), level, ratio=False)
+
+    def assigned(self, pair: Pair, people: Sequence[Unplaced]) -> Assigned:
+        """Exact for people with the same choices."""
+        known = finite(pair.mine), finite(pair.theirs)
+        return of_means(known, [(part, finite(part)) for part in people], np.subtract)
 
     def notes(self, pair: Pair) -> tuple[str, ...]:
         """Whether a few people carry a mean."""

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import nan
 from typing import ClassVar
 
+import numpy as np
+
 from equieffort.effort.inference import LOG, Law
 from equieffort.effort.inference.shares import share_ratio
+from equieffort.effort.measures.assigned import Assigned, Unplaced, of_means
 from equieffort.effort.measures.base import Measure, Pair, Threshold
 from equieffort.effort.measures.sample import Sample
 
@@ -40,6 +44,18 @@ class ImpactRatio(Measure):
             return nan
         return LOG.back(share_ratio(mine, theirs).estimate)
 
+    def decided(self, people: Unplaced) -> tuple[int, int] | None:
+        """The same of people whose group is not known."""
+        return people.approved, people.approved + len(people.efforts)
+
+    def assigned(self, pair: Pair, people: Sequence[Unplaced]) -> Assigned | None:
+        """Exact for people with the same choices."""
+        counts = [self.counts(pair.mine), self.counts(pair.theirs), *(self.decided(part) for part in people)]
+        yes = [np.repeat([1.0, 0.0], [one[0], one[1] - one[0]]) for one in counts if one is not None]
+        if len(yes) < len(counts):
+            return None
+        return of_means((yes[0], yes[1]), list(zip(people, yes[2:], strict=True)), np.divide)
+
     def law(self, pair: Pair, level: float) -> Law | None:
         """From Wilson's limits of both rates."""
         mine, theirs = self.counts(pair.mine), self.counts(pair.theirs)
@@ -61,6 +77,10 @@ class RecordedImpactRatio(ImpactRatio):
     def counts(self, sample: Sample) -> tuple[int, int] | None:
         """Approved according to the record, and all with a record."""
         return None if sample.recorded is None else (sample.recorded[1], sample.recorded[0])
+
+    def decided(self, people: Unplaced) -> tuple[int, int] | None:
+        """The same of people whose group is not known."""
+        return people.recorded
 
     def count(self, sample: Sample) -> int:
         """People with a recorded decision."""

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import replace
 from math import nan
 from typing import ClassVar
 
+import numpy as np
+
+from equieffort.data.frames import Floats
 from equieffort.effort.inference import LOG, Fixed, Law
 from equieffort.effort.inference.means import Side, compare_guarded, compare_means
+from equieffort.effort.measures.assigned import Assigned, Unplaced, of_means
 from equieffort.effort.measures.base import Measure, Pair, Threshold
 from equieffort.effort.measures.sample import Sample
 
@@ -24,6 +29,16 @@ class RatioOfMeans(Measure):
     @abstractmethod
     def side(self, sample: Sample) -> Side:
         """The sums whose means are compared."""
+
+    @abstractmethod
+    def values(self, people: Sample | Unplaced, budget: float | None) -> Floats:
+        """What each person adds to them, as found."""
+
+    def assigned(self, pair: Pair, people: Sequence[Unplaced]) -> Assigned:
+        """Exact for people with the same choices."""
+        known = self.values(pair.mine, pair.budget), self.values(pair.theirs, pair.budget)
+        parts = [(part, self.values(part, pair.budget)) for part in people]
+        return of_means(known, parts, np.divide, ratio=True)
 
     def estimate(self, pair: Pair) -> float:
         """The ratio; NaN if either mean is undefined or zero: with the groups swapped it would be, too."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf, isinf, isnan, nan
 
@@ -9,6 +10,7 @@ from equieffort.data.frames import Floats
 from equieffort.effort.inference import LOG, Law, Ranged
 from equieffort.effort.inference.orders import median, median_limits
 from equieffort.effort.inference.shares import mover
+from equieffort.effort.measures.assigned import Assigned, Unplaced, of_medians
 from equieffort.effort.measures.base import Measure, Pair
 
 
@@ -39,6 +41,10 @@ class MedianEffort(Measure):
         if pair.is_settled:
             return here
         return Ranged(here.estimate, (_law(mine.bounds, theirs.efforts),), (_law(mine.efforts, theirs.bounds),))
+
+    def assigned(self, pair: Pair, people: Sequence[Unplaced]) -> Assigned:
+        """Exact for people with the same choices."""
+        return of_medians((pair.mine.efforts, pair.theirs.efforts), people)
 
     def notes(self, pair: Pair) -> tuple[str, ...]:
         """Whether a median is infinite."""

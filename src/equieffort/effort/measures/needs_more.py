@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import isnan, nan
 
 from equieffort.effort.inference import LOGIT, Law, Ranged
 from equieffort.effort.inference.orders import compare_orders, probability
+from equieffort.effort.measures.assigned import Assigned, Unplaced, of_placements
 from equieffort.effort.measures.base import Measure, Pair
 
 
@@ -40,6 +42,10 @@ class NeedsMore(Measure):
             return here
         below, above = compare_orders(mine.bounds, theirs.efforts), compare_orders(mine.efforts, theirs.bounds)
         return Ranged(here.estimate, (below,), (above,))
+
+    def assigned(self, pair: Pair, people: Sequence[Unplaced]) -> Assigned:
+        """Exact for people with the same choices."""
+        return of_placements((pair.mine.efforts, pair.theirs.efforts), people)
 
     def show(self, value: float) -> str:
         """As a percentage."""

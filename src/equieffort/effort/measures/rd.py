@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import isnan, nan
 
+import numpy as np
+
+from equieffort.data.frames import Floats
 from equieffort.effort.inference import Law, Ranged
 from equieffort.effort.inference.shares import difference
+from equieffort.effort.measures.assigned import Assigned, Unplaced, of_means
 from equieffort.effort.measures.base import Measure, Pair
+from equieffort.effort.measures.sample import Sample
 
 
 @dataclass(frozen=True)
@@ -42,6 +48,17 @@ class RecourseDiscrepancy(Measure):
         below, above = difference((a + u_a, r_a), (b, r_b)), difference((a, r_a), (b + u_b, r_b))
         return Ranged(here.estimate, (below,), (above,))
 
+    def assigned(self, pair: Pair, people: Sequence[Unplaced]) -> Assigned:
+        """Exact for people with the same choices; it falls as more of the group have a route."""
+        known = _routes(pair.mine), _routes(pair.theirs)
+        found = of_means(known, [(part, _routes(part)) for part in people], np.subtract)
+        return Assigned(0.0 - found.most, 0.0 - found.least, found.is_outer)
+
     def show(self, value: float) -> str:
         """In percentage points."""
         return "-" if isnan(value) else f"{value * 100:.1f} points"
+
+
+def _routes(people: Sample | Unplaced) -> Floats:
+    """1 for each refused person with a route to approval, 0 for the others."""
+    return np.isfinite(people.efforts).astype(np.float64)

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
+from equieffort.data.frames import Floats
 from equieffort.effort.inference.means import Side
+from equieffort.effort.measures.assigned import Unplaced
 from equieffort.effort.measures.means import CappedRatio
 from equieffort.effort.measures.sample import Sample
 
@@ -27,3 +31,7 @@ class RestrictedEffort(CappedRatio):
         """All refused, at most at the budget."""
         s = sample.stats
         return Side(s.capped, s.capped_bounds, s.capped)
+
+    def values(self, people: Sample | Unplaced, budget: float | None) -> Floats:
+        """At most the budget; nothing without one."""
+        return np.empty(0) if budget is None else np.minimum(people.efforts, budget)

@@ -65,6 +65,11 @@ class Sample:
         )
 
     @property
+    def approved(self) -> int:
+        """How many need nothing."""
+        return self.stats.n - self.stats.n_unfavourable
+
+    @property
     def is_settled(self) -> bool:
         """Whether everybody is solved to the end."""
         return self.stats.is_settled

@@ -21,7 +21,7 @@ from scipy.special import ndtri
 from equieffort.data.frames import Bools, Floats
 from equieffort.effort.inference.means import mean_limits
 from equieffort.effort.inference.shares import wilson
-from equieffort.effort.measures import Chance, Pair, Reading, Sample, Spread, sample
+from equieffort.effort.measures import Chance, Pair, Reading, Sample, Spread, Unplaced, sample
 from equieffort.effort.measures.acr import acting
 from equieffort.effort.stats import EffortStats
 from equieffort.recourse.solvers import Status
@@ -77,6 +77,8 @@ class Comparison:
     chance: Chance = "people"
     columns: tuple[str, ...] = ()
     """The sensitive columns whose values name the groups."""
+    unplaced: tuple[Unplaced, ...] = ()
+    """People whose group is not known and who may be on either side."""
 
     @property
     def people(self) -> tuple[str, str]:
@@ -182,9 +184,28 @@ def comparisons(
             one.role,
             compared_pair(groups, one, samples, guarded),
             columns=groups.columns,
+            unplaced=_unplaced(groups, one, samples),
         )
         for one in (groups.pairs if own is None else groups.around(own))
     )
+
+
+def _unplaced(groups: Groups, versus: Versus, samples: Mapping[str, Sample]) -> tuple[Unplaced, ...]:
+    """By which sides of a comparison they may be on."""
+    if versus.role == "unknown":
+        return ()
+    found: dict[tuple[bool, bool, bool], list[Sample]] = {}
+    for code, may_be in groups.unknown.items():
+        others = [k for k in may_be if k != versus.group]
+        sides = (
+            versus.group in may_be,
+            any(k in versus.others for k in others),
+            any(k not in versus.others for k in others),
+        )
+        if code not in versus.others and any(sides[:2]):
+            found.setdefault(sides, []).append(samples[groups.labels[code]])
+    kept = [(sides, [one for one in people if one.stats.n]) for sides, people in found.items()]
+    return tuple(Unplaced.of(people, *sides) for sides, people in kept if people)
 
 
 COMPARED = ("acr", "rd", "difference")

@@ -141,13 +141,21 @@ class TabledEquation(Additive):
 
     def _total(self, parents: Floats, numeric: Iterable[Floats] = ()) -> Floats:
         total = np.full(len(parents), self.intercept)
-        for part in chain(numeric, (table[parents[:, k].astype(np.intp)] for k, table in self.tables.items())):
+        for part in chain(numeric, (_at(table, parents[:, k]) for k, table in self.tables.items())):
             total += part
         return total
 
     def _over_levels(self, low: Floats, high: Floats) -> tuple[Floats, Floats]:
         """The least and the most of the intercept and the levels over each box."""
         return over_levels(self.causes, low, high, lambda at, _: (self._total(at), self._total(at)))
+
+
+def _at(table: Floats, codes: Floats) -> Floats:
+    """The value of each level; none of a level that is missing."""
+    missing = np.isnan(codes)
+    if not missing.any():
+        return table[codes.astype(np.intp)]
+    return np.where(missing, np.nan, table[np.where(missing, 0.0, codes).astype(np.intp)])
 
 
 class LinearEquation(TabledEquation):
@@ -166,7 +174,7 @@ class LinearEquation(TabledEquation):
         for k in np.flatnonzero(self.weights).tolist():
             change += self.weights[k] * (after[:, k] - before[:, k])
         for k, table in self.tables.items():
-            change += table[after[:, k].astype(np.intp)] - table[before[:, k].astype(np.intp)]
+            change += _at(table, after[:, k]) - _at(table, before[:, k])
         return values + change
 
     def in_units(self, units: Floats, unit: float) -> LinearEquation:

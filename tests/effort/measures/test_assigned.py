@@ -1,0 +1,188 @@
+"""The least and the most over all assignments of people whose group is not known, against trying every assignment."""
+
+import itertools
+from math import isnan
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from equieffort.effort.measures import MEASURES, Measure, Pair, Sample, assigned
+from equieffort.effort.measures.assigned import Unplaced
+from equieffort.effort.measures.base import Reading
+
+BUDGET = 4.0
+EXACT = ["acr", "rd", "restricted_effort", "needs_more", "difference", "median_effort", "burden", "impact_ratio"]
+EVERY = [*EXACT, "acr_always_min", "acr_always_max"]
+CHOICES = [(True, True, False), (True, True, True), (True, False, True), (False, True, True), (True, False, False)]
+
+# -1 was approved, infinite has no route.
+person = st.sampled_from([-1.0, 0.5, 1.0, 1.0, 2.0, 3.5, 5.0, float("inf")])
+with_zero = st.sampled_from([-1.0, 0.0, 0.0, 1.0, 2.0, float("inf")])
+
+
+def sample(people):
+    people = np.asarray(people, dtype=float)
+    return Sample.solved(people[people >= 0], int((people < 0).sum()), BUDGET)
+
+
+def unplaced(people, choices):
+    people = np.asarray(people, dtype=float)
+    return Unplaced(*choices, people[people >= 0], int((people < 0).sum()))
+
+
+def tried(measure, mine, theirs, parts):
+    """All values over all assignments, NaN where undefined: brute force."""
+    everybody = [(person, part) for people, part in parts for person in people]
+    found = []
+    for choice in itertools.product(*([k for k in range(3) if part[k]] for _, part in everybody)):
+        sides = [
+            [*known, *(one for (one, _), k in zip(everybody, choice, strict=True) if k == side)]
+            for side, known in enumerate((mine, theirs))
+        ]
+        found.append(measure.estimate(Pair(sample(sides[0]), sample(sides[1]))))
+    return np.array(found)
+
+
+def check(name, mine, theirs, parts, *, exact=True):
+    measure = MEASURES[name]
+    values = tried(measure, mine, theirs, parts)
+    found = measure.assigned(Pair(sample(mine), sample(theirs)), [unplaced(people, part) for people, part in parts])
+    defined = values[~np.isnan(values)]
+    if not len(defined):
+        # Nothing to bound; an outer bound may not know that.
+        assert isnan(found.least) or found.is_outer
+        return found
+    least, most = defined.min(), defined.max()
+    if exact and not found.is_outer:
+        assert found.least == pytest.approx(least, abs=1e-12)
+        assert found.most == pytest.approx(most, abs=1e-12)
+    assert found.least <= least + 1e-12
+    assert found.most >= most - 1e-12
+    return found
+
+
+@pytest.mark.parametrize("name", EXACT)
+@pytest.mark.parametrize("choices", CHOICES)
+@settings(max_examples=40, deadline=None)
+@given(
+    mine=st.lists(person, max_size=4),
+    theirs=st.lists(person, max_size=4),
+    people=st.lists(person, min_size=1, max_size=6),
+)
+@example(mine=[], theirs=[], people=[1.0, 2.0, 3.5, 5.0])
+@example(mine=[2.0], theirs=[2.0], people=[2.0, 2.0, 2.0])
+@example(mine=[5.0, 5.0], theirs=[0.5], people=[1.0, 2.0, 3.5, float("inf"), -1.0])
+@example(mine=[0.5], theirs=[5.0], people=[1.0, 2.0, 2.0, 3.5])
+def test_exact_for_people_with_the_same_choices(name, choices, mine, theirs, people):
+    found = check(name, mine, theirs, [(people, choices)])
+    # A side whose known people need nothing may come to nothing: then a ratio of means has no end.
+    assert not found.is_outer or (name == "burden" and not all(max(known, default=0) > 0 for known in (mine, theirs)))
+
+
+@pytest.mark.parametrize("name", EVERY)
+@settings(max_examples=40, deadline=None)
+@given(
+    mine=st.lists(person, max_size=3),
+    theirs=st.lists(person, max_size=3),
+    parts=st.lists(
+        st.tuples(st.lists(person, min_size=1, max_size=2), st.sampled_from(CHOICES)), min_size=2, max_size=3
+    ),
+)
+def test_several_choices_at_once(name, mine, theirs, parts):
+    found = check(name, mine, theirs, parts)
+    if name in ("acr", "rd", "difference", "restricted_effort", "impact_ratio"):
+        assert not found.is_outer
+
+
+@pytest.mark.parametrize("name", EVERY)
+@pytest.mark.parametrize("choices", CHOICES[:2])
+@settings(max_examples=40, deadline=None)
+@given(
+    mine=st.lists(with_zero, max_size=3), theirs=st.lists(with_zero, max_size=3),
+    people=st.lists(with_zero, min_size=1, max_size=4),
+)  # fmt: skip
+def test_efforts_of_zero(name, choices, mine, theirs, people):
+    """Where a side can come to nothing a ratio has an outer bound, never an inner one."""
+    check(name, mine, theirs, [(people, choices)])
+
+
+@pytest.mark.parametrize("name", EVERY)
+@settings(max_examples=30, deadline=None)
+@given(
+    mine=st.lists(person, min_size=1, max_size=3),
+    theirs=st.lists(person, min_size=1, max_size=3),
+    parts=st.lists(
+        st.tuples(st.lists(person, min_size=1, max_size=2), st.sampled_from(CHOICES)), min_size=1, max_size=3
+    ),
+)
+def test_the_outer_bounds_of_many_people_hold(name, mine, theirs, parts):
+    """The same small cases, as if there were too many to search."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(assigned, "MOST_COUNTS", 0)
+        patch.setattr(assigned, "MOST_TRIED", 0)
+        check(name, mine, theirs, parts)
+
+
+def test_by_hand():
+    """Group 2 and 4, other side 3; unknown 1 and 5, who must be one or the other.
+
+    Means: (2, 4, 5) over (3, 1) = (11 / 3) / 2; (2, 4, 1) over (3, 5) = (7 / 3) / 4.
+    """
+    pair, people = Pair(sample([2.0, 4.0]), sample([3.0])), [unplaced([1.0, 5.0], (True, True, False))]
+    found = MEASURES["acr"].assigned(pair, people)
+    assert (found.least, found.most) == (pytest.approx(7 / 12), pytest.approx(11 / 6))
+    # Where they may be of a third group, the other side alone can take the 1: 5 joins the group.
+    free = MEASURES["acr"].assigned(pair, [unplaced([1.0, 5.0], (True, True, True))])
+    assert (free.least, free.most) == (pytest.approx(7 / 12), pytest.approx(11 / 6))
+
+
+def test_many_people_take_little_time():
+    rng = np.random.default_rng(0)
+
+    def some(n):
+        """Two of ten approved, two without a route."""
+        return rng.choice([-1.0, np.inf, *rng.gamma(2, 1, 6)], n)
+
+    pair = Pair(sample(some(3000)), sample(some(3000)))
+    for choices in ((True, True, False), (True, True, True)):
+        people = [unplaced(some(1500), choices)]
+        for name in EXACT:
+            found = MEASURES[name].assigned(pair, people)
+            assert found.least < MEASURES[name].estimate(pair) < found.most
+            assert not found.is_outer
+
+
+def test_recorded_decisions_are_assigned_too():
+    mine, theirs = (Sample.solved(np.array([1.0]), 2, BUDGET) for _ in range(2))
+    from dataclasses import replace
+
+    pair = Pair(replace(mine, recorded=(4, 2)), replace(theirs, recorded=(4, 2)))
+    people = [Unplaced(True, True, False, np.array([1.0]), 1, recorded=(2, 3))]
+    found = MEASURES["impact_ratio_recorded"].assigned(pair, people)
+    values = []
+    for k in itertools.product((0, 1), repeat=3):
+        yes, n = [2, 2], [4, 4]
+        for side, good in zip(k, (1, 1, 0), strict=True):
+            yes[side] += good
+            n[side] += 1
+        values.append((yes[0] / n[0]) / (yes[1] / n[1]))
+    assert (found.least, found.most) == (pytest.approx(min(values)), pytest.approx(max(values)))
+
+
+class Range(Measure):
+    """Of which nothing is known: the largest effort of the group minus the least of the other."""
+
+    name, title, equation = "range", "Range", "max - min"
+
+    def estimate(self, pair):
+        return pair.mine.efforts[-1] - pair.theirs.efforts[0]
+
+
+def test_a_measure_of_ones_own_is_tried_where_that_is_possible():
+    pair, people = Pair(sample([2.0, 4.0]), sample([3.0])), [unplaced([1.0, 5.0], (True, True, False))]
+    found = Range().assigned(pair, people)
+    assert (found.least, found.most) == (4.0 - 3.0, 5.0 - 1.0)
+    assert Range().assigned(pair, [unplaced(np.arange(1.0, 40.0), (True, True, False))]) is None
+    assert isnan(Reading("range", 1.0).assigned_least)

@@ -1,0 +1,280 @@
+"""People whose group is not known: a group of their own, solved where that does not depend on it, and what they change."""
+
+import itertools
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.compose import make_column_transformer
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder
+
+import equieffort as ee
+from equieffort.errors import DataError, EquieffortWarning, SchemaError
+from equieffort.exports import measures_csv, summary
+from equieffort.report.page import render
+
+FEATURES = {"income": ee.Feature("actionable", direction="up", max_increase=20), "debt": "mutable"}
+UNKNOWN = [3, 8, 21, 34, 55, 60]
+
+
+def people(n=160, seed=5):
+    rng = np.random.default_rng(seed)
+    group = rng.choice(["a", "b", "c"], n, p=[0.35, 0.3, 0.35])
+    income = rng.gamma(3, 10, n) - 6 * (group == "a") + 20
+    debt = 20 - 0.2 * income + 3 * (group == "b") + rng.normal(0, 3, n)
+    X = pd.DataFrame({"group": group, "sex": rng.integers(0, 2, n), "income": income, "debt": debt})
+    X.index = pd.Index([f"p{k}" for k in range(n)], name="person")
+    y = (X["income"] - 0.5 * X["debt"] + rng.normal(0, 4, n) > 40).astype(int)
+    return X, y
+
+
+X, Y = people()
+MODEL = LogisticRegression().fit(X[["income", "debt"]], Y)
+EDGES = {
+    "apart": [("income", "debt")],
+    "a cause": [("group", "debt"), ("income", "debt")],
+    "a cause of what stays": [("group", "income"), ("income", "debt")],
+}
+
+
+def hidden(rows=UNKNOWN, column="group", frame=X):
+    """Some people without a group."""
+    found = frame.copy()
+    found[column] = found[column].astype(object)
+    found.iloc[rows, found.columns.get_loc(column)] = None
+    return found
+
+
+def audited(frame, *, edges="apart", mechanisms=None, model=MODEL, missing="error", **declared):
+    told = {"sensitive": "group", "protected": "a", "reference": "c", "favourable": 1, "features": FEATURES} | declared
+    names = [name for name in ("group", "sex") if name not in np.ravel(told["sensitive"])]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", EquieffortWarning)
+        scm = ee.StructuralCausalModel(EDGES[edges], nodes=["group"], mechanisms=mechanisms).fit(X)
+        schema = ee.Schema(**told, also_protected=names)
+        return ee.audit(model, frame, schema=schema, scm=scm, missing=missing)
+
+
+FULL = {edges: audited(X, edges=edges) for edges in EDGES}
+
+
+@pytest.mark.parametrize("edges", list(EDGES))
+def test_recourse_does_not_depend_on_a_group_that_cancels(edges):
+    """Everybody is solved as if the group were known: it stays as it is, and linear equations do not see it."""
+    found = audited(hidden(), edges=edges)
+    pd.testing.assert_frame_equal(
+        found.recourse.frame().drop(columns="group"), FULL[edges].recourse.frame().drop(columns="group")
+    )
+    assert (found.recourse.frame()["group"].iloc[UNKNOWN] == "unknown").all()
+    row = found.by_group.set_index("group").loc["unknown"]
+    assert (row["role"], row["n"]) == ("unknown", len(UNKNOWN))
+    assert found.recourse.data["group"].iloc[UNKNOWN].isna().all()
+
+
+def test_the_warning_counts_them():
+    found = audited(hidden())
+    told = next(one for one in found.warnings if one.code == "DATA_GROUP_UNKNOWN")
+    assert "6 people" in told.what
+    assert "group = unknown: 6" in told.what
+    assert not any(one.code == "DATA_GROUP_UNKNOWN" for one in FULL["apart"].warnings)
+
+
+def test_they_are_compared_and_not_judged():
+    found = audited(hidden())
+    assert [(c.group, c.against, c.role) for c in found.system.comparisons] == [
+        ("a", "c", "protected"), ("b", "c", "other"), ("unknown", "c", "unknown"),
+    ]  # fmt: skip
+    assert [f.comparison.group for f in found.verdict.findings] == ["a"]
+
+
+def test_bent_equations_leave_their_recourse_unknown():
+    """With an interaction the effect of an action depends on the group: nothing is claimed of them."""
+    terms = ee.Terms([("income", "group")]) if False else ee.Regressor(_Bent())
+    found = audited(hidden(), edges="a cause", mechanisms={"debt": terms})
+    frame = found.recourse.frame().iloc[UNKNOWN]
+    refused = FULL["apart"].recourse.frame().iloc[UNKNOWN]["status"] != "not_needed"
+    assert (frame.loc[refused, "status"] == "unknown").all()
+    assert (frame.loc[~refused, "status"] == "not_needed").all()
+
+
+class _Bent:
+    """A regression that has a slope of its own in each group."""
+
+    def __init__(self):
+        self.trees = None
+
+    def get_params(self, deep=True):
+        return {}
+
+    def set_params(self, **given):
+        return self
+
+    def fit(self, X, y):
+        from sklearn.tree import DecisionTreeRegressor
+
+        self.trees = DecisionTreeRegressor(max_depth=3, random_state=0).fit(X, y)
+        return self
+
+    def predict(self, X):
+        return self.trees.predict(X)
+
+
+def test_a_model_that_sees_the_group_is_not_asked_without_it():
+    encoded = make_column_transformer((OneHotEncoder(), ["group"]), remainder="passthrough")
+    model = make_pipeline(encoded, LogisticRegression(max_iter=1000)).fit(X[["group", "income", "debt"]], Y)
+    with pytest.raises(DataError, match="'group'") as caught:
+        audited(hidden(), model=model)
+    assert caught.value.code == "DATA_MISSING_VALUES"
+    assert len(audited(hidden(), model=model, missing="drop").recourse) == len(X) - len(UNKNOWN)
+
+
+def test_dropping_takes_only_those_whose_recourse_needs_the_group():
+    assert len(audited(hidden(), missing="drop").recourse) == len(X)
+
+
+def test_known_values_are_needed():
+    with pytest.raises(SchemaError) as caught:
+        audited(hidden(np.flatnonzero(X["group"] != "a").tolist()))
+    assert caught.value.code == "SCHEMA_ONE_GROUP"
+    with pytest.raises(DataError, match="nobody a group is known"):
+        audited(hidden(list(range(len(X)))))
+
+
+# -- what they could change --------------------------------------------------------------------------------------------
+
+
+def by_trying(frame, rows, labels, **declared):
+    """Every assignment audited by itself: the recourse stays, only groups change."""
+    found = []
+    for values in itertools.product(labels, repeat=len(rows)):
+        given = frame.copy()
+        given.iloc[rows, given.columns.get_loc("group")] = list(values)
+        found.append(audited(given, **declared).measures.set_index(["measure", "group", "against"])["estimate"])
+    return pd.concat(found, axis=1)
+
+
+@pytest.mark.parametrize("how", ["c", ee.Rest(), ee.AllPairs()], ids=str)
+def test_the_range_is_that_of_all_assignments(how):
+    rows = UNKNOWN[:3]
+    found = audited(hidden(rows), reference=how)
+    tried = by_trying(X, rows, "abc", reference=how)
+    for key, row in found.measures.set_index(["measure", "group", "against"]).iterrows():
+        if "unknown" in key:
+            assert np.isnan(row["assigned_least"])
+            continue
+        least, most = tried.loc[key].min(), tried.loc[key].max()
+        assert row["assigned_least"] <= least + 1e-12, key
+        assert row["assigned_most"] >= most - 1e-12, key
+        if "ASSIGNED_OUTER" not in row["note"]:
+            assert row["assigned_least"] == pytest.approx(least, abs=1e-12), key
+            assert row["assigned_most"] == pytest.approx(most, abs=1e-12), key
+
+
+def test_nothing_to_assign_without_unknown_people():
+    assert FULL["apart"].measures[["assigned_least", "assigned_most"]].isna().all(axis=None)
+
+
+def test_the_verdict_says_what_they_could_change():
+    criteria = FULL["apart"].criteria
+    found = audited(hidden())
+    reading = found.verdict.findings[0].comparison.reading("acr")
+    zone = (1 / criteria.tau, criteria.tau)
+    inside = [
+        zone[0] <= value <= zone[1] for value in (reading.estimate, reading.assigned_least, reading.assigned_most)
+    ]
+    assert ("UNKNOWN_GROUP" in reading.note) == (len(set(inside)) > 1)
+    assert "The group of 6 people is not known." in found.verdict.findings[0].sentence
+    assert any(one["code"] == "UNKNOWN_GROUP" for one in summary(found)["caveats"])
+    many = audited(hidden(list(range(0, 160, 3))))
+    one = many.verdict.findings[0].comparison.reading("acr")
+    assert one.assigned_least < 1 < criteria.tau < one.assigned_most
+    assert "UNKNOWN_GROUP" in one.note.split()
+    assert "could lie on the other side" in str(many.verdict)
+    assert "could lie on the other side of its threshold" in render(many)
+
+
+# -- several columns ---------------------------------------------------------------------------------------------------
+
+
+def test_what_is_known_of_a_person_limits_the_assignments():
+    frame = hidden([3], "group", hidden([8], "sex"))
+    found = audited(frame, sensitive=["group", "sex"], protected=("a", 0), reference=("c", 0))
+    groups = found.recourse.groups
+    by_label = {groups.labels[k]: {groups.labels[one] for one in may} for k, may in groups.unknown.items()}
+    own_sex, own_group = X["sex"].iloc[3], X["group"].iloc[8]
+    assert by_label == {
+        f"unknown & {own_sex}": {f"{group} & {own_sex}" for group in "abc"},
+        f"{own_group} & unknown": {f"{own_group} & {sex}" for sex in (0, 1)},
+    }
+
+
+def test_whoever_cannot_be_of_a_group_is_one_of_the_others():
+    frame = hidden([8], "sex")
+    found = audited(frame, sensitive=["group", "sex"], protected=("a", 0), reference=ee.Rest())
+    groups = found.recourse.groups
+    for one in groups.pairs:
+        if one.group in groups.unknown:
+            continue
+        own = groups.labels[one.group].startswith(X["group"].iloc[8])
+        assert (next(iter(groups.unknown)) in one.others) == (not own)
+
+
+# -- readers -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("how", ["c", ee.Rest(), ee.AllPairs()], ids=str)
+@pytest.mark.parametrize("edges", list(EDGES))
+def test_saved_and_read_again(how, edges, tmp_path):
+    found = audited(hidden(), edges=edges, reference=how)
+    found.save(tmp_path / "one.audit")
+    again = ee.load(tmp_path / "one.audit")
+    pd.testing.assert_frame_equal(again.measures, found.measures)
+    pd.testing.assert_frame_equal(again.recourse.frame(), found.recourse.frame())
+    assert str(again) == str(found)
+    assert render(again) == render(found)
+
+
+def test_numbers_as_groups_are_named_as_without_missing_values(tmp_path):
+    frame = X.astype({"sex": float})
+    frame.iloc[:4, frame.columns.get_loc("sex")] = np.nan
+    found = audited(frame, sensitive="sex", protected=1, reference=0)
+    assert found.recourse.groups.labels == ("0", "1", "unknown")
+    found.save(tmp_path / "one.audit")
+    assert str(ee.load(tmp_path / "one.audit")) == str(found)
+
+
+def test_every_level_and_reader_has_them():
+    found = audited(hidden())
+    assert "unknown" in set(found.curve((0.5, 1.0))["group"])
+    assert found.individual("p3", quantile=0.4).comparisons[0].group == "unknown"
+    assert found.explain("p3") is not None
+    assert "assigned_least" in measures_csv(found).splitlines()[0]
+    assert "if groups were known" in render(found)
+    assert found.notions().frame()["against"].isin(["", "c"]).all()
+
+
+def test_a_value_that_is_called_unknown_beside_missing_ones_is_refused():
+    with pytest.raises(SchemaError, match="'unknown'"):
+        audited(hidden(frame=X.replace({"group": {"b": "unknown"}})))
+
+
+def test_a_forged_file_may_not_hide_them(tmp_path):
+    from equieffort.errors import AuditFileError
+    import json
+    import zipfile
+
+    audited(hidden()).save(tmp_path / "one.audit")
+    with zipfile.ZipFile(tmp_path / "one.audit") as old, zipfile.ZipFile(tmp_path / "two.audit", "w") as new:
+        for name in old.namelist():
+            content = old.read(name)
+            if name == "audit.json":
+                manifest = json.loads(content)
+                assert manifest["groups"]["unknown"] == {"3": [0, 1, 2]}
+                manifest["groups"]["unknown"] = {}
+                content = json.dumps(manifest).encode()
+            new.writestr(name, content)
+    with pytest.raises(AuditFileError, match="unknown"):
+        ee.load(tmp_path / "two.audit")
