@@ -24,6 +24,7 @@ from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from tests.samples import against
 
 import equieffort as ee
+from equieffort import exports
 from equieffort.effort.measures import Sample
 from equieffort.effort.metrics import average_cost_ratio, recourse_discrepancy
 from equieffort.effort.verdict import judge
@@ -40,6 +41,7 @@ from equieffort.errors import (
     SchemaError,
 )
 from equieffort.models.classifiers import Decision
+from equieffort.report.page import render
 from equieffort.world.schema import UNLIMITED
 
 NAN, INF = float("nan"), float("inf")
@@ -197,7 +199,7 @@ BAD: dict[str, Callable[[], Any]] = {
     ),
     "person, unknown, numbered people": lambda: audit(people().iloc[[0, 2, 3, 5, 7]]).explain(9),
     "09 missing in a fit": lambda: SCM([("debt", "income")]).fit(people(debt=[1, NAN, 3, 4, 5, 6, 7, NAN])),
-    "09 missing group": lambda: audit(people(sex=["f", None, *"ffmmmm"]).set_axis(LABELS)),
+    "81 nobody's group is known": lambda: audit(people(sex=None)),
     "09 unknown word": lambda: audit(missing="ignore"),
     "09 all missing": lambda: audit(people(debt=NAN), missing="drop"),
     "10 infinite in a fit": lambda: SCM([("debt", "income")]).fit(people(debt=[1, -INF, 3, 4, 5, 6, 7, 8])),
@@ -465,7 +467,6 @@ def test_case_08_extra_columns() -> None:
 def test_case_09_missing_value() -> None:
     refused("09 missing", DataError, "DATA_MISSING_VALUES", "'debt'", "2 missing", "'c'", 'missing="drop"', '"model"')
     refused("09 missing in a fit", DataError, "DATA_MISSING_VALUES", "'debt'", "row 1")
-    refused("09 missing group", DataError, "DATA_MISSING_VALUES", "'sex'", "row 'c'")
     refused("09 unknown word", ParameterError, "PARAMETER", "'ignore'", '"drop"')
 
 
@@ -503,10 +504,43 @@ def test_case_09_missing_with_given_equations(missing: Any) -> None:
     assert row(result, "f").n_optimal == 2
 
 
-def test_case_09_drop_missing_group() -> None:
+def test_case_81_a_group_that_is_not_known() -> None:
     X = people(sex=["f", None, *"ffmmmm"])
-    result = warned("DATA_MISSING_VALUES", lambda: audit(X, missing="drop"), "1 of 8")
-    assert row(result, "f").n == 3
+    for missing in ("error", "drop", "model"):
+        result = warned(
+            "DATA_GROUP_UNKNOWN", lambda missing=missing: audit(X, missing=missing), "1 person", "unknown: 1"
+        )
+        assert (row(result, "f").n, row(result, "m").n, row(result, "unknown").n) == (3, 4, 1)
+    whole = {sex: audit(people(sex=["f", sex, *"ffmmmm"])).measures for sex in "fm"}
+    found = result.measures.set_index(["group", "measure"]).loc["f"]
+    for name in ("acr", "rd", "needs_more", "median_effort"):
+        values = [one.set_index(["group", "measure"]).loc[("f", name), "estimate"] for one in whole.values()]
+        assert (found.loc[name, "assigned_least"], found.loc[name, "assigned_most"]) == approx(
+            (min(values), max(values))
+        )
+    refused("81 nobody's group is known", DataError, "DATA_EMPTY", "'sex'")
+
+
+def test_case_17_a_small_group_is_inconclusive_at_every_level_and_never_left_out() -> None:
+    X = pd.concat([people(), people(sex="d").iloc[[0, 3]]], ignore_index=True)
+    for how in ("m", ee.Rest(), ee.AllPairs()):
+        result = audit(X, schema=schema(protected=["d"], reference=how), criteria=ee.Criteria())
+        for part in (result.system, result.subgroup("income < 13"), result.individual(len(X) - 2)):
+            assert "d" in set(part.by_group["group"])
+            assert {c.outcome for c in part.verdict.findings if c.comparison.group == "d"} == {"inconclusive"}
+            assert "d" in set(part.measures["group"])
+        told = result.individuals(0.9)
+        assert (told[told["group"] == "d"]["outcome"] == "inconclusive").all()
+        assert len(told[told["group"] == "d"]) > 0
+        assert "d" in {one["group"] for one in exports.summary(result)["by_group"]}
+        assert "d" in {line.split(",")[3] for line in exports.measures_csv(result).splitlines()[1:]}
+        assert ">d<" in render(result)
+
+
+def test_case_19_labels_that_look_alike_in_python() -> None:
+    X = people(sex=["f", "F", "f", "f", *"mmmm"])
+    told = schema(protected="f", reference="m")
+    warned("DATA_SIMILAR_LABELS", lambda: audit(X, schema=told), "'F' (1 person)", "'f' (3 people)")
 
 
 def test_case_09_the_model_decides() -> None:

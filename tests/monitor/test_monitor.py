@@ -217,7 +217,7 @@ def test_people_without_names_are_told_apart_by_their_values():
         (people(5)[["income"]], DataError, "DATA_MISSING_COLUMN", "The batch has no column 'group'"),
         (people(5).assign(group="elm"), SchemaError, "SCHEMA_GROUPS", "5 people of the batch belong to 'elm'"),
         (people(5).assign(income=np.nan), DataError, "DATA_MISSING_VALUES", "'income' has 5 missing values"),
-        (people(5).assign(group=None), DataError, "DATA_MISSING_VALUES", "'group' has 5 missing values"),
+        (people(5).assign(group=None), DataError, "DATA_MISSING_VALUES", "nobody in the batch the group is known"),
         (people(5).assign(income=np.inf), DataError, "DATA_NOT_FINITE", "'income' holds inf"),
         (people(5).assign(income="a lot"), DataError, "DATA_NOT_NUMERIC", "'income'"),
         ("people.csv", DataError, "DATA_TYPE", "The batch is a str"),

@@ -109,7 +109,8 @@ def obstacle(**fields):
 
 
 OWN: dict[str, object] = dict.fromkeys(("level", "about", "measure", "group", "against", "chance", "note"), "some")
-OWN |= dict.fromkeys(("estimate", "low", "high", "least", "most", "p", "p_beyond", "p_within", "p_adjusted"), 0.5)
+OWN |= dict.fromkeys(("estimate", "low", "high", "least", "most", "assigned_least", "assigned_most"), 0.5)
+OWN |= dict.fromkeys(("p", "p_beyond", "p_within", "p_adjusted"), 0.5)
 OWN |= {"n": 3, "n_against": 4}
 """A row of a measure of the caller's own, as it may be."""
 

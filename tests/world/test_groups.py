@@ -141,9 +141,36 @@ def test_data_that_cannot_form_groups():
     with pytest.raises(DataError, match="Did you mean 'sex'") as caught:
         groups({"sex": ["f", "m"]}, sensitive="sexx", protected="f")
     assert caught.value.code == "SCHEMA_SENSITIVE_MISSING"
-    with pytest.raises(DataError, match="1 missing value, the first in row 1") as caught:
-        groups({"s": ["f", None, "m"]}, protected="f")
-    assert caught.value.code == "DATA_MISSING_VALUES"
+    for values in (["f", None, "f"], [None, None]):
+        with pytest.raises(SchemaError) as caught:
+            groups({"s": values}, protected="f")
+        assert caught.value.code == "SCHEMA_ONE_GROUP"
+
+
+@pytest.mark.parametrize("missing", [None, np.nan, pd.NA])
+def test_people_whose_group_is_not_known_are_a_group_of_their_own(missing):
+    found = groups({"s": pd.Series(["f", missing, "m", missing], dtype=object)}, protected="f")
+    assert labels_of(found, found.codes) == ["f", "unknown", "m", "unknown"]
+    assert found.unknown == {2: (0, 1)}
+    assert (found.reference, found.known, found.compared) == (1, (0, 1), (0, 2))
+    assert [found.role(k) for k in range(3)] == ["protected", "reference", "unknown"]
+
+
+def test_whole_numbers_beside_missing_values_keep_their_names():
+    found = groups({"s": [1.0, np.nan, 0.0]}, protected=1)
+    assert found.labels == ("0", "1", "unknown")
+    assert groups({"s": [1.5, np.nan, 0.5]}, protected=1.5).labels == ("0.5", "1.5", "unknown")
+
+
+def test_of_several_columns_what_is_known_limits_the_groups():
+    frame = {"s": ["f", "f", "m", "m", None, "f", None], "t": [1, 2, 1, 2, 1, np.nan, np.nan]}
+    found = groups(frame, sensitive=["s", "t"], protected=("f", 1), reference=("m", 1))
+    may = {found.labels[k]: labels_of(found, codes) for k, codes in found.unknown.items()}
+    assert may == {
+        "f & unknown": ["f & 1", "f & 2"],
+        "unknown & 1": ["f & 1", "m & 1"],
+        "unknown & unknown": ["f & 1", "f & 2", "m & 1", "m & 2"],
+    }
 
 
 def test_a_value_named_twice_is_one_group():

@@ -125,6 +125,10 @@ def check_groups(frame: pd.DataFrame, columns: tuple[str, ...], known: tuple[str
                 fix="Give every batch the columns of the reference data.",
             )
     whole = frame[frame[list(columns)].notna().all(axis=1)]
+    if len(frame) and not len(whole):
+        raise DataError(
+            "DATA_MISSING_VALUES", "Of nobody in the batch the group is known.", fix="Give every batch its groups."
+        )
     labels = label_of(whole, columns)
     strange = sorted(set(labels) - set(known))
     if strange:

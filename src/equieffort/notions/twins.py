@@ -79,9 +79,7 @@ def twins_at(problem: RecourseProblem, data: pd.DataFrame, levels: Levels, to: C
     for j, k in enumerate(levels.positions):
         picked[:, k] = True
         values[:, k] = levels.values[to, j]
-    # Of whom the group is not known, nobody can say who they would be in another.
-    sensitive = list(levels.positions)
-    exists: Bools = np.asarray(~np.isnan(facts[:, sensitive]).any(axis=1))
+    exists = np.ones(len(data), dtype=bool)
     moved = values
     if follow:
         moved, unknown = propagate_as_stored(problem, facts, picked, values)

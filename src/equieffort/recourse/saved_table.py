@@ -411,7 +411,10 @@ def _groups_wrong(saved: SavedTable) -> bool:
     groups = saved.grouped
     once = all(len(set(names)) == len(names) for names in (groups.labels, groups.protected))
     apart = groups.reference not in groups.protected
-    return not (once and groups.protected and apart)
+    compared = {*groups.protected, groups.reference}
+    # Whoever may belong to a group belongs to a known one.
+    placed = all(code not in compared and not groups.unknown.keys() & set(may) for code, may in groups.unknown.items())
+    return not (once and groups.protected and apart and placed)
 
 
 def _roles_wrong(saved: SavedTable) -> bool:

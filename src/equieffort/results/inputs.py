@@ -13,6 +13,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from equieffort.data.frames import Missing, join_sensitive, read_frame
+from equieffort.data.inputs import warn_similar_labels
 from equieffort.foundations.arguments import check_mapping, names_in
 from equieffort.models.classifiers import known_features
 from equieffort.recourse.people import People
@@ -76,6 +77,9 @@ class AuditInputs:
         rules, seen = list((subgroups or {}).values()), known_features(classifier, model_features)
         check_rules(rules, table)
         used = _without_asked(table, rules, {*schema.features, *schema.protected_columns, *scm.graph.nodes, *seen})
+        for name in schema.sensitive_columns:
+            if name in table.columns:
+                warn_similar_labels(table[name])
         warn_giveaways(used, schema, seen)
         problem = RecourseProblem.of(classifier, used, **declared)
         people = People.of(problem, table, missing=declared.get("missing", "error"))

@@ -60,7 +60,6 @@ SETTINGS: dict[str, Written] = {
     "model_features": Written("model_features=[...]", "model: {features: [...]}"),
     "kind": Written("declare it in the schema with kind=$value", "write kind: $bare if levels are meant"),
     # missing values
-    "missing": Written('pass missing="drop"', "write data: {missing: drop} in the spec"),
     "all of missing": Written(
         'pass missing="drop" (these people leave the audit) or missing="model" (the model decides on them; their '
         "recourse is unknown)",

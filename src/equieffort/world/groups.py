@@ -46,10 +46,10 @@ class Groups:
     protected: tuple[int, ...]
     reference: int | Rest | AllPairs
     """The code of the group that the others are compared with; `Rest()` or `AllPairs()` where there is none."""
-    unknown: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
-    """Groups of people whose own group is not known: code -> the groups that they may belong to."""
     columns: tuple[str, ...] = field(default=(), metadata=APART)
     """The sensitive columns whose values the labels are."""
+    unknown: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
+    """Groups of people whose own group is not known: code -> the groups that they may belong to."""
 
     def __post_init__(self) -> None:
         named = len(self.labels)
@@ -119,7 +119,7 @@ class Groups:
                     f"A group in {listed(columns)} is called {EVERYBODY_ELSE!r}, as all others are in a comparison.",
                     fix="Rename the value.",
                 )
-            return cls(labels, codes, tuple(protected), schema.reference, unknown, columns)
+            return cls(labels, codes, tuple(protected), schema.reference, columns, unknown)
         others = [k for k in known if k not in protected]
         if not others:
             raise _bad_groups(
@@ -141,7 +141,7 @@ class Groups:
             )
         else:
             reference = others[0]
-        return cls(labels, codes, tuple(protected), reference, unknown, columns)
+        return cls(labels, codes, tuple(protected), reference, columns, unknown)
 
     def name(self, text: str) -> str:
         """A group's label for a reader; see `group_name`."""
@@ -202,7 +202,7 @@ class Groups:
         codes = np.where(mine, 0, np.where(theirs, 1, 2)).astype(np.int16)
         labels = (self.labels[compared.group], compared.against, NEITHER)
         neither: dict[int, tuple[int, ...]] = {2: ()} if (codes == 2).any() else {}
-        return Groups(labels[: 2 + len(neither)], codes, (0,), 1, neither, self.columns)
+        return Groups(labels[: 2 + len(neither)], codes, (0,), 1, self.columns, neither)
 
     def others(self, group: str, against: str) -> tuple[int, ...]:
         """The groups on the other side of a comparison that is named by its labels."""
