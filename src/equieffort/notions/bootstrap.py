@@ -50,6 +50,22 @@ def bootstrap_limits(
             for _ in range(replicates)
         ]
     )
+    return limits_of(centre, found, level, scale)
+
+
+def limits_of(
+    centre: float, found: npt.NDArray[np.float64], level: float, scale: Scale = IDENTITY
+) -> tuple[float, float, str]:
+    """Limits around an estimate from its replicates, which are on the scale already, and a note where there are none.
+
+    >>> import numpy as np
+    >>> low, high, note = limits_of(1.0, np.array([0.0, 1.0, 2.0] * 100), 0.95)
+    >>> round(high - 1.0, 2), note
+    (1.61, '')
+    """
+    if isnan(centre):
+        return nan, nan, ""
+    replicates = len(found)
     known = found[np.isfinite(found)]
     if len(known) < replicates * (1 - MOST_UNDEFINED):
         return nan, nan, "RESAMPLED"

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from equieffort.data.frames import Bools, require_columns
+from equieffort.data.frames import Bools, Floats, require_columns
 from equieffort.errors import DataError, ModelError, Setting, closest, label, listed, sentence
 from equieffort.foundations.arguments import as_plain, names_in
 
@@ -170,8 +170,20 @@ class Decision:
 
     def answers(self, frame: pd.DataFrame) -> np.ndarray[Any, Any]:
         """What decides: the classifier's labels or, with a declared threshold, the chance of the wanted ones."""
-        if self.threshold is None:
-            return self.labels(frame)
+        return self.labels(frame) if self.threshold is None else self._chances(frame)
+
+    def chances(self, frame: pd.DataFrame) -> Floats:
+        """The model's own probability of the labels people want, whatever decides."""
+        if not self._classes or not callable(getattr(self.classifier, "predict_proba", None)):
+            raise ModelError(
+                "MODEL_NO_PROBABILITY",
+                f"Probabilities are asked for, but {type(self.classifier).__name__} gives none, or does not say which "
+                "belongs to which label (predict_proba and classes_).",
+                fix="Ask for the model's own label instead, or calibrate the model first.",
+            )
+        return self._chances(frame).astype(np.float64)
+
+    def _chances(self, frame: pd.DataFrame) -> np.ndarray[Any, Any]:
         known = self._classes
         chances = self._ask("predict_proba", "probability", frame, (len(known),))
         return np.asarray(chances[:, [known.index(label) for label in self.wanted]].sum(axis=1))

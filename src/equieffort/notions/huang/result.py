@@ -1,0 +1,232 @@
+"""EqualityOfEffort: the curves of the groups, delta at each gamma, AED, single people, and the repair."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from html import escape
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from equieffort.data.frames import percent
+from equieffort.errors import DataError, EquieffortWarning, ParameterError, capital, collecting, label, listed, warn
+from equieffort.foundations.arguments import check_flag, check_number
+from equieffort.notions.huang.estimators import Estimator
+from equieffort.notions.huang.individuals import NEIGHBOURS, IndividualEffort, individual
+from equieffort.notions.huang.minimum_effort import average_difference, largest_fall, minimum_effort
+from equieffort.notions.huang.repair import MARGIN, Outcomes, Repair, least_change, repaired
+from equieffort.notions.huang.study import FALL, Direction, Study, common_range
+from equieffort.world.distances import Distance
+
+WAYS = {"BySCM": "the structural equations", "ByRegression": "outcome regression",
+        "ByWeighting": "inverse propensity weighting"}  # fmt: skip
+OUTCOMES = {"label": "favourable decisions", "probability": "the model's probability of a favourable decision",
+            "observed label": "favourable labels as observed"}  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class EqualityOfEffort:
+    """Huang's equality of effort for one treatment: how much of it each group needs for the same chance of a yes."""
+
+    treatment: str
+    direction: Direction
+    """"up": more of the treatment is more effort; "down": less of it is."""
+    outcome: str
+    """"label", "probability" or "observed label": what Y is."""
+    by: Estimator
+    why: str
+    """Why E[Y(t)] was found that way."""
+    curve: pd.DataFrame
+    """group, t (in the direction of effort), expected (E[Y(t)]), n, n_undefined."""
+    delta: pd.DataFrame
+    """group, against, gamma, psi, psi_against, delta (above 0: the group needs more effort), low, high, unreached
+    (who cannot reach gamma on this grid), note. Of a range of gammas nine are listed."""
+    aed: pd.DataFrame
+    """group, against, gammas, aed, low, high, share (of the gammas, that both groups reach: AED rests on these alone),
+    n, n_against, n_undefined, note."""
+    level: float
+    warnings: tuple[EquieffortWarning, ...] = ()
+    study: Study = field(repr=False, kw_only=True)
+
+    @classmethod
+    def of(cls, study: Study) -> EqualityOfEffort:
+        """Compare every group with its reference."""
+        audited, pairs = study.audited, study.audited.pairs
+        with collecting() as kept:
+            shown = list(dict.fromkeys(code for pair in pairs for code in pair))
+            curves = [_curve_rows(study, code) for code in shown]
+            for code, part in zip(shown, curves, strict=True):
+                _warn_falls(study, code, part["expected"].to_numpy())
+        deltas: list[dict[str, Any]] = []
+        averages = []
+        for pair in pairs:
+            rows, average = study.compare(*pair)
+            deltas, averages = deltas + rows, [*averages, average]
+        return cls(
+            study.treatment, study.direction, study.outcome, study.how, study.why,
+            pd.concat(curves, ignore_index=True), pd.DataFrame(deltas, columns=DELTA), pd.DataFrame(averages),
+            audited.level, tuple(kept), study=study,
+        )  # fmt: skip
+
+    def individual(
+        self, label: Any = None, *, position: int | None = None, k: int = NEIGHBOURS, distance: Distance | None = None
+    ) -> IndividualEffort:
+        """Psi_i and effort of one person, and delta between the k people of each group who are most like them.
+
+        The person is named by index label, or by `position`. `distance` is by default the sum of scaled differences of
+        all columns that the treatment does not move, without the protected ones.
+        """
+        return individual(self.study, _row(self.study, label, position), k, distance)
+
+    def repair(self, gamma: float, *, group: str | None = None, bounded: bool = False) -> Repair:
+        """The least change of outcomes, in squares, under which `group` and its reference need the same for gamma.
+
+        Outcomes are those at every t of the grid, of each person; with weighting the groups' means. `bounded` keeps
+        them between 0 and 1. Psi is that of the grid, without interpolation. `group` may be left out if only one is
+        compared.
+        """
+        check_number("gamma", gamma, "a share above 0 and at most 1", lambda share: MARGIN < share <= 1)
+        check_flag("bounded", bounded)
+        return _repair(self, float(gamma), self._pair(group), bounded)
+
+    def _pair(self, group: str | None) -> tuple[int, int]:
+        groups, pairs = self.study.audited.table.groups, self.study.audited.pairs
+        found = [pair for pair in pairs if group is None or groups.labels[pair[0]] == group]
+        if len(found) != 1:
+            raise ParameterError(
+                "PARAMETER",
+                f"Which group is repaired? {'None was named' if group is None else f'{group!r} is not compared'}.",
+                fix=f"Choose group= from {listed(groups.labels[code] for code, _ in pairs)}.",
+            )
+        return found[0]
+
+    def __str__(self) -> str:
+        way = "less" if self.direction == "down" else "more"
+        head = (
+            f"Equality of effort (Huang et al. 2020), treatment {self.treatment}: {way} is more effort.\n"
+            f"Outcome: {OUTCOMES[self.outcome]}; E[Y(t)] by {WAYS[type(self.by).__name__]} ({self.why})."
+        )
+        return "\n".join([head, *(self._sentence(row) for row in self.aed.to_dict("records"))])
+
+    def _sentence(self, row: dict[Any, Any]) -> str:
+        people = self.study.audited.table.groups.people
+        mine, theirs = capital(people(str(row["group"]))), people(str(row["against"]))
+        if np.isnan(row["aed"]):
+            return f"{mine} against {theirs}: not defined; no gamma asked about is reached by both."
+        limits = f", {percent(self.level, 0)} interval {row['low']:.4g} to {row['high']:.4g}"
+        limits = " (no interval)" if np.isnan(row["low"]) else limits
+        rests = "" if row["share"] >= 1 - 1e-9 else f", both groups reach {percent(row['share'])} of them"
+        return f"{mine} against {theirs}: AED {row['aed']:.4g}{limits}; gamma {row['gammas']}{rests}."
+
+    def _repr_html_(self) -> str:
+        lines = "".join(f"<p>{escape(line)}</p>" for line in str(self).splitlines())
+        table = self.aed.to_html(index=False, float_format=lambda value: f"{value:.4g}", na_rep="-", escape=True)
+        return f"<section>{lines}{table}</section>"
+
+
+DELTA = ["group", "against", "gamma", "psi", "psi_against", "delta", "low", "high", "unreached", "note"]
+
+
+def _curve_rows(study: Study, code: int) -> pd.DataFrame:
+    rows = study.group(code)
+    n = study.counted(code, study.members)
+    return pd.DataFrame(
+        {
+            "group": study.label(code),
+            "t": study.grid,
+            "expected": study.curve(code, study.members),
+            "n": n,
+            "n_undefined": int(study.members[rows].sum()) - n,
+        }
+    )
+
+
+def _warn_falls(study: Study, code: int, curve: Any) -> None:
+    fall = largest_fall(curve)
+    if fall > FALL:
+        people = study.audited.table.groups.people(study.label(code))
+        warn(
+            "EFFORT_NOT_MONOTONE",
+            f"E[Y(t)] of {people} falls by {percent(fall)} on the way: more effort on {study.treatment!r} does not always help "
+            "them.",
+            fix="Look at .curve. The least treatment that reaches gamma is still what counts; check the direction and "
+            "the grid.",
+        )
+
+
+def _row(study: Study, name: Any, position: int | None) -> int:
+    index = study.audited.table.index
+    if (name is None) == (position is None):
+        raise ParameterError("DATA_UNKNOWN_ROW", "Name one person.", fix="Give an index label, or position=.")
+    if position is not None and isinstance(position, int) and -len(index) <= position < len(index):
+        return position % len(index)
+    found = np.flatnonzero(index == name) if position is None else []
+    if len(found) != 1:
+        given = label(name) if position is None else f"at position {position!r}"
+        raise DataError(
+            "DATA_UNKNOWN_ROW",
+            f"There is no person {given}; there are {len(index):,}.",
+            fix="Give an index label of the audited people, or a position.",
+        )
+    return int(found[0])
+
+
+def _repair(found: EqualityOfEffort, gamma: float, pair: tuple[int, int], bounded: bool) -> Repair:
+    study = found.study
+    before = tuple(_outcomes(study, code) for code in pair)
+    empty = [study.label(code) for code, one in zip(pair, before, strict=True) if np.isnan(one.means).any()]
+    if empty:
+        raise DataError(
+            "DATA_EMPTY",
+            f"The curve of {listed(empty)} is not known at every treatment of the grid.",
+            fix="Give another grid or subgroup.",
+        )
+    at, _ = least_change(before, gamma, bounded=bounded, margin=MARGIN)
+    after = tuple(repaired(one, at, gamma, bounded=bounded) for one in before)
+    differences = [new.values - old.values for new, old in zip(after, before, strict=True)]
+    size = sum(one.weight * float((part**2).sum()) for one, part in zip(before, differences, strict=True))
+    cells = sum(part.size * one.weight for one, part in zip(before, differences, strict=True))
+    moved = sum(int((part != 0).sum()) * one.weight for one, part in zip(before, differences, strict=True))
+    labels = [study.label(code) for code in pair]
+    gammas = study.gammas if study.gammas is not None else common_range(before[0].means, before[1].means)
+    summary = {}
+    for name, outcomes in (("before", before), ("after", after)):
+        psi = [float(minimum_effort(one.means, study.steps, np.array([gamma]))[0]) for one in outcomes]
+        aed, share = (
+            (np.nan, np.nan) if gammas is None
+            else map(float, average_difference(outcomes[0].means, outcomes[1].means, study.steps, gammas))
+        )  # fmt: skip
+        summary[name] = {
+            "psi": study.sign * psi[0], "psi_against": study.sign * psi[1], "delta": psi[0] - psi[1], "aed": aed,
+            "share": share,
+        }  # fmt: skip
+    curve = pd.concat(
+        [
+            pd.DataFrame({"group": name, "t": study.grid, "before": old.means, "after": new.means})
+            for name, old, new in zip(labels, before, after, strict=True)
+        ],
+        ignore_index=True,
+    )
+    people = None if study.curves.each(study.group(pair[0])) is None else {
+        name: pd.DataFrame(new.values, index=study.audited.table.index[_members(study, code)], columns=study.grid)
+        for name, code, new in zip(labels, pair, after, strict=True)
+    }  # fmt: skip
+    infimum = least_change(before, gamma, bounded=bounded, margin=0.0)[1]
+    return Repair(
+        gamma, labels[0], labels[1], float(study.grid[at]), pd.DataFrame(summary).T, curve, size, infimum,
+        moved / cells, people,
+    )  # fmt: skip
+
+
+def _members(study: Study, code: int) -> Any:
+    rows = study.group(code)
+    return rows[study.members[rows] & ~study.curves.undefined(rows)]
+
+
+def _outcomes(study: Study, code: int) -> Outcomes:
+    rows, taken = study.group(code), _members(study, code)
+    each = study.curves.each(rows)
+    if each is None or not len(taken):
+        return Outcomes(study.curve(code, study.members)[None], float(len(taken)))
+    return Outcomes(each[np.isin(rows, taken), :: study.sign])
