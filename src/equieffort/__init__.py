@@ -42,6 +42,7 @@ _ROOMS: dict[str, tuple[str, ...]] = {
     "effort.criteria": ("Criteria", "OneSided", "TwoSided"),
     "effort.inference": ("Holm", "Unadjusted"),
     "effort.verdict": ("Verdict",),
+    "notions.huang": ("ByRegression", "BySCM", "ByWeighting", "GammaRange"),
     "results.audits": ("Audit", "audit"),
     "results.comparison": ("AuditComparison", "compare_audits"),
     "results.audit_file": ("load",),

@@ -110,7 +110,7 @@ CODES: dict[str, str] = {
     "RULE_UNMATCHED": "A misspelt value describes nobody, or fails to exclude anybody.",
     "SUBGROUP_MASK": "The mask says for each person whether they belong.",
     "CRITERIA_INVALID": "The verdict compares the ratio and the difference with these thresholds.",
-    "EFFORT_NOT_MONOTONE": "Where more of the treatment can mean fewer approvals, the least that suffices says only part.",
+    "EFFORT_NOT_MONOTONE": "If more of the treatment can mean fewer approvals, the least that suffices is not all.",
     "OUTCOME_ALL_UNFAVOURABLE": "A model that refuses everybody may be applied to the wrong data.",
     "AUDIT_FILE": "An audit must come back from its file exactly as it went in, or not at all.",
     "OPTIONAL_DEPENDENCY": "This needs a package that is not part of the core installation.",

@@ -8,11 +8,13 @@ from equieffort.notions.counterfactual import CounterfactualFamily
 from equieffort.notions.discrimination import DiscriminationFamily
 from equieffort.notions.facts import Facts, FactsMacro
 from equieffort.notions.fair_causal_recourse import FairCausalRecourseFamily
+from equieffort.notions.huang import Huang
 from equieffort.notions.improvement import Improvement
 from equieffort.notions.responsiveness import Responsiveness
 from equieffort.notions.social_burden import SocialBurden
 
 FAMILIES: tuple[Family, ...] = (
+    Huang(),
     CounterfactualFamily(),
     FairCausalRecourseFamily(),
     DiscriminationFamily(),

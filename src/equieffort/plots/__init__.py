@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from equieffort.effort.metrics import PAPER_QUANTILES
+from equieffort.notions.huang import EqualityOfEffort
+from equieffort.plots.equality_of_effort import draw_equality_of_effort
 from equieffort.plots.facts import draw_facts
 from equieffort.plots.figures import COLOURS, NO_WIDTH, STYLES, new_figure, plain_legend, plain_text
 from equieffort.plots.forest import draw_measures
@@ -107,3 +109,8 @@ class AuditPlots:
         axes.set_xlim(0, last * 1.02)
         axes.set_xlabel(f"effort ({level_text(self.audit.criteria)} band for the whole curve)")
         return figure
+
+    def equality_of_effort(self, treatment: str | EqualityOfEffort, **asked: Any) -> Any:
+        """The groups' curves E[Y(t)] and what each needs for gamma; the numbers are `audit.equality_of_effort(...)`."""
+        found = treatment if isinstance(treatment, EqualityOfEffort) else None
+        return draw_equality_of_effort(found or self.audit.equality_of_effort(str(treatment), **asked))

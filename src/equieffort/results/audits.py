@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from html import escape
 from os import PathLike
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 import pandas as pd
@@ -54,6 +54,7 @@ from equieffort.notions.discrimination import DRAWS, CausalDiscrimination
 from equieffort.notions.facts import FactsTable, Viewpoint, facts_table
 from equieffort.notions.fair_causal_recourse import FairCausalRecourse
 from equieffort.notions.group_routes import GroupRoutes, find_group_routes
+from equieffort.notions.huang import EqualityOfEffort, Estimator, equality_of_effort
 from equieffort.notions.improvement import Improvement
 from equieffort.notions.reachable import CELLS
 from equieffort.notions.responsiveness import Responsiveness
@@ -183,12 +184,17 @@ class Audit:
 
         A mask that is a pandas Series is matched by its index, any other by position.
         """
+        about, members = self._members(which)
+        return self._assess("subgroup", about, members, rule=which if isinstance(which, str) else "")
+
+    def _members(self, which: str | Any) -> tuple[str, Bools]:
+        """What a subgroup is called, and who is in it."""
         if isinstance(which, str):
             rule = parse_rule(which)
             columns = columns_of(self.recourse.data)
             for sentence in rule.unmatched(columns):
                 warn("RULE_UNMATCHED", sentence, fix="Check the spelling; quotes and case count.")
-            return self._assess("subgroup", f"People with {rule}", rule.evaluate(columns), rule=which)
+            return f"People with {rule}", rule.evaluate(columns)
         data = self.recourse.data
         mask = np.asarray(aligned(which, data.index, "the mask", "mask.loc[audit.recourse.index]", derived=True))
         if mask.dtype != bool or mask.shape != (len(self.recourse),):
@@ -197,7 +203,7 @@ class Audit:
                 f"The mask has type {mask.dtype} and shape {mask.shape} for {len(self.recourse)} people.",
                 fix="Give one True or False a person, or a rule as text.",
             )
-        return self._assess("subgroup", f"A subgroup of {many(int(mask.sum()), 'person', 'people')}", mask)
+        return f"A subgroup of {many(int(mask.sum()), 'person', 'people')}", mask
 
     def individual(
         self,
@@ -441,6 +447,58 @@ class Audit:
         return find_group_routes(
             self._audited(), max_routes=max_routes, holdout=holdout, min_support=min_support,
             max_features=max_features, min_leaf=min_leaf, random_state=random_state,
+        )  # fmt: skip
+
+    def equality_of_effort(
+        self,
+        treatment: str,
+        *,
+        gammas: Any = None,
+        grid: Any = None,
+        direction: Literal["up", "down"] | None = None,
+        by: Estimator | None = None,
+        labels: Any = None,
+        outcome: Literal["label", "probability"] = "label",
+        subgroup: Any = None,
+        interpolate: bool = False,
+    ) -> EqualityOfEffort:
+        """Huang's equality of effort: how much of one treatment each group needs for the same chance of a yes.
+
+        Parameters
+        ----------
+        treatment
+            The column that is set: any number that is not protected. Limits of single people (`max_increase`) play no
+            part, since one treatment is set for everybody.
+        gammas
+            A share, several, or `ee.GammaRange(low, high)`; by default all that both groups of a comparison reach and
+            that neither reaches without effort.
+        grid
+            The treatments that are tried: by default 51 from the least to the largest observed inside declared limits,
+            or all whole numbers if there are at most 200.
+        direction
+            "up" if more is more effort, "down" if less is; by default as declared in the schema, else the way in which
+            the outcome rises.
+        by
+            How E[Y(t)] is found: `ee.BySCM()`, `ee.ByRegression()` or `ee.ByWeighting()`; by default the equations
+            where they can answer for everybody, else regression, and the result says why.
+        labels
+            What truly became of people, to be the outcome in place of the decision; by regression or weighting.
+        outcome
+            "label": the model's own decision. "probability": its probability of a favourable one.
+        subgroup
+            A rule or a boolean mask, as `subgroup` takes it.
+        interpolate
+            Take curves to be straight between points of the grid. Without, efforts are points of the grid.
+
+        Returns
+        -------
+        Frames `curve`, `delta` and `aed`, `individual(label)`, `repair(gamma)`; `plot.equality_of_effort` draws it.
+        """
+        inputs_of(self, "equality_of_effort(...)")
+        members = None if subgroup is None else self._members(subgroup)[1]
+        return equality_of_effort(
+            self._audited(labels), treatment, gammas=gammas, grid=grid, direction=direction, by=by, outcome=outcome,
+            members=members, interpolate=interpolate,
         )  # fmt: skip
 
     def _audited(self, labels: Any = None) -> Audited:

@@ -18,7 +18,7 @@ from equieffort.notions.huang.family import AED, Huang
 from equieffort.notions.huang.individuals import IndividualEffort
 from equieffort.notions.huang.minimum_effort import GammaRange, average_difference, minimum_effort, read_gammas
 from equieffort.notions.huang.repair import Repair
-from equieffort.notions.huang.result import EqualityOfEffort
+from equieffort.notions.huang.result import EqualityOfEffort, equality_of_effort
 from equieffort.notions.huang.study import prepare
 
 __all__ = [
@@ -33,6 +33,7 @@ __all__ = [
     "IndividualEffort",
     "Repair",
     "average_difference",
+    "equality_of_effort",
     "minimum_effort",
     "prepare",
     "read_gammas",

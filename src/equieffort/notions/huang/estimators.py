@@ -27,7 +27,7 @@ FEW_LEVELS = 10
 """A treatment of at most so many values is weighted level by level."""
 
 
-class Estimator(ABC):
+class Estimator:
     """How E[Y(t)] is found, as a value: `BySCM()`, `ByRegression()`, `ByWeighting()`."""
 
 
@@ -184,7 +184,7 @@ class Weighted(Observed):
 
     def curves(self, rows: Rows, counts: Floats, members: Bools) -> Floats:
         """Propensity and curve are learned from the members alone."""
-        rows, counts, known = self._known(rows[members], counts[:, members])
+        rows, counts = self._known(rows[members], counts[:, members])[:2]
         if not len(rows):
             return np.full((len(counts), len(self.grid)), np.nan)
         by_level = len(self.levels) <= FEW_LEVELS
@@ -202,9 +202,10 @@ class Weighted(Observed):
             coef, variance = fit_linear(design, t, counts)
             mean, spread = fit_linear(np.ones((len(rows), 1)), t, counts)
             with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-                exponent = (t - coef @ design.T) ** 2 / variance[:, None] - (t - mean) ** 2 / spread[:, None]
+                own = np.asarray(t - coef @ design.T) ** 2 / variance[:, None]
+                exponent = own - np.asarray(t - mean) ** 2 / spread[:, None]
                 weights = counts * np.sqrt(variance / spread)[:, None] * np.exp(np.minimum(exponent / 2, 50.0))
-        usable = np.isfinite(weights).all(axis=1)
+        usable = np.asarray(np.isfinite(weights).all(axis=1))
         fitted = fit_logistic(powers, self.outcome[rows], np.where(usable[:, None], weights, counts))
         return np.where(usable[:, None], expit(fitted @ self._powers(self.grid).T), np.nan)
 
@@ -212,9 +213,9 @@ class Weighted(Observed):
         """Propensities by a multinomial logit, fitted pair by pair against the commonest level (Begg, Gray 1984)."""
         t, levels = self.treatment[rows], self.levels
         design = np.column_stack([np.ones(len(rows)), self.covariates[rows]])
-        base = levels[np.argmax([(t == level).sum() for level in levels])]
+        base = float(levels[np.argmax([(t == level).sum() for level in levels])])
         odds = np.zeros((len(counts), len(levels), len(rows)))
-        for j, level in enumerate(levels):
+        for j, level in enumerate(levels.tolist()):
             if level == base or not (t == level).any():
                 odds[:, j] = 1.0 if level == base else 0.0
                 continue
@@ -223,8 +224,8 @@ class Weighted(Observed):
             odds[:, j] = np.exp(np.clip(coef @ design.T, -35.0, 35.0))
         chances = odds / odds.sum(axis=1, keepdims=True)
         found = np.full((len(counts), len(self.grid)), np.nan)
-        for j, level in enumerate(levels):
-            at, own = self.grid == level, t == level
+        for j, level in enumerate(levels.tolist()):
+            at, own = np.asarray(self.grid == level), np.asarray(t == level)
             if at.any() and own.any():
                 weights = counts[:, own] / chances[:, j, own]
                 with np.errstate(invalid="ignore", divide="ignore"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from equieffort.errors import EquieffortError
 from equieffort.notions.base import Audited, Family, NotApplicable, Notion, NotionReading
@@ -11,8 +12,7 @@ from equieffort.notions.huang.study import prepare
 AED = Notion(
     "aed",
     "average effort discrepancy (Huang)",
-    "AED = integral of Psi_a(gamma) - Psi_b(gamma) over gamma / length; "
-    "Psi(gamma) = least t with E[Y(t)] >= gamma",
+    "AED = integral of Psi_a(gamma) - Psi_b(gamma) over gamma / length; Psi(gamma) = least t with E[Y(t)] >= gamma",
     "Huang, Wu, Zhang, Wu (2020), Fairness through Equality of Effort",
     "How much more of one treatment, set alone and for everybody, a group needs for the same share of approvals; in "
     "the treatment's own unit.",
@@ -44,7 +44,8 @@ class Huang(Family):
         found: list[NotionReading | NotApplicable] = []
         for name in features:
             try:
-                study = prepare(audited, name)
+                # Y is the decision here, also where labels are at hand for other notions.
+                study = prepare(replace(audited, labels=None), name)
             except EquieffortError as error:
                 found.append(NotApplicable("aed", error.what))
                 continue
@@ -53,9 +54,17 @@ class Huang(Family):
                 gammas = f", gamma {row['gammas']}" if row["gammas"] else ""
                 found.append(
                     NotionReading(
-                        "aed", row["group"], row["against"], f"{name} {study.direction}{gammas}", row["aed"],
-                        row["low"], row["high"], n=row["n"], n_against=row["n_against"],
-                        n_undefined=row["n_undefined"], note=row["note"],
-                    )  # fmt: skip
+                        "aed",
+                        row["group"],
+                        row["against"],
+                        f"{name} {study.direction}{gammas}",
+                        row["aed"],
+                        row["low"],
+                        row["high"],
+                        n=row["n"],
+                        n_against=row["n_against"],
+                        n_undefined=row["n_undefined"],
+                        note=row["note"],
+                    )
                 )
         return found

@@ -38,12 +38,20 @@ class IndividualEffort:
 
     def __str__(self) -> str:
         lines = [f"Person {self.label} ({self.group}), treatment now {self.t:g}."]
-        for row in self.psi.itertuples(index=False):
-            reached = "no treatment of the grid reaches it" if np.isnan(row.psi) else f"{row.psi:g}, {row.effort:+g}"
-            lines.append(f"  gamma {row.gamma:.3g}: {reached}")
-        for row in self.aed.itertuples(index=False):
-            size = "not defined" if np.isnan(row.aed) else f"{row.aed:.4g} (interval {row.low:.4g} to {row.high:.4g})"
-            lines.append(f"Among the {self.k} nearest of each group, {row.group} against {row.against}: {size}.")
+        own = [(row["gamma"], row["psi"], row["effort"]) for row in self.psi.to_dict("records")]
+        if len(own) > 1 and len({psi for _, psi, _ in own}) == 1:
+            # Of a decision: a yes is a yes at every gamma.
+            lines.append(f"At every gamma asked about: {own[0][1]:g} suffices, an effort of {own[0][2]:g}.")
+        else:
+            for gamma, psi, effort in own:
+                found = "no treatment of the grid suffices" if np.isnan(psi) else f"{psi:g}, an effort of {effort:g}"
+                lines.append(f"gamma {gamma:.3g}: {found}.")
+        for row in self.aed.to_dict("records"):
+            size = "not defined" if np.isnan(row["aed"]) else f"AED {row['aed']:.4g}"
+            limits = "" if np.isnan(row["low"]) else f", interval {row['low']:.4g} to {row['high']:.4g}"
+            lines.append(
+                f"Among the {self.k} nearest of each group, {row['group']} against {row['against']}: {size}{limits}."
+            )
         return "\n".join(lines)
 
 
@@ -52,30 +60,34 @@ def individual(study: Study, row: int, k: int = NEIGHBOURS, distance: Distance |
     check_whole("k", k, 1)
     table = study.audited.table
     code = int(table.groups.codes[row])
-    pairs = [pair for pair in study.audited.pairs if code in pair]
+    sides = [side for side in study.sides if int(side[0].audited.table.groups.codes[row]) in side[1:]]
+    if len(study.audited.views) > 1:
+        # Everybody is on some side of each comparison with all others; theirs is that of their own group.
+        sides = [side for side in sides if side[0].audited.table.groups.codes[row] == side[1]] or sides
     distances = _distances(study, row, distance)
     deltas: list[dict[str, Any]] = []
     averages: list[dict[str, Any]] = []
-    for pair in pairs:
-        rows, average = study.compare(*pair, _nearest(study, distances, pair, k))
+    for where, mine, theirs in sides:
+        rows, average = where.compare(mine, theirs, _nearest(where, distances, (mine, theirs), k))
         deltas, averages = deltas + rows, [*averages, average]
     return IndividualEffort(
         table.index[row],
         table.groups.labels[code],
         float(study.values[row]),
-        _own(study, row, code, pairs),
+        _own(study, row, code, sides),
         pd.DataFrame(deltas),
         pd.DataFrame(averages),
         k,
     )
 
 
-def _own(study: Study, row: int, code: int, pairs: list[tuple[int, int]]) -> pd.DataFrame:
+def _own(study: Study, row: int, code: int, sides: list[tuple[Study, int, int]]) -> pd.DataFrame:
     rows = study.group(code)
     each = study.curves.each(rows)
     gammas = study.gammas
-    if gammas is None and pairs:
-        gammas = common_range(*(study.curve(one, study.members) for one in pairs[0]))
+    if gammas is None and sides:
+        where, *pair = sides[0]
+        gammas = common_range(*(where.curve(one, study.members) for one in pair))
     if each is None or gammas is None:
         return pd.DataFrame({"gamma": [], "psi": [], "effort": []}, dtype=np.float64)
     curve = each[int(np.flatnonzero(rows == row)[0]), :: study.sign]

@@ -26,7 +26,7 @@ def fit_logistic(design: Floats, outcome: Floats, weights: Floats) -> Floats:
     >>> x = np.array([0.0, 0.0, 1.0, 1.0])
     >>> design, outcome = np.column_stack([np.ones(4), x]), np.array([0.25, 0.25, 0.5, 0.5])
     >>> fit_logistic(design, outcome, np.ones((1, 4))).round(3).tolist()  # log odds of 1/4, then to even
-    [[-1.099, 1.098]]
+    [[-1.098, 1.098]]
     """
     rows, columns = design.shape
     ridge = np.full(columns, RIDGE)
@@ -60,7 +60,7 @@ def fit_linear(design: Floats, outcome: Floats, weights: Floats) -> tuple[Floats
 def solve_rows(matrices: Floats, right: Floats) -> Floats:
     """One small system of equations a row; NaN where one has no answer."""
     try:
-        return np.linalg.solve(matrices, right[..., None])[..., 0]
+        return np.asarray(np.linalg.solve(matrices, right[..., None])[..., 0], dtype=np.float64)
     except np.linalg.LinAlgError:
         found = np.full(right.shape, np.nan)
         for k, (matrix, one) in enumerate(zip(matrices, right, strict=True)):

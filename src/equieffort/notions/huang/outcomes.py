@@ -29,7 +29,7 @@ def counterfactual_outcomes(
         values[:, k] = t
         moved, unknown = propagate_as_stored(problem, facts, picked, values)
         moved[:, k] = t
-        lost = (~np.isfinite(moved) & np.isfinite(facts)).any(axis=1)
+        lost = np.asarray((~np.isfinite(moved) & np.isfinite(facts)).any(axis=1))
         for whom in unknown.values():
             lost |= whom
         moved = np.where(lost[:, None], facts, moved)

@@ -18,6 +18,7 @@ W. Huang, Y. Wu, L. Zhang, X. Wu (2020). Fairness through Equality of Effort. WW
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -121,7 +122,7 @@ class Repair:
     """By group: everybody's changed outcome at each t; None where only means of groups are known (weighting)."""
 
     def __str__(self) -> str:
-        before, after = self.summary.loc["before"], self.summary.loc["after"]
+        before, after = (dict(self.summary.loc[when]) for when in ("before", "after"))
         return (
             f"Repair at gamma = {self.gamma:g}: {self.group} and {self.against} both reach it at {self.at:g}.\n"
             f"delta {_shown(before['delta'])} before, {_shown(after['delta'])} after; "
@@ -130,5 +131,5 @@ class Repair:
         )
 
 
-def _shown(value: float) -> str:
+def _shown(value: Any) -> str:
     return "not defined" if np.isnan(value) else f"{value:.4g}"

@@ -9,14 +9,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from equieffort.data.frames import percent
+from equieffort.data.frames import Bools, percent
 from equieffort.errors import DataError, EquieffortWarning, ParameterError, capital, collecting, label, listed, warn
 from equieffort.foundations.arguments import check_flag, check_number
+from equieffort.notions.base import Audited
+from equieffort.notions.bootstrap import REPLICATES
 from equieffort.notions.huang.estimators import Estimator
 from equieffort.notions.huang.individuals import NEIGHBOURS, IndividualEffort, individual
-from equieffort.notions.huang.minimum_effort import average_difference, largest_fall, minimum_effort
+from equieffort.notions.huang.minimum_effort import average_difference, largest_fall, minimum_effort, read_gammas
 from equieffort.notions.huang.repair import MARGIN, Outcomes, Repair, least_change, repaired
-from equieffort.notions.huang.study import FALL, Direction, Study, common_range
+from equieffort.notions.huang.study import FALL, Direction, Study, common_range, prepare
 from equieffort.world.distances import Distance
 
 WAYS = {"BySCM": "the structural equations", "ByRegression": "outcome regression",
@@ -52,21 +54,21 @@ class EqualityOfEffort:
     @classmethod
     def of(cls, study: Study) -> EqualityOfEffort:
         """Compare every group with its reference."""
-        audited, pairs = study.audited, study.audited.pairs
         with collecting() as kept:
-            shown = list(dict.fromkeys(code for pair in pairs for code in pair))
-            curves = [_curve_rows(study, code) for code in shown]
-            for code, part in zip(shown, curves, strict=True):
-                _warn_falls(study, code, part["expected"].to_numpy())
+            sides = [(where, code) for where, *pair in study.sides for code in pair]
+            shown = {(id(where), where.label(code)): (where, code) for where, code in sides}
+            curves = [_curve_rows(where, code) for where, code in shown.values()]
+            for (where, code), part in zip(shown.values(), curves, strict=True):
+                _warn_falls(where, code, part["expected"].to_numpy())
         deltas: list[dict[str, Any]] = []
-        averages = []
-        for pair in pairs:
-            rows, average = study.compare(*pair)
+        averages: list[dict[str, Any]] = []
+        for where, code, against in study.sides:
+            rows, average = where.compare(code, against)
             deltas, averages = deltas + rows, [*averages, average]
         return cls(
             study.treatment, study.direction, study.outcome, study.how, study.why,
             pd.concat(curves, ignore_index=True), pd.DataFrame(deltas, columns=DELTA), pd.DataFrame(averages),
-            audited.level, tuple(kept), study=study,
+            study.audited.level, tuple(kept), study=study,
         )  # fmt: skip
 
     def individual(
@@ -88,16 +90,17 @@ class EqualityOfEffort:
         """
         check_number("gamma", gamma, "a share above 0 and at most 1", lambda share: MARGIN < share <= 1)
         check_flag("bounded", bounded)
-        return _repair(self, float(gamma), self._pair(group), bounded)
+        study, *pair = self._side(group)
+        return _repair(study, float(gamma), (pair[0], pair[1]), bounded)
 
-    def _pair(self, group: str | None) -> tuple[int, int]:
-        groups, pairs = self.study.audited.table.groups, self.study.audited.pairs
-        found = [pair for pair in pairs if group is None or groups.labels[pair[0]] == group]
+    def _side(self, group: str | None) -> tuple[Study, int, int]:
+        sides = self.study.sides
+        found = [side for side in sides if group is None or side[0].label(side[1]) == group]
         if len(found) != 1:
             raise ParameterError(
                 "PARAMETER",
                 f"Which group is repaired? {'None was named' if group is None else f'{group!r} is not compared'}.",
-                fix=f"Choose group= from {listed(groups.labels[code] for code, _ in pairs)}.",
+                fix=f"Choose group= from {listed(where.label(code) for where, code, _ in sides)}.",
             )
         return found[0]
 
@@ -125,6 +128,28 @@ class EqualityOfEffort:
         return f"<section>{lines}{table}</section>"
 
 
+def equality_of_effort(
+    audited: Audited,
+    treatment: str,
+    *,
+    gammas: Any = None,
+    grid: Any = None,
+    direction: Direction | None = None,
+    by: Estimator | None = None,
+    outcome: str = "label",
+    members: Bools | None = None,
+    interpolate: bool = False,
+    replicates: int = REPLICATES,
+) -> EqualityOfEffort:
+    """What `Audit.equality_of_effort` does, which see."""
+    check_flag("interpolate", interpolate)
+    study = prepare(
+        audited, treatment, gammas=None if gammas is None else read_gammas(gammas), grid=grid, direction=direction,
+        by=by, outcome=outcome, members=members, interpolate=interpolate, replicates=replicates,
+    )  # fmt: skip
+    return EqualityOfEffort.of(study)
+
+
 DELTA = ["group", "against", "gamma", "psi", "psi_against", "delta", "low", "high", "unreached", "note"]
 
 
@@ -148,8 +173,8 @@ def _warn_falls(study: Study, code: int, curve: Any) -> None:
         people = study.audited.table.groups.people(study.label(code))
         warn(
             "EFFORT_NOT_MONOTONE",
-            f"E[Y(t)] of {people} falls by {percent(fall)} on the way: more effort on {study.treatment!r} does not always help "
-            "them.",
+            f"E[Y(t)] of {people} falls by {fall * 100:.1f} points on the way: more effort on {study.treatment!r} "
+            "does not always help them.",
             fix="Look at .curve. The least treatment that reaches gamma is still what counts; check the direction and "
             "the grid.",
         )
@@ -161,7 +186,7 @@ def _row(study: Study, name: Any, position: int | None) -> int:
         raise ParameterError("DATA_UNKNOWN_ROW", "Name one person.", fix="Give an index label, or position=.")
     if position is not None and isinstance(position, int) and -len(index) <= position < len(index):
         return position % len(index)
-    found = np.flatnonzero(index == name) if position is None else []
+    found = np.flatnonzero(index == name).tolist() if position is None else []
     if len(found) != 1:
         given = label(name) if position is None else f"at position {position!r}"
         raise DataError(
@@ -172,8 +197,7 @@ def _row(study: Study, name: Any, position: int | None) -> int:
     return int(found[0])
 
 
-def _repair(found: EqualityOfEffort, gamma: float, pair: tuple[int, int], bounded: bool) -> Repair:
-    study = found.study
+def _repair(study: Study, gamma: float, pair: tuple[int, int], bounded: bool) -> Repair:
     before = tuple(_outcomes(study, code) for code in pair)
     empty = [study.label(code) for code, one in zip(pair, before, strict=True) if np.isnan(one.means).any()]
     if empty:

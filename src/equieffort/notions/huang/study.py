@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from math import isfinite, nan
 from typing import Any, Literal
 
 import numpy as np
-import pandas as pd
 
 from equieffort.data.frames import Bools, Floats
 from equieffort.errors import DataError, ParameterError, closest, listed
@@ -75,6 +75,15 @@ class Study:
         assert self.audited.problem is not None
         return self.audited.problem
 
+    @cached_property
+    def sides(self) -> list[tuple[Study, int, int]]:
+        """Every comparison: where it is read, and the codes of its two groups there."""
+        found = []
+        for view in self.audited.views:
+            where = self if view is self.audited else replace(self, audited=view)
+            found += [(where, code, against) for code, against in view.pairs]
+        return found
+
     @property
     def sign(self) -> int:
         """-1 where less is more effort."""
@@ -126,7 +135,9 @@ class Study:
             self._drawn[code] = replicates
         return replicates
 
-    def compare(self, code: int, against: int, members: Bools | None = None) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    def compare(
+        self, code: int, against: int, members: Bools | None = None
+    ) -> tuple[list[dict[str, Any]], dict[str, Any]]:
         """Rows of delta and the row of AED of a group against its reference."""
         members = self.members if members is None else members
         mine, theirs = self.curve(code, members), self.curve(against, members)
@@ -271,9 +282,7 @@ def _check_treatment(problem: RecourseProblem, treatment: Any) -> None:
         )
 
 
-def _read_grid(
-    problem: RecourseProblem, treatment: str, values: Floats, given: Any, by: Estimator | None
-) -> Floats:
+def _read_grid(problem: RecourseProblem, treatment: str, values: Floats, given: Any, by: Estimator | None) -> Floats:
     """Growing and without repetition; by default inside the declared limits and the observed values."""
     known, whole = values[~np.isnan(values)], problem.encoding[treatment].is_whole
     if given is not None:
@@ -350,7 +359,7 @@ def _direction(problem: RecourseProblem, study: Study) -> Direction:
     """As declared in the schema; else the way in which the outcome rises over the grid, for everybody together."""
     declared = problem.schema.feature(study.treatment).direction
     if declared in ("up", "down"):
-        return declared  # type: ignore[return-value]
+        return declared
     codes = range(len(study.audited.table.groups.labels))
     counts = np.array([study.counted(code, study.members) for code in codes], dtype=np.float64)
     ends = np.array([study.curve(code, study.members)[[0, -1]] for code in codes])
