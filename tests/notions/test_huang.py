@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from math import isnan, nan
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -328,7 +330,7 @@ def test_equal_groups_need_no_repair():
 # -- the audit ---------------------------------------------------------------------------------------------------------
 
 
-def small_audit(n=200, seed=0, scores=None, groups="ab", edges=(("t", "y"),), features=None):
+def small_audit(n=200, seed=0, scores=None, groups="ab", edges=(("t", "y"),), features=None, reference="b"):
     """Approved where t + x + y - c is positive; t causes y = t + noise; c differs by group through s."""
     rng = np.random.default_rng(seed)
     s = rng.choice(list(groups), n)
@@ -337,7 +339,7 @@ def small_audit(n=200, seed=0, scores=None, groups="ab", edges=(("t", "y"),), fe
     X["level"] = np.where(X["s"] == "a", 1.0, 0.0)
     X.index = [f"p{k}" for k in range(n)]
     schema = ee.Schema(
-        sensitive="s", protected="a", reference="b", favourable=True,
+        sensitive="s", protected="a", reference=reference, favourable=True,
         features=features or {"t": ee.Feature("actionable", lower=-6, upper=6), "x": "immutable", "y": "mutable",
                               "level": "immutable"},
     )  # fmt: skip
@@ -400,7 +402,7 @@ def test_unreached_gammas_are_said(audit):
     assert isnan(last["delta"])
     assert last["unreached"] == "a, b"
     assert found.aed["share"][0] == 0.5
-    assert "UNREACHED" in found.aed["note"][0]
+    assert "SOME_UNREACHED" in found.aed["note"][0]
     assert "both groups reach 50.0 % of them" in str(found)
     nothing = audit[0].equality_of_effort("t", grid=[-1, 0.0], gammas=0.999)
     assert isnan(nothing.aed["aed"][0])
@@ -610,6 +612,33 @@ def test_the_family_reads_every_numeric_action(audit, tmp_path):
     with pytest.raises(ee.errors.ParameterError) as error:
         again.equality_of_effort("t")
     assert error.value.code == "AUDIT_FILE"
+
+
+def test_each_group_against_everybody_else():
+    audit, X = small_audit(groups="aabbc", n=150, reference=ee.Rest())
+    grid = np.linspace(-5, 5, 41)
+    found = audit.equality_of_effort("t", grid=grid, gammas=[0.5])
+    assert found.aed["against"].unique().tolist() == ["everybody else"]
+    for row in found.delta.itertuples():
+        mine, others = X[X["s"] == row.group].assign(s="x"), X[X["s"] != row.group].assign(s="x")
+        assert row.psi == brute_psi(by_hand(mine, "x", grid), grid, 0.5)
+        assert row.psi_against == brute_psi(by_hand(others, "x", grid), grid, 0.5)
+    someone = X.index[X["s"] == "c"][0]
+    assert found.individual(someone).aed["group"].tolist() == ["c"]
+    assert found.repair(0.5, group="c").summary.loc["after", "delta"] == 0
+    assert len(found.curve[["group", "against"]].drop_duplicates()) == 2 * len(found.aed)
+    pytest.importorskip("matplotlib")
+    assert len(audit.plot.equality_of_effort(found).axes) == 1
+
+
+@pytest.mark.filterwarnings("ignore::equieffort.errors.EquieffortWarning")
+def test_the_page_prints_what_it_says(tmp_path, monkeypatch, capsys):
+    text = (Path(__file__).parents[2] / "docs" / "notions" / "equality-of-effort.md").read_text(encoding="utf-8")
+    (code,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    (said,) = re.findall(r"prints\n\n```\n(.*?)```", text, re.DOTALL)
+    monkeypatch.chdir(tmp_path)
+    exec(compile(code, "equality-of-effort.md", "exec"), {})
+    assert capsys.readouterr().out.strip() == said.strip()
 
 
 def test_the_picture_shows_both_curves_and_what_each_needs(audit):

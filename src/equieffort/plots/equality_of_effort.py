@@ -8,6 +8,7 @@ import numpy as np
 
 from equieffort.notions.huang import EqualityOfEffort
 from equieffort.plots.figures import COLOURS, NO_WIDTH, STYLES, new_figure, plain_legend, plain_text
+from equieffort.world.opponents import EVERYBODY_ELSE
 
 SHOWN = 3
 """At most so many gammas are drawn."""
@@ -18,15 +19,11 @@ def draw_equality_of_effort(found: EqualityOfEffort) -> Any:
     figure, axes = new_figure()
     name = found.study.audited.table.groups.name
     colours = {}
-    for k, (group, part) in enumerate(found.curve.groupby("group", sort=False)):
-        colours[group] = COLOURS[k % len(COLOURS)]
-        axes.plot(
-            part["t"],
-            part["expected"],
-            STYLES[k % len(STYLES)],
-            color=colours[group],
-            label=f"{NO_WIDTH}{name(str(group))}",
-        )
+    for k, ((group, against), part) in enumerate(found.curve.groupby(["group", "against"], sort=False)):
+        colours[group, against] = colour = COLOURS[k % len(COLOURS)]
+        apart = f" than {name(str(against))}" if against else ""
+        shown = f"{NO_WIDTH}{name(str(group))}{apart}"
+        axes.plot(part["t"], part["expected"], STYLES[k % len(STYLES)], color=colour, label=shown)
     deltas = found.delta.dropna(subset=["delta"])
     gammas = np.unique(deltas["gamma"])
     if len(gammas) > SHOWN:
@@ -34,9 +31,10 @@ def draw_equality_of_effort(found: EqualityOfEffort) -> Any:
     for gamma in gammas:
         axes.axhline(gamma, color="0.75", lw=0.7, zorder=0)
         for row in deltas[deltas["gamma"] == gamma].to_dict("records"):
-            for group, psi in ((row["group"], row["psi"]), (row["against"], row["psi_against"])):
-                axes.plot([psi], [gamma], "o", color=colours[group], markersize=4)
-                axes.plot([psi, psi], [0, gamma], ":", color=colours[group], lw=0.8)
+            other = (row["against"], row["group"] if row["against"] == EVERYBODY_ELSE else "")
+            for side, psi in (((row["group"], ""), row["psi"]), (other, row["psi_against"])):
+                axes.plot([psi], [gamma], "o", color=colours[side], markersize=4)
+                axes.plot([psi, psi], [0, gamma], ":", color=colours[side], lw=0.8)
     if found.direction == "down":
         axes.invert_xaxis()
     axes.set_ylim(0, 1)

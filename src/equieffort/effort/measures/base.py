@@ -41,6 +41,11 @@ NOTES = {
     "TWINS_DIFFER": "People with no distance between them are scored differently, so that no constant suffices.",
     "GRID": "Counted on a grid whose boundaries were refined: approvals narrower than one of its cells can be missed.",
     "EXTREME": "A largest value of those who were looked at: it grows with more people and has no interval.",
+    "SOME_UNREACHED": "Some of the shares asked for are reached by only one group, or none: they are left out.",
+    "NO_COMMON_GAMMA": "There is no share of favourable outcomes that both groups reach with some of the treatment.",
+    "GRID_START": "Some of the shares are reached at the first point of the grid: even less effort might do.",
+    "NOT_MONOTONE": "More of the treatment means fewer favourable outcomes somewhere on the way.",
+    "EXTRAPOLATED": "Read beyond the treatments that people of a group have.",
     "NO_TWIN": "Of some people the equations do not say who they would be in another group.",
 }
 """Code in the column `note` -> what it means."""

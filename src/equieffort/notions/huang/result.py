@@ -20,6 +20,7 @@ from equieffort.notions.huang.minimum_effort import average_difference, largest_
 from equieffort.notions.huang.repair import MARGIN, Outcomes, Repair, least_change, repaired
 from equieffort.notions.huang.study import FALL, Direction, Study, common_range, prepare
 from equieffort.world.distances import Distance
+from equieffort.world.opponents import EVERYBODY_ELSE
 
 WAYS = {"BySCM": "the structural equations", "ByRegression": "outcome regression",
         "ByWeighting": "inverse propensity weighting"}  # fmt: skip
@@ -40,7 +41,8 @@ class EqualityOfEffort:
     why: str
     """Why E[Y(t)] was found that way."""
     curve: pd.DataFrame
-    """group, t (in the direction of effort), expected (E[Y(t)]), n, n_undefined."""
+    """group, against (whom "everybody else" leaves out), t (in the direction of effort), expected (E[Y(t)]), n,
+    n_undefined."""
     delta: pd.DataFrame
     """group, against, gamma, psi, psi_against, delta (above 0: the group needs more effort), low, high, unreached
     (who cannot reach gamma on this grid), note. Of a range of gammas nine are listed."""
@@ -159,6 +161,7 @@ def _curve_rows(study: Study, code: int) -> pd.DataFrame:
     return pd.DataFrame(
         {
             "group": study.label(code),
+            "against": study.label(0) if study.label(code) == EVERYBODY_ELSE else "",
             "t": study.grid,
             "expected": study.curve(code, study.members),
             "n": n,

@@ -176,7 +176,7 @@ class Study:
     def _notes(
         self, codes: tuple[int, int], curves: tuple[Floats, Floats], gammas: Gammas, share: float, psi: Floats
     ) -> list[str]:
-        notes = ["UNREACHED"] if share < 1 - ROUNDING else []
+        notes = ["SOME_UNREACHED"] if share < 1 - ROUNDING else []
         if any(largest_fall(curve) > FALL for curve in curves):
             notes.append("NOT_MONOTONE")
         least = gammas.low if isinstance(gammas, GammaRange) else gammas[0]
