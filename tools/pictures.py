@@ -1,9 +1,11 @@
-"""Draws the pictures of the README and of notions from the German-credit demo: `python tools/pictures.py`."""
+"""Draws the pictures of the README, of notions and of groups: `python tools/pictures.py`."""
 
 from __future__ import annotations
 
 import warnings
 from pathlib import Path
+
+from sklearn.linear_model import LogisticRegression
 
 import equieffort as ee
 from equieffort.paper.extras import german_audit
@@ -19,7 +21,25 @@ def main() -> None:
         picture = getattr(german.plot, notion)()
         picture.savefig(ROOT / "docs" / "images" / f"{notion.replace('_', '-')}.png", dpi=110)
     german.plot.facts().savefig(ROOT / "docs" / "images" / "german_facts.png", dpi=90)
+    adult_groups().plot.measures().savefig(ROOT / "docs" / "images" / "adult_groups.png", dpi=90)
     german.plot.group_routes().savefig(ROOT / "docs" / "images" / "german_group_routes.png", dpi=90)
+
+
+def adult_groups() -> ee.Audit:
+    """Six thousand people of the Adult test data by race, each group against everybody else; of 60 it is hidden."""
+    X, y = ee.datasets.adult(["race", "age", "education_num", "hours_per_week"], part="test")
+    X, y = X.iloc[:6000].astype({"race": object}), y.iloc[:6000]
+    model = LogisticRegression(max_iter=1000).fit(X[["age", "education_num", "hours_per_week"]], y)
+    roles = {
+        "age": "immutable",
+        "education_num": ee.Feature("actionable", direction="up", upper=16),
+        "hours_per_week": ee.Feature("actionable", lower=1, upper=60),
+    }
+    races = X["race"].unique().tolist()
+    X.iloc[::100, X.columns.get_loc("race")] = None
+    schema = ee.Schema(sensitive="race", protected=races, reference=ee.Rest(), favourable=">50K", features=roles)
+    scm = ee.StructuralCausalModel([("education_num", "hours_per_week")], nodes=["age"]).fit(X)
+    return ee.audit(model, X, schema=schema, scm=scm)
 
 
 if __name__ == "__main__":

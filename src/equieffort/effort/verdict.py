@@ -170,7 +170,9 @@ def decide(
     """
     counted = [c for c in compared if c.role not in ("other", "unknown") or individual]
     if surrogate is not None:
-        surrogate = surrogate.among(label for c in counted for label in (c.group, c.against))
+        wanted = {label for c in counted for label in c.labels}
+        # Of groups that it was not measured on, all that it was measured on must do.
+        surrogate = surrogate.among(wanted) if wanted & surrogate.by_group.keys() else surrogate
     least = criteria.min_people
     if individual:
         least = 1 if criteria.level is None else INDIVIDUAL
@@ -205,7 +207,7 @@ def _told_further(
 ) -> Finding:
     """What to do about people who are not solved to the end, where they could overturn the result."""
     c = finding.comparison
-    open_ones = [(person, ending) for group, person, ending in unsettled if group in (c.group, c.against)]
+    open_ones = [(person, ending) for group, person, ending in unsettled if group in c.labels]
     if "UNCERTIFIED" not in finding.codes or not open_ones:
         return finding
     people, endings = zip(*open_ones, strict=True)

@@ -48,6 +48,8 @@ def draw_measures(audit: Audit) -> Any:
         others = [audit.recourse.groups.name(name) for name in frame["against"].unique()]
         whom = f"Against {others[0]}" if len(others) == 1 else "Pairs of groups"
         words = f"{whom}, with {level_text(audit.criteria)} intervals"
+        if not frame["assigned_least"].isna().all():
+            words += "; wide bars: however people\nwhose group is not known are assigned"
         plain_text(figure.suptitle(words, fontsize=10))
     return figure
 
@@ -60,7 +62,8 @@ def _ends(audit: Audit, part: pd.DataFrame, known: dict[str, Measure]) -> tuple[
         is_ratio = measure.scale.name == "log"
         zone = zone_ends(audit.criteria, measure) if name in audit.criteria.judged else None
         near += [measure.neutral, *(zone or ())]
-    return axis_ends(near, [*part["low"], *part["high"]], is_ratio=is_ratio)
+    far = [end for key in ("low", "high", "assigned_least", "assigned_most") for end in part[key]]
+    return axis_ends(near, far, is_ratio=is_ratio)
 
 
 def _draw(audit: Audit, part: pd.DataFrame, measure: Measure, axes: Any, ends: tuple[float, float]) -> None:
@@ -80,6 +83,10 @@ def _draw(audit: Audit, part: pd.DataFrame, measure: Measure, axes: Any, ends: t
         )
     colour, mark = (INK, "s") if is_judged else (SOFT, "o")
     for k, row in enumerate(part.to_dict("records")):
+        if row["assigned_least"] <= row["assigned_most"]:
+            shown = [min(max(row[key], ends[0]), ends[1]) for key in ("assigned_least", "assigned_most")]
+            bar = {"color": colour, "lw": 7, "alpha": 0.25, "solid_capstyle": "butt"}
+            axes.plot(shown, [k, k], **bar, gid=f"assigned {row['group']}")
         if row["low"] <= row["high"]:
             shown = [min(max(row[key], ends[0]), ends[1]) for key in ("low", "high")]
             axes.plot(shown, [k, k], color=colour, lw=1.8, gid=f"interval {row['group']}")

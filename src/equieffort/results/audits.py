@@ -66,6 +66,7 @@ from equieffort.results.explanation import Explanation, Recorded, assumed_text, 
 from equieffort.results.inputs import AuditInputs, columns_of
 from equieffort.results.observed import favourable_labels
 from equieffort.results.provenance import CostRecord, Provenance, SolverUsed, kind_of, versions
+from equieffort.results.regrouping import regrouped
 from equieffort.results.resampling import Resampled, Resampling, inputs_of, resample
 from equieffort.words.shown import caveats, judged_text, measure_lines, measure_table, system_measures, with_saved
 from equieffort.world.cost import Cost
@@ -204,6 +205,26 @@ class Audit:
                 fix="Give one True or False a person, or a rule as text.",
             )
         return f"A subgroup of {many(int(mask.sum()), 'person', 'people')}", mask
+
+    def compare(
+        self, sensitive: str | Sequence[str] | None = None, *, protected: Any = None, reference: Any = None
+    ) -> Assessment:
+        """Everybody again, in other groups or against others; nothing is solved again, and files do for it.
+
+        In an audit of `sensitive=["sex", "race"]`, ``audit.compare("sex", reference="male")`` compares by sex alone.
+
+        Parameters
+        ----------
+        sensitive
+            One or several columns of the audited table; by default those of the audit.
+        protected
+            Who is judged; by default the values that the declared protected groups have in these columns.
+        reference
+            A value, `Rest()` or `AllPairs()`; by default as in the audit, or the one other value.
+        """
+        found = regrouped(self, sensitive, protected, reference).system
+        names = " and ".join(map(repr, found.comparisons[0].columns))
+        return replace(found, about=f"Everybody, by {names}")
 
     def individual(
         self,
@@ -657,7 +678,7 @@ class Audit:
             )
         found = tuple(with_readings(c, self.criteria, self.shown_measures) for c in compared)
         made = self.provenance
-        surrogate = made.surrogate and replace(made.surrogate, columns=groups.columns)
+        surrogate = made.surrogate and replace(made.surrogate, columns=self.recourse.source.schema.sensitive_columns)
         rows = unsettled_rows(self.recourse, members).tolist()
         endings = self.recourse.source.reasons(self.recourse, rows)
         left = [

@@ -77,6 +77,8 @@ class Comparison:
     chance: Chance = "people"
     columns: tuple[str, ...] = ()
     """The sensitive columns whose values name the groups."""
+    others: tuple[str, ...] = ()
+    """The groups on the other side, where that is not the one group that it is called by."""
     unplaced: tuple[Unplaced, ...] = ()
     """People whose group is not known and who may be on either side."""
 
@@ -84,6 +86,11 @@ class Comparison:
     def people(self) -> tuple[str, str]:
         """The people of both groups, as a sentence names them."""
         return people_of(self.group, self.columns), people_of(self.against, self.columns)
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """All groups on either side."""
+        return self.group, *(self.others or (self.against,))
 
     @property
     def title(self) -> str:
@@ -184,6 +191,7 @@ def comparisons(
             one.role,
             compared_pair(groups, one, samples, guarded),
             columns=groups.columns,
+            others=tuple(groups.labels[code] for code in one.others),
             unplaced=_unplaced(groups, one, samples),
         )
         for one in (groups.pairs if own is None else groups.around(own))
