@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from itertools import pairwise
 
@@ -15,8 +16,10 @@ from sklearn.neighbors import KNeighborsClassifier
 
 import equieffort as ee
 from equieffort.errors import EquieffortError, ParameterError
+from equieffort.results.provenance import Provenance, SolverUsed
 from equieffort.spec import Spec, parse_spec, read_spec
 from equieffort.spec.runs import estimate, prepare, run_spec
+from equieffort.spec.solving import solver_words
 
 pytestmark = pytest.mark.usefixtures("quiet")
 
@@ -313,3 +316,27 @@ def test_limits_that_make_no_sense_are_refused_at_once(limit):
     with pytest.raises(ParameterError) as caught:
         ee.Auto(**limit)
     assert next(iter(limit)) in caught.value.what
+
+
+class Somebodys(ee.Search):
+    """A solver that no spec can name."""
+
+
+@pytest.mark.parametrize(
+    ("solver", "words"),
+    [
+        (ee.BranchAndBound(time_limit=None, node_limit=4), "branch_and_bound (gap 1e-06, no time_limit, node_limit 4)"),
+        (ee.Milp(gap=np.float64(0.5), time_limit=3), "milp (gap 0.5, time_limit 3)"),
+        (ee.Search(60, random_state=5), "search (budget 60)"),
+        (Somebodys(), "Somebodys"),
+    ],
+    ids=repr,
+)
+def test_a_solver_is_told_by_what_a_spec_calls_it_also_when_it_was_saved(solver, words):
+    used = SolverUsed.of(solver, "Since.")
+    saved = json.loads(json.dumps(Provenance(solver=used).to_dict()))
+    assert solver_words(used) == solver_words(Provenance.from_dict(saved).solver) == words
+
+
+def test_of_a_solver_that_was_not_recorded_in_parts_its_name_is_told():
+    assert solver_words(SolverUsed("Mine(patience=3)")) == "Mine(patience=3)"

@@ -72,9 +72,17 @@ def test_what_is_not_enough_is_never_told_as_all(needed, share):
         assert int(said.split()[0]) <= 100 * share + 1e-6
 
 
-@given(st.floats(1e-12, 1e12))
+@given(st.floats(1e-300, 1e300))
 def test_a_bound_is_rounded_down(bound):
     assert 0.989 * bound <= rounded_down(bound) <= bound
+
+
+@pytest.mark.parametrize(
+    ("bound", "told"),
+    [(5e-324, 5e-324), (1.2349e-310, 1.23e-310), (0.3, 0.3), (0.49999999999999994, 0.499), (1.7976e308, 1.79e308)],
+)
+def test_a_bound_is_rounded_down_however_small_or_large(bound, told):
+    assert rounded_down(bound) == told
 
 
 @pytest.mark.parametrize(

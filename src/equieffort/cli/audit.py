@@ -153,8 +153,10 @@ def text(made: Audit) -> str:
 
 def _basis(provenance: Provenance) -> str:
     """Which solver was used with which limits, and which equations."""
+    from equieffort.spec.solving import solver_words
+
     solver, equations = provenance.solver, provenance.equations
-    lines = [f"{solver.name}: {solver.reason}"] if solver.name else []
+    lines = [f"Solver: {solver_words(solver)}. {solver.reason}".rstrip()] if solver.name else []
     if equations:
         lines += ["Structural equations:", *(f"  {one.text}" for one in equations[:MOST_EQUATIONS])]
     if len(equations) > MOST_EQUATIONS:

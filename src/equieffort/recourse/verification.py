@@ -24,7 +24,7 @@ from equieffort.recourse.counterfactuals import (
 from equieffort.recourse.problem import RecourseProblem
 from equieffort.recourse.roundings import FURTHEST, resolution, roundings
 from equieffort.recourse.solvers import Batch, PreparedSolver, Proposal, Solver
-from equieffort.recourse.solvers.base import FOUND, HOLDS, LABEL_STAYS, NONE, WRONG, Rows
+from equieffort.recourse.solvers.base import FOUND, HOLDS, LABEL_STAYS, NONE, WRONG, Rows, unreadable
 from equieffort.recourse.status import Ending, Fault, Status, Termination
 from equieffort.recourse.table import RecourseTable
 from equieffort.world.cost import LinearCost, PiecewiseCost
@@ -65,6 +65,7 @@ class ActionVerifier(Batch):
     def _solve(self, table: RecourseTable, start: int) -> None:
         self._held = Proposal.empty(self.problem, len(self.rows))
         proposal = self.prepared.propose(self)
+        self.check(len(self.rows), proposal)
         check_notes(self.problem, self.solver, proposal)
         status = np.full(len(self.rows), Status.UNKNOWN, dtype=np.int8)
         status[proposal.code == NONE] = Status.INFEASIBLE
@@ -100,6 +101,7 @@ class ActionVerifier(Batch):
 
     def confirm(self, rows: Rows, trial: Proposal) -> npt.NDArray[np.int8]:
         """Replay the trial's actions; what holds is kept, so that it need not be replayed again."""
+        self.check(len(rows), trial)
         wrong, kinds = self._replay(rows, trial)
         held = rows[wrong < 0]
         self._held.put(held, trial.take(wrong < 0))
@@ -108,6 +110,15 @@ class ActionVerifier(Batch):
         found = np.full(len(rows), HOLDS, dtype=np.int8)
         found[wrong >= 0] = np.where(stays[wrong[wrong >= 0]], LABEL_STAYS, WRONG)
         return found
+
+    def check(self, n: int, proposal: Proposal) -> None:
+        """Refuse a proposal whose arrays are not what they must be: whole numbers for a mask pick other rows."""
+        what = f"What {type(self.solver).__name__} proposes"
+        fix = "Fill the arrays of Proposal.empty(problem, n) in place; equieffort.testing.check_solver checks the rest."
+        if not isinstance(proposal, Proposal):
+            raise ParameterError("PARAMETER", f"{what} is a {type(proposal).__name__}, not a Proposal.", fix=fix)
+        if wrong := unreadable(self.problem, n, proposal):
+            raise ParameterError("PARAMETER", f"{what} cannot be read: {wrong}.", fix=fix)
 
     def is_proven(self, rows: Rows, proposal: Proposal, gap: float) -> Bools:
         """Whose cost is no further above its bound than the gap, or rounding, allows."""

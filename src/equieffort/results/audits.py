@@ -832,7 +832,7 @@ def audit(
     provenance = Provenance(
         versions=dict(versions()),
         classifier=kind_of(classifier),
-        solver=SolverUsed.of(inputs.choice),
+        solver=SolverUsed.of(inputs.choice.solver, inputs.choice.reason),
         graph=fitted.graph,
         equations=fitted.equation_records(),
         learned_by=fitted.learned_by(),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, is_dataclass
 from functools import cache
 from importlib.metadata import version
 from math import isfinite
@@ -15,7 +15,7 @@ from equieffort.foundations.arguments import is_number
 from equieffort.foundations.saved import as_data, as_fields, from_data, from_fields
 from equieffort.models.fidelity import RecordedDecisions, Surrogate
 from equieffort.notions.collection import Notions
-from equieffort.recourse.solvers import Choice
+from equieffort.recourse.solvers import Solver
 from equieffort.results.resampling import Resampled
 from equieffort.world.graph import CausalGraph
 from equieffort.world.scm.diagnostics import Fit
@@ -33,13 +33,30 @@ class SolverUsed:
     """Its own seed; None where it draws nothing at random."""
     certifies: bool = True
     """Whether it can prove anything."""
+    kind: str = ""
+    """The name of its class."""
+    settings: Mapping[str, bool | int | float | str | None] = field(default_factory=dict)
+    """Its fields that are plain values, for whoever tells of it in words."""
 
     @classmethod
-    def of(cls, choice: Choice) -> SolverUsed:
+    def of(cls, solver: Solver, reason: str = "") -> SolverUsed:
         """What was chosen."""
-        seed: Any = getattr(choice.solver, "random_state", None)
+        seed: Any = getattr(solver, "random_state", None)
         drawn = int(seed) if is_number(seed, whole=True) else None
-        return cls(repr(choice.solver), choice.reason, drawn, bool(choice.solver.certifies))
+        kind = type(solver).__name__
+        return cls(repr(solver), reason, drawn, bool(solver.certifies), kind, _plain_settings(solver))
+
+
+def _plain_settings(solver: object) -> dict[str, bool | int | float | str | None]:
+    """Fields of a solver that JSON can hold as they are; one of another form may have none."""
+    names = [one.name for one in fields(solver)] if is_dataclass(solver) else []
+    values = {name: getattr(solver, name) for name in names}
+    plain = {
+        name: as_data(value)
+        for name, value in values.items()
+        if value is None or isinstance(value, bool | str) or is_number(value)
+    }
+    return {name: value for name, value in plain.items() if not isinstance(value, float) or isfinite(value)}
 
 
 @dataclass(frozen=True)

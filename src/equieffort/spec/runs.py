@@ -27,7 +27,7 @@ from equieffort.recourse.table import RecourseTable
 from equieffort.results.audits import Audit, audit
 from equieffort.results.explanation import assumed_text
 from equieffort.results.inputs import AuditInputs
-from equieffort.results.provenance import DataFile
+from equieffort.results.provenance import DataFile, SolverUsed
 from equieffort.results.resampling import Equations, Procedure, Resampling
 from equieffort.spec import Spec
 from equieffort.spec.causes import with_levels
@@ -97,7 +97,7 @@ class Estimate:
     """How many people are to be solved, by group."""
     intervention_sets: int
     """How many sets of interventions are tried for each of them."""
-    solver: Solver | Auto
+    solver: Solver
     reason: str
     surrogate: fidelity.Surrogate | None = None
     """The surrogate, if one was trained: how often it agrees and which refusals it finds, by group compared."""
@@ -119,7 +119,7 @@ class Estimate:
                 f"{many(self.intervention_sets, 'set', 'sets')} of interventions each, "
                 f"{many(people * self.intervention_sets, 'small problem', 'small problems')} in all."
             )
-        lines.append(f"Solver: {solver_words(self.solver)}. {self.reason}")
+        lines.append(f"Solver: {solver_words(SolverUsed.of(self.solver))}. {self.reason}")
         lines += [told] if (told := assumed_text(self.assumed, self.zero_one)) else []
         lines += ["Structural equations:", *(f"  {equation}" for equation in self.equations)] if self.equations else []
         if self.surrogate is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from equieffort.recourse.solvers import Auto, Search, Solver
+from equieffort.results.provenance import SolverUsed
 from equieffort.spec.forms import SOLVER, SOLVERS
 from equieffort.spec.parsed import Parsed, placed
 
@@ -19,15 +20,20 @@ def read_solver(given: Parsed) -> Solver | Auto:
         return kind(**said)
 
 
-def solver_words(solver: Solver | Auto) -> str:
-    """A solver by its name in a spec, with the settings that a spec could change.
+def solver_words(used: SolverUsed) -> str:
+    """A solver by its name in a spec, with the settings that a spec could change; one of somebody else's by its class.
 
-    >>> solver_words(Search(budget=40))
+    >>> solver_words(SolverUsed.of(Search(budget=40)))
     'search (budget 40)'
     """
-    kind = next((name for name, known in SOLVERS.items() if type(solver) is known), None)
+    kind = next((name for name, known in SOLVERS.items() if used.kind == known.__name__), None)
     if kind is None:
-        return str(solver)
-    values = {key: getattr(solver, key) for key in SOLVER.forms[kind].keys}
-    settings = (f"no {key}" if value is None else f"{key} {value:.10g}" for key, value in values.items())
-    return f"{kind} ({', '.join(settings)})"
+        return used.kind or used.name
+    values = {key: used.settings[key] for key in SOLVER.forms[kind].keys if key in used.settings}
+    return f"{kind} ({', '.join(_setting(key, value) for key, value in values.items())})" if values else kind
+
+
+def _setting(key: str, value: float | str | None) -> str:
+    if value is None:
+        return f"no {key}"
+    return f"{key} {value}" if isinstance(value, str) else f"{key} {value:.10g}"

@@ -10,11 +10,8 @@ import numpy as np
 from equieffort.data.frames import Floats
 from equieffort.recourse.problem import RecourseProblem
 from equieffort.recourse.solvers import Batch, PreparedSolver, Proposal, Solver
-from equieffort.recourse.solvers.base import FOUND, LIMIT, NONE
+from equieffort.recourse.solvers.base import FOUND, LIMIT, NONE, array_kinds, unreadable
 from equieffort.recourse.status import Infeasibility, Refusal, Termination
-
-KINDS = {"f": "floating-point numbers", "iu": "whole numbers", "b": "truth values"}
-"""What the kinds of numpy's types are called."""
 
 
 class Malformed(Exception):
@@ -45,7 +42,7 @@ class Watched(Solver):
 
     def keep(self, problem: RecourseProblem, people: Floats, proposal: Proposal) -> None:
         """A copy in the users' units, in which all is computed anew."""
-        arrays = {name: getattr(proposal, name).copy() for name in _shapes(problem, 0)}
+        arrays = {name: getattr(proposal, name).copy() for name in array_kinds(problem, 0)}
         arrays["delta"] = arrays["delta"] * problem.units[list(problem.numeric)]
         arrays["cost"], arrays["bound"] = (arrays[name] * problem.cost_unit for name in ("cost", "bound"))
         self.asked.append(Asked(people * problem.units, replace(proposal, **arrays)))
@@ -70,30 +67,11 @@ class _WatchedPrepared(PreparedSolver):
         return self.prepared.infeasibility(people)
 
 
-def _shapes(problem: RecourseProblem, n: int) -> dict[str, tuple[str, tuple[int, ...]]]:
-    """For each array of a proposal its kind and shape."""
-    return {
-        "code": ("iu", (n,)),
-        "cost": ("f", (n,)),
-        "bound": ("f", (n,)),
-        "intervention_mask": ("b", (n, len(problem.acts))),
-        "delta": ("f", (n, len(problem.numeric))),
-        "level": ("iu", (n, len(problem.categorical))),
-        "vanishing": ("b", (n,)),
-    }
-
-
 def _require_readable(problem: RecourseProblem, n: int, proposal: Any) -> None:
     if not isinstance(proposal, Proposal):
         raise Malformed(f"propose gave a {type(proposal).__name__}, not a Proposal")
-    for name, (kind, shape) in _shapes(problem, n).items():
-        array: Any = getattr(proposal, name)
-        if not isinstance(array, np.ndarray):
-            raise Malformed(f"its proposal cannot be read: `{name}` is a {type(array).__name__}, not an array")
-        if array.shape != shape:
-            raise Malformed(f"its proposal cannot be read: `{name}` has shape {array.shape}, not {shape}")
-        if array.dtype.kind not in kind:
-            raise Malformed(f"its proposal cannot be read: `{name}` holds {array.dtype}, not {KINDS[kind]}")
+    if wrong := unreadable(problem, n, proposal):
+        raise Malformed(f"its proposal cannot be read: {wrong}")
     for row, note in proposal.notes.items():
         if not isinstance(note, Termination):
             raise Malformed(f"its note on row {row} is a {type(note).__name__}, not a Termination")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+from decimal import ROUND_FLOOR, Decimal
 from typing import Literal
 
 from equieffort.data.frames import number
@@ -90,9 +90,9 @@ def rounded_down(bound: float) -> float:
     >>> rounded_down(0.123987), rounded_down(45_678.0), rounded_down(0.5)
     (0.123, 45600.0, 0.5)
     """
-    step = 10.0 ** (math.floor(math.log10(bound)) - 2)
-    down = float(f"{math.floor(bound / step * (1 + 1e-15)) * step:.3g}")
-    return down if down <= bound else float(f"{down - step:.3g}")
+    # In decimals as they are written: a power of ten as a float is 0 where bounds are tiny, and 0.3 no multiple of one.
+    exact = Decimal(repr(float(bound)))
+    return float(exact.quantize(Decimal(1).scaleb(exact.adjusted() - 2), ROUND_FLOOR))
 
 
 AUDIENCES = {"python": PYTHON, "spec": SPEC, "report": REPORT}

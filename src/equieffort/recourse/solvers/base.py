@@ -30,6 +30,9 @@ step may do; it is not allowed, or costs something else."""
 SMALL_STEP = 1e-6
 """In spreads of a feature: what may be no more than a step over the boundary."""
 
+KINDS = {"f": "floating-point numbers", "iu": "whole numbers", "b": "truth values"}
+"""What the kinds of numpy's types are called."""
+
 Rows = npt.NDArray[np.intp]
 
 
@@ -95,6 +98,32 @@ class Proposal:
             self.vanishing[:] = (self.code == FOUND) & (self.bound <= 0) & np.any(on_it, axis=0) & is_step
 
 
+def array_kinds(problem: RecourseProblem, n: int) -> dict[str, tuple[str, tuple[int, ...]]]:
+    """For each array of a proposal for n people the kind of its type and its shape."""
+    return {
+        "code": ("iu", (n,)),
+        "cost": ("f", (n,)),
+        "bound": ("f", (n,)),
+        "intervention_mask": ("b", (n, len(problem.acts))),
+        "delta": ("f", (n, len(problem.numeric))),
+        "level": ("iu", (n, len(problem.categorical))),
+        "vanishing": ("b", (n,)),
+    }
+
+
+def unreadable(problem: RecourseProblem, n: int, proposal: Proposal) -> str:
+    """Which array of a proposal for n people is not what it must be, and how; empty where all are."""
+    for name, (kind, shape) in array_kinds(problem, n).items():
+        array: Any = getattr(proposal, name)
+        if not isinstance(array, np.ndarray):
+            return f"`{name}` is a {type(array).__name__}, not an array"
+        if array.shape != shape:
+            return f"`{name}` has shape {array.shape}, not {shape}"
+        if array.dtype.kind not in kind:
+            return f"`{name}` holds {array.dtype}, not {KINDS[kind]}"
+    return ""
+
+
 def check_gap(gap: Any, takes: str, fits: Callable[[Any], bool], fix: str) -> None:
     """Refuse a gap that is no number or does not fit."""
     check_number("gap", gap, takes, fits, fix=fix)
@@ -132,6 +161,9 @@ class Batch:
         What holds is put into the trial as the caller's table can hold it.
         """
         return np.full(len(rows), HOLDS, dtype=np.int8)
+
+    def check(self, n: int, proposal: Proposal) -> None:
+        """Refuse what cannot be read as a proposal for n of these people."""
 
     def is_proven(self, rows: Rows, proposal: Proposal, gap: float) -> Bools:
         """Whose cost is no further above its bound than the gap, or rounding, allows."""

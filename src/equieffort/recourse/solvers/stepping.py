@@ -71,6 +71,7 @@ def step_over(batch: Batch, propose: Callable[[Floats, int], Proposal]) -> Propo
     Each further attempt should step twice as far over the boundary; a bound is that of the last.
     """
     proposal = propose(batch.people, 0)
+    batch.check(len(batch.people), proposal)
     rows = np.flatnonzero(proposal.code == FOUND)
     trial = proposal.take(rows)
     for attempt in range(1, ATTEMPTS + 1):
@@ -80,6 +81,7 @@ def step_over(batch: Batch, propose: Callable[[Floats, int], Proposal]) -> Propo
         if len(rows) == 0 or attempt == ATTEMPTS:
             break
         trial = propose(batch.people[rows], attempt)
+        batch.check(len(rows), trial)
         is_found = trial.code == FOUND
         proposal.bound[rows], proposal.code[rows] = trial.bound, trial.code
         _note(proposal, rows[trial.code == LIMIT])
