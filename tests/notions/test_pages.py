@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 PAGES = Path(__file__).parents[2] / "docs" / "notions"
-MINE = ("social-burden", "responsiveness", "improvement")
+MINE = ("social-burden", "responsiveness", "improvement", "awareness", "boundary")
 
 
 @pytest.mark.filterwarnings("ignore::equieffort.errors.EquieffortWarning")

@@ -3,7 +3,9 @@
 `FAMILIES` is the one list that `Audit.notions`, the command line, the report and the docs read.
 """
 
+from equieffort.notions.awareness import Awareness
 from equieffort.notions.base import Audited, Family, NotApplicable, Notion, NotionReading
+from equieffort.notions.boundary import Boundary
 from equieffort.notions.counterfactual import CounterfactualFamily
 from equieffort.notions.discrimination import DiscriminationFamily
 from equieffort.notions.facts import Facts, FactsMacro
@@ -18,7 +20,9 @@ FAMILIES: tuple[Family, ...] = (
     CounterfactualFamily(),
     FairCausalRecourseFamily(),
     DiscriminationFamily(),
+    Boundary(),
     SocialBurden(),
+    Awareness(),
     Responsiveness(),
     Improvement(),
     Facts(),

@@ -18,9 +18,7 @@ from equieffort.effort.inference import Fixed
 from equieffort.effort.inference.means import Side, compare_means
 from equieffort.effort.inference.shares import difference, wilson
 from equieffort.effort.stats import Sums
-from equieffort.errors import ParameterError
-from equieffort.notions.base import Audited, NotApplicable, NotionReading
-from equieffort.recourse.problem import RecourseProblem
+from equieffort.notions.base import NotApplicable, NotionReading
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,14 +170,3 @@ def folded(reading: NotionReading) -> NotionReading:
 def finite_or_nan(value: float) -> float:
     """What cannot be computed is missing, never infinite."""
     return value if isfinite(value) else nan
-
-
-def problem_of(audited: Audited, method: str) -> RecourseProblem:
-    """The problem of an audit that was just made; refused of one that was read from a file, which has no model."""
-    if audited.problem is None:
-        raise ParameterError(
-            "AUDIT_FILE",
-            "This audit was read from a file, which holds neither the model nor the equations.",
-            fix=f"Run ee.audit(...) with the model and the data, and call .{method}(...) on what it returns.",
-        )
-    return audited.problem

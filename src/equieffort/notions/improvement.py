@@ -19,8 +19,8 @@ from equieffort.effort.inference.means import Side
 from equieffort.effort.stats import Sums, certain_bounds
 from equieffort.errors import ParameterError, closest, listed
 from equieffort.foundations.arguments import names_in
-from equieffort.notions.base import Audited, Family, NotApplicable, Notion, NotionReading
-from equieffort.notions.comparing import Found, mean_gap, mean_reading, problem_of, share_gap, share_reading
+from equieffort.notions.base import Audited, Family, NotApplicable, Notion, NotionReading, require_model
+from equieffort.notions.comparing import Found, mean_gap, mean_reading, share_gap, share_reading
 from equieffort.recourse.people import People
 from equieffort.recourse.problem import RecourseProblem
 from equieffort.recourse.solvers import Status
@@ -94,7 +94,7 @@ class Improvement(Family):
 
     def read(self, audited: Audited, causes: Sequence[str] | None = None, outcome: str | None = None) -> Found:
         """Solve everybody again with actions on causes alone."""
-        problem = problem_of(audited, "improvement_only")
+        problem = require_model(audited, "improvement_only(...)")
         kept = _named(problem, causes, outcome)
         again = _solved(audited, problem, kept)
         table = audited.table
@@ -115,7 +115,8 @@ class Improvement(Family):
             },
             index=table.index[refused],
         ).infer_objects()
-        return Found(f"{self.title}: actions on {listed(kept)}", tuple(_compared(audited, again, kept)), people)
+        readings = [one for view in audited.views for one in _compared(view, again, kept)]
+        return Found(f"{self.title}: actions on {listed(kept)}", tuple(readings), people)
 
 
 def _named(problem: RecourseProblem, causes: Sequence[str] | None, outcome: str | None) -> tuple[str, ...]:

@@ -18,8 +18,8 @@ import numpy as np
 import pandas as pd
 
 from equieffort.foundations.arguments import check_whole
-from equieffort.notions.base import Audited, Family, NotApplicable, Notion, NotionReading
-from equieffort.notions.comparing import Found, mean_gap, mean_reading, problem_of, share_gap, share_reading, side_of
+from equieffort.notions.base import Audited, Family, NotApplicable, Notion, NotionReading, require_model
+from equieffort.notions.comparing import Found, mean_gap, mean_reading, share_gap, share_reading, side_of
 from equieffort.notions.reachable import CELLS, Reached, reach
 from equieffort.recourse.problem import RecourseProblem
 from equieffort.recourse.solvers import Status
@@ -96,7 +96,7 @@ class Responsiveness(Family):
     def read(self, audited: Audited, *, cells: int = CELLS) -> Found:
         """Readings, and every refused person's responsiveness by feature."""
         check_whole("cells", cells, 1)
-        reached = _reached(audited, problem_of(audited, "responsiveness"), cells)
+        reached = _reached(audited, require_model(audited, "responsiveness()"), cells)
         table = audited.table
         rows = np.flatnonzero(table.is_unfavourable)
         columns = {
@@ -107,7 +107,8 @@ class Responsiveness(Family):
             ),
         }
         people = pd.DataFrame(columns, index=table.index[rows]).infer_objects()
-        return Found(self.title, (*_responsiveness(audited, reached), *_preclusion(audited)), people)
+        readings = [one for view in audited.views for one in (*_responsiveness(view, reached), *_preclusion(view))]
+        return Found(self.title, tuple(readings), people)
 
 
 def _reached(audited: Audited, problem: RecourseProblem, cells: int) -> list[Reached]:

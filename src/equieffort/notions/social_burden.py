@@ -82,14 +82,15 @@ class SocialBurden(Family):
     def read(self, audited: Audited) -> Found:
         """Readings, and what each deserving person is counted with."""
         table, labels = audited.table, audited.labels
+        readings = tuple(one for view in audited.views for one in self.readings(view))
         if labels is None or audited.budget is None:
-            return Found(self.title, tuple(self.readings(audited)))
+            return Found(self.title, readings)
         capped = np.minimum(np.where(np.isnan(table.effort), np.inf, table.effort), audited.budget)
         columns: dict[str, Any] = {
             "group": np.array(table.groups.labels, dtype=object)[table.groups.codes],
             "burden": np.where(table.is_unfavourable, capped, 0.0),
         }
-        return Found(self.title, tuple(self.readings(audited)), pd.DataFrame(columns, index=table.index)[labels])
+        return Found(self.title, readings, pd.DataFrame(columns, index=table.index)[labels])
 
 
 def _side(audited: Audited, rows: Bools) -> Side:

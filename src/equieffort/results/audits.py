@@ -46,7 +46,9 @@ from equieffort.foundations.arguments import (
     items_in,
     refused,
 )
+from equieffort.notions.awareness import Awareness
 from equieffort.notions.base import Audited
+from equieffort.notions.boundary import EACH, Boundary
 from equieffort.notions.collection import Notions, collect
 from equieffort.notions.comparing import Found
 from equieffort.notions.counterfactual import CounterfactualFairness
@@ -556,6 +558,20 @@ class Audit:
         ancestors they are. Everything else follows its causes and cannot be set. `people` has a row a refused person.
         """
         return Improvement().read(self._audited(), causes, outcome)
+
+    def fairness_through_awareness(self, lipschitz: float = 1.0, distance: Distance | None = None) -> Found:
+        """Pairs of people who are scored further apart than `lipschitz` times their distance (Dwork et al. 2012).
+
+        `distance` is `Manhattan()` by default. `people` has for each person the number of such pairs.
+        """
+        return Awareness().read(self._audited(), lipschitz, distance)
+
+    def boundary_distance(self, *, each: int | None = EACH) -> Found:
+        """How far the refused are from the decision boundary, causes and limits ignored (Gupta et al. 2019).
+
+        For trees and networks `each` is how many refused people a group are drawn and solved; None is all of them.
+        """
+        return Boundary().read(self._audited(), each)
 
     @property
     def unsettled(self) -> pd.DataFrame:
