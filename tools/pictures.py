@@ -1,11 +1,14 @@
-"""Draws the pictures of the README, of notions and of groups: `python tools/pictures.py`."""
+"""Draws the pictures of the README and the docs from German credit and Adult: `python tools/pictures.py`."""
 
 from __future__ import annotations
 
 import warnings
 from pathlib import Path
 
+from sklearn.compose import make_column_transformer
 from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 import equieffort as ee
 from equieffort.paper.extras import german_audit
@@ -23,6 +26,18 @@ def main() -> None:
     german.plot.facts().savefig(ROOT / "docs" / "images" / "german_facts.png", dpi=90)
     adult_groups().plot.measures().savefig(ROOT / "docs" / "images" / "adult_groups.png", dpi=90)
     german.plot.group_routes().savefig(ROOT / "docs" / "images" / "german_group_routes.png", dpi=90)
+    found = adult_audit().search_subgroups()
+    found.plot(8).savefig(ROOT / "docs" / "images" / "adult_subgroups.png", dpi=90)
+    print(found)
+
+
+def adult_audit() -> ee.Audit:
+    """Women against men in all of Adult, a logistic regression, who may study longer and work other hours."""
+    setting = ee.datasets.adult_setting(["education_num", "hours_per_week"])
+    texts = [name for name in setting.X if setting.X[name].dtype.kind not in "iuf"]
+    encode = make_column_transformer((OneHotEncoder(sparse_output=False), texts), remainder=StandardScaler())
+    classifier = make_pipeline(encode, LogisticRegression(max_iter=500)).fit(setting.X, setting.y)
+    return ee.audit(classifier, setting.X, schema=setting.schema, scm=setting.scm)
 
 
 def adult_groups() -> ee.Audit:

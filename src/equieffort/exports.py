@@ -119,15 +119,15 @@ def recourse_csv(audit: Audit) -> str:
     """
     frame = recourse_frame(audit)
     frame.index.name = _free("id" if frame.index.name is None else str(frame.index.name), frame)
-    return _csv(frame.reset_index())
+    return csv_text(frame.reset_index())
 
 
 def measures_csv(audit: Audit) -> str:
     """One line a comparison and measure, as in `audit.measures`: at system level and in every declared subgroup."""
-    return _csv(audit.measures)
+    return csv_text(audit.measures)
 
 
-def _csv(frame: pd.DataFrame) -> str:
+def csv_text(frame: pd.DataFrame) -> str:
     """A table with nothing that a spreadsheet would run."""
     frame = frame.copy()
     for name in frame.columns:

@@ -15,7 +15,7 @@ from equieffort.cli.demo import demo, paper
 from equieffort.cli.init import init, schema
 from equieffort.cli.monitor import monitor
 from equieffort.cli.notions import notions
-from equieffort.cli.reading import check, diff, explain, power, report
+from equieffort.cli.reading import check, diff, explain, power, report, subgroups
 from equieffort.cli.streams import run
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode=None)
@@ -44,7 +44,7 @@ def equieffort(
     SETTINGS["debug"] = debug
 
 
-for command in (init, audit, check, report, explain, notions, diff, monitor, power, demo, schema, paper):
+for command in (init, audit, check, report, explain, notions, subgroups, diff, monitor, power, demo, schema, paper):
     app.command()(guarded(command))
 
 

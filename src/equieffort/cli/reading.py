@@ -1,4 +1,4 @@
-"""Commands that read saved audits: `check`, `report`, `explain`, `diff`, and `power`, which can do without one."""
+"""Commands that read saved audits: `check`, `report`, `explain`, `subgroups`, `diff`; `power` can do without one."""
 
 from __future__ import annotations
 
@@ -126,6 +126,72 @@ def explain(
     """Say what one person can do to turn the decision."""
     made = open_audit(file)
     typer.echo(str(made.explain(_label(made, row, file.name))))
+
+
+class Searched(StrEnum):
+    """Measures that subgroups are searched by."""
+
+    acr = "acr"
+    rd = "rd"
+    restricted_effort = "restricted_effort"
+    burden = "burden"
+    impact_ratio = "impact_ratio"
+
+
+class Adjusted(StrEnum):
+    """How many subgroups asked about at once are allowed for."""
+
+    holm = "holm"
+    bh = "bh"
+
+
+PICTURES = (".png", ".svg", ".pdf")
+
+
+def subgroups(
+    file: File,
+    measure: Annotated[Searched, typer.Option(help="What is compared in each subgroup.")] = Searched.acr,
+    conditions: Annotated[int, typer.Option(help="Most conditions of a subgroup, 1 to 3.")] = 3,
+    levels: Annotated[int, typer.Option(help="Levels that numbers are cut into, and texts kept.")] = 5,
+    adjust: Annotated[
+        Adjusted, typer.Option(help="holm: any single flag must hold; bh: at most 5 % of the flags wrong on average.")
+    ] = Adjusted.holm,
+    features: Annotated[
+        list[str] | None, typer.Option("--feature", help="A column to search; can be given several times.")
+    ] = None,
+    group: Annotated[str | None, typer.Option(help="One group against the reference; by default each.")] = None,
+    cuts: Annotated[bool, typer.Option("--cuts", help='Also "at most" and "above" each cut of a number.')] = False,
+    tau: Annotated[float, typer.Option(help="Ratios up to this are no inequality; 1: any is.")] = 1.0,
+    epsilon: Annotated[float, typer.Option(help="Gaps of rd up to this are no inequality.")] = 0.0,
+    rows: Annotated[int | None, typer.Option(help="At most so many subgroups in --json and files.", min=0)] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Write a table (.csv, .json) or a picture (.png, .svg, .pdf).")
+    ] = None,
+) -> None:
+    """Search every subgroup of up to three conditions: where effort is unequal, and how bad any can be."""
+    from equieffort.exports import csv_text, plain
+
+    if out is not None:
+        if out.suffix.lower() not in (".csv", ".json", *PICTURES):
+            raise ParameterError(
+                "OUTPUT", f"{out.name!r} is no table and no picture.", fix="End it in .csv, .json, .png, .svg or .pdf."
+            )
+        check_writable(out)
+    found = open_audit(file).search_subgroups(
+        measure.value, conditions=conditions, levels=levels, features=features or None, group=group, cuts=cuts, tau=tau,
+        epsilon=epsilon, adjust=adjust.value,
+    )  # fmt: skip
+    if out is not None:
+        if out.suffix.lower() in PICTURES:
+            found.plot().savefig(out, dpi=150)
+        elif out.suffix.lower() == ".csv":
+            write(out, csv_text(found.frame(rows)))
+        else:
+            write(out, as_json_text(plain(found.to_dict(rows))))
+    typer.echo(as_json_text(plain(found.to_dict(rows))) if as_json else str(found))
+    if out is not None and not as_json:
+        typer.echo(f"Wrote {out}")
 
 
 def diff(

@@ -12,9 +12,8 @@ import numpy as np
 import pandas as pd
 from scipy.special import ndtri
 
-from equieffort.data.frames import Floats
 from equieffort.effort.criteria import Criteria, TwoSided
-from equieffort.effort.inference.guarded import Sides, benjamini_hochberg, gap_limits, gap_tail
+from equieffort.effort.inference.guarded import Sides, benjamini_hochberg, gap_limits, gap_tail, variance
 from equieffort.effort.neighbours import sweep
 from equieffort.effort.verdict import INDIVIDUAL
 from equieffort.recourse.table import RecourseTable
@@ -66,13 +65,6 @@ COLUMNS = (
 )  # fmt: skip
 
 
-def _variance(count: Floats, total: Floats, square: Floats) -> Floats:
-    with np.errstate(all="ignore"):
-        found = np.maximum(square - total * total / count, 0.0) / (count - 1)
-        # What the squares' rounding leaves is no spread.
-        return np.where(found > 1e-12 * np.square(total / count), found, 0.0)
-
-
 def _compared(
     table: RecourseTable, first: Any, second: Any, rows: Any, pair: Versus, criteria: Criteria
 ) -> pd.DataFrame:
@@ -85,7 +77,7 @@ def _compared(
     square = [second.cost[rows, 0][:, k].sum(axis=1) for k in sides_of]
     with np.errstate(all="ignore"):
         sides = Sides(
-            n, m, total[0] / n, total[1] / m, _variance(n, total[0], square[0]), _variance(m, total[1], square[1])
+            n, m, total[0] / n, total[1] / m, variance(n, total[0], square[0]), variance(m, total[1], square[1])
         )
     few = (n < INDIVIDUAL) | (m < INDIVIDUAL)
     estimate, half = sides.log_ratio, sides.half(level)

@@ -70,6 +70,7 @@ from equieffort.results.observed import favourable_labels
 from equieffort.results.provenance import CostRecord, Provenance, SolverUsed, kind_of, versions
 from equieffort.results.regrouping import regrouped
 from equieffort.results.resampling import Resampled, Resampling, inputs_of, resample
+from equieffort.results.subgroup_search import SubgroupSearch, search_subgroups
 from equieffort.words.shown import caveats, judged_text, measure_lines, measure_table, system_measures, with_saved
 from equieffort.world.cost import Cost
 from equieffort.world.distances import BoundDistance, Distance, Manhattan, check_distance
@@ -271,6 +272,43 @@ class Audit:
             # As for the groups: nothing is concluded of anybody.
             found["outcome"] = "inconclusive"
         return found
+
+    def search_subgroups(
+        self, measure: str = "acr", *, conditions: int = 3, levels: int = 5, features: Sequence[str] | None = None,
+        group: str | None = None, cuts: bool = False, tau: float = 1.0, epsilon: float = 0.0, adjust: str = "holm",
+        fewest: int = 50, fewest_certified: int = 200,
+    ) -> SubgroupSearch:  # fmt: skip
+        """Every subgroup that up to three conditions describe, worst first: which are unequal, and how bad any can be.
+
+        Parameters
+        ----------
+        measure
+            "acr", "rd", "restricted_effort", "burden" or "impact_ratio".
+        levels
+            Numbers are cut at quantiles into so many levels; a text keeps its most frequent values.
+        features
+            The columns that conditions speak of; by default all but those that form the groups.
+        group
+            One of the groups compared with the reference; by default each is, and all of them are allowed for.
+        cuts
+            Also conditions "at most" and "above" each cut of a number.
+        tau, epsilon
+            Ratios up to tau (gaps of `rd` up to epsilon) are no inequality; by default any is. The criteria's own are
+            `audit.criteria.tau` and `audit.criteria.epsilon`.
+        adjust
+            "holm" keeps the chance of any wrong flag, "bh" (Benjamini-Hochberg) the expected share of wrong ones.
+        fewest, fewest_certified
+            People a side that a flag and a certified bound take: with a route for "acr", all for "impact_ratio",
+            refused for the others.
+        """
+        surrogate = self.verdict.surrogate
+        withheld = "OUTLIERS" if self.provenance.outliers else ""
+        if not withheld and surrogate is not None and not surrogate.suffices:
+            withheld = "SURROGATE"
+        return search_subgroups(
+            self.recourse, self.criteria, self.budget, withheld, measure, conditions, levels, features, group, cuts,
+            tau, epsilon, adjust, fewest, fewest_certified,
+        )  # fmt: skip
 
     def neighbours(self, row: int, neighbourhood: Neighbourhood) -> Bools:
         """Who is in the neighbourhood of the person at a position."""

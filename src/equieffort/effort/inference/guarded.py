@@ -5,6 +5,7 @@ The same formulas as `means` and `shares`, one element a person; a list of names
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -57,6 +58,14 @@ class Sides:
             return np.max([stdtr(df, -distance / se) for se, df in self.laws()], axis=0)
 
 
+def variance(count: Floats, total: Floats, square: Floats) -> Floats:
+    """Of many sets of values from their sums, with divisor n - 1; 0 where rounding is all there is."""
+    with np.errstate(all="ignore"):
+        found = np.maximum(square - total * total / count, 0.0) / (count - 1)
+        # What the squares' rounding leaves is no spread.
+        return np.where(found > 1e-12 * np.square(total / count), found, 0.0)
+
+
 def wilson_limits(k: Floats, n: Floats, z: Floats | float) -> tuple[Floats, Floats]:
     """Wilson's limits of many shares."""
     with np.errstate(all="ignore"):
@@ -76,17 +85,37 @@ def gap_limits(k: Floats, n: Floats, k_against: Floats, m: Floats, z: Floats | f
 
 def gap_tail(k: Floats, n: Floats, k_against: Floats, m: Floats, beyond: float) -> Floats:
     """One-sided p-value of many gaps of at most `beyond`: where the lower limit touches it; 1/2 or more below it."""
-    low, high = np.zeros(len(n)), np.full(len(n), FARTHEST)
     with np.errstate(all="ignore"):
         gap = k_against / m - k / n
-        above = gap > beyond
+    return limit_tail(lambda z: gap_limits(k, n, k_against, m, z), gap, beyond)
+
+
+def share_ratio_limits(k: Floats, n: Floats, k_against: Floats, m: Floats, z: Floats | float) -> tuple[Floats, Floats]:
+    """MOVER limits of the logs of many ratios of shares, the own over the other's."""
+    with np.errstate(all="ignore"):
+        p, q = k / n, k_against / m
+        (l_a, u_a), (l_b, u_b) = wilson_limits(k, n, z), wilson_limits(k_against, m, z)
+        middle = np.log(p) - np.log(q)
+        low = middle - np.hypot(np.log(p / np.where(k == 0, 0.0, l_a)), np.log(u_b / q))
+        high = middle + np.hypot(np.log(u_a / p), np.log(q / np.where(k_against == 0, 0.0, l_b)))
+        low = np.where(k == 0, -np.inf, np.where(k_against == 0, np.log(p / u_b), low))
+        return low, np.where(k == 0, np.log(u_a / q), np.where(k_against == 0, np.inf, high))
+
+
+def limit_tail(
+    limits: Callable[[Floats], tuple[Floats, Floats]], estimate: Floats, beyond: float
+) -> Floats:  # fmt: skip
+    """One-sided p-value of "at most this" of many estimates whose limits at normal quantiles z are known."""
+    low, high = np.zeros(len(estimate)), np.full(len(estimate), FARTHEST)
+    with np.errstate(all="ignore"):
+        above = estimate > beyond
         for _ in range(STEPS):
             middle = (low + high) / 2
-            lower, upper = gap_limits(k, n, k_against, m, middle)
+            lower, upper = limits(middle)
             # Still beyond the value asked about: more can be taken away.
             apart = np.where(above, lower > beyond, upper < beyond)
             low, high = np.where(apart, middle, low), np.where(apart, high, middle)
-        return np.where(above, ndtr(-low), ndtr(low))
+        return np.where(np.isnan(estimate), np.nan, np.where(above, ndtr(-low), ndtr(low)))
 
 
 def benjamini_hochberg(p: Floats) -> Floats:

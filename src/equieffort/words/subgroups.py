@@ -1,0 +1,139 @@
+"""What a search of subgroups found, in words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from math import isinf, isnan
+
+import pandas as pd
+
+from equieffort.data.frames import number, percent
+from equieffort.effort.measures import MEASURES, Measure
+from equieffort.effort.search import ADJUST, Asked
+from equieffort.errors import many
+from equieffort.words.shown import interval_text, p_text, value_text
+
+COUNTED = {"acting": "people with a route to approval", "refused": "refused people", "people": "people"}
+WITHHELD = {
+    "OUTLIERS": "Nothing is concluded: single absurd values in the reference data decide how effort is measured.",
+    "SURROGATE": "Nothing is concluded: the surrogate model repeats too few of the decisions.",
+}
+"""Why an audit concludes nothing, of subgroups neither."""
+
+
+_COLUMN = r"(`[^`]*`|[^\s`]+)"
+_MISSING = re.compile(rf"not {_COLUMN} = \1(?!\S)")
+_RANGE = re.compile(rf"{_COLUMN} > (\S+) and \1 <= (\S+)")
+
+
+def readable(rule: str) -> str:
+    """A rule for a picture, where nobody copies it.
+
+    >>> readable("age > 30 and age <= 40 and not job = job")
+    '30 < age <= 40 and job is missing'
+    """
+    return _MISSING.sub(r"\1 is missing", _RANGE.sub(r"\2 < \1 <= \3", rule))
+
+
+def missing_text(rules: Iterable[str]) -> str:
+    """What the rule for missing values means, where one is shown."""
+    found = next((match[0] for rule in rules if (match := _MISSING.search(rule))), "")
+    return f"({found}: {readable(found)}.)" if found else ""
+
+
+def counted_people(measure: Measure) -> str:
+    """Of whom there must be enough on either side."""
+    return "refused people" if measure.name == "burden" else COUNTED[measure.basis]
+
+
+def head_text(asked: Asked, counts: dict[str, int], flagged: int, comparisons: list[str]) -> str:
+    """Who was compared, how many subgroups were searched, and how many are flagged."""
+    measure, wrong = MEASURES[asked.measure], percent(1 - asked.level, 0)
+    told = ", ".join(comparisons[:4]) + (f" and {len(comparisons) - 4} more" if len(comparisons) > 4 else "")
+    many_searched = many(counts["searched"], "subgroup", "subgroups")
+    lines = [f"{measure.title}, {told}: {many_searched} searched, {number(flagged)} flagged."]
+    if counts["searched"]:
+        chance = (
+            f"The chance of any wrong flag is at most {wrong}"
+            if asked.adjust == "holm"
+            else f"At most {wrong} of the flags are expected to be wrong"
+        )
+        lines.append(f"{chance} ({ADJUST[asked.adjust]} over all that were searched); {tolerance_text(asked)}.")
+    return "\n".join(lines)
+
+
+def tolerance_text(asked: Asked) -> str:
+    """From when on a difference counts."""
+    if asked.measure == "rd":
+        return "any gap counts" if asked.epsilon == 0 else f"gaps beyond {100 * asked.epsilon:g} points count"
+    return "any inequality counts" if asked.tau == 1 else f"ratios beyond {asked.tau:g} either way count"
+
+
+def rows_text(asked: Asked, frame: pd.DataFrame) -> list[list[str]]:
+    """A head and a row a subgroup."""
+    measure = MEASURES[asked.measure]
+    several = len(frame[["group", "against"]].drop_duplicates()) > 1
+    head = ["", "subgroup", *(["compared"] if several else []), measure.name, f"{percent(asked.level, 0)} interval"]
+    rows = [[*head, "people a side", "adjusted p"]]
+    for row in frame.to_dict("records"):
+        who = f"{row['group']} against {row['against']}"
+        sides = f"{number(row['n'])} / {number(row['n_against'])}"
+        rows.append(
+            [
+                "flagged" if row["flagged"] else "",
+                row["rule"],
+                *([who] if several else []),
+                value_text(measure, row["estimate"]),
+                interval_text(measure, row["low"], row["high"]),
+                sides,
+                p_text(row["p_adjusted"]) or "-",
+            ]
+        )
+    return rows
+
+
+def whole_text(asked: Asked, whole: pd.DataFrame) -> list[str]:
+    """Everybody of the groups compared."""
+    measure = MEASURES[asked.measure]
+    return [
+        f"Everybody, {row['group']} against {row['against']}: {value_text(measure, row['estimate'])} "
+        f"({interval_text(measure, row['low'], row['high'])})."
+        for row in whole.to_dict("records")
+    ]
+
+
+def bound_text(asked: Asked, certified: int, searched: int, worst: float) -> str:
+    """What is certified of all subgroups at once."""
+    measure = MEASURES[asked.measure]
+    enough = f"at least {number(asked.fewest_certified)} {counted_people(measure)} a side"
+    if not certified:
+        return f"Certified: nothing; no subgroup searched has {enough}, all of them solved to the end."
+    side = "at most" if measure.orientation > 0 else "at least"
+    if isnan(worst) or isinf(worst):
+        return f"Certified: nothing for all {number(certified)} subgroups with {enough}; the bound is unlimited."
+    return (
+        f"Certified: in each of the {many(certified, 'subgroup', 'subgroups')} searched with {enough}, the "
+        f"{measure.title[0].lower()}{measure.title[1:]} is {side} {value_text(measure, worst)} (all at once, "
+        f"{percent(asked.level, 0)} level). {_others(searched - certified)}"
+    )
+
+
+def _others(n: int) -> str:
+    if not n:
+        return "Those are all."
+    return "Of the other one nothing is certified." if n == 1 else f"Of the other {number(n)} nothing is certified."
+
+
+def counts_text(asked: Asked, counts: dict[str, int], left_out: dict[str, str]) -> str:
+    """What was formed and not searched."""
+    measure = MEASURES[asked.measure]
+    text = (
+        f"Of {many(counts['formed'], 'conjunction', 'conjunctions')} of up to {asked.conditions} conditions, "
+        f"{number(counts['too_small'])} have fewer than {asked.fewest} {counted_people(measure)} on a side, "
+        f"{number(counts['merged'])} hold the same people as a shorter or earlier one, or nearly, and in "
+        f"{number(counts['undefined'])} nothing can be tested."
+    )
+    if left_out:
+        text += f" Not searched: {'; '.join(f'{name} ({why})' for name, why in left_out.items())}."
+    return text
