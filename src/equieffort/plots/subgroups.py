@@ -85,7 +85,7 @@ def _none() -> Any:
 
 
 def _draw_all(axes: Any, frame: pd.DataFrame, named: pd.DataFrame, measure: Measure, whole: list[float]) -> None:
-    smaller = np.minimum(frame["n"], frame["n_against"])
+    smaller = frame[["n", "n_against"]].min(axis=1)
     axes.set_xscale("log")
     is_flagged = frame["flagged"].to_numpy(dtype=bool)
     axes.scatter(smaller[~is_flagged], frame["estimate"][~is_flagged], s=5, color=OTHER, alpha=0.5, lw=0, gid="others")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from math import isinf, isnan
 
@@ -13,6 +12,8 @@ from equieffort.effort.measures import MEASURES, Measure
 from equieffort.effort.search import ADJUST, Asked
 from equieffort.errors import many
 from equieffort.words.shown import interval_text, p_text, value_text
+from equieffort.world.rules import parse_rule
+from equieffort.world.rules.tree import Compare, Joined, Name, Node, Not
 
 COUNTED = {"acting": "people with a route to approval", "refused": "refused people", "people": "people"}
 WITHHELD = {
@@ -22,24 +23,47 @@ WITHHELD = {
 """Why an audit concludes nothing, of subgroups neither."""
 
 
-_COLUMN = r"(`[^`]*`|[^\s`]+)"
-_MISSING = re.compile(rf"not {_COLUMN} = \1(?!\S)")
-_RANGE = re.compile(rf"{_COLUMN} > (\S+) and \1 <= (\S+)")
-
-
 def readable(rule: str) -> str:
     """A rule for a picture, where nobody copies it.
 
     >>> readable("age > 30 and age <= 40 and not job = job")
     '30 < age <= 40 and job is missing'
     """
-    return _MISSING.sub(r"\1 is missing", _RANGE.sub(r"\2 < \1 <= \3", rule))
+    parts = _parts(rule)
+    told: list[str] = []
+    for k, part in enumerate(parts):
+        before = parts[k - 1] if k else None
+        if (name := _missing_name(part)) is not None:
+            told.append(f"{name} is missing")
+        elif _is_range(before, part) and isinstance(before, Compare) and isinstance(part, Compare):
+            told[-1] = f"{before.other} < {part.name} <= {part.other}"
+        else:
+            told.append(str(part))
+    return " and ".join(told)
+
+
+def _missing_name(part: Node) -> Name | None:
+    """The column that a condition says is missing: it does not equal itself."""
+    inner = part.part if isinstance(part, Not) else None
+    is_own = isinstance(inner, Compare) and inner.sign == "=" and inner.other == inner.name
+    return inner.name if is_own and isinstance(inner, Compare) else None
+
+
+def _is_range(before: Node | None, part: Node) -> bool:
+    both = isinstance(before, Compare) and isinstance(part, Compare)
+    return both and before.name == part.name and (before.sign, part.sign) == (">", "<=")  # type: ignore[union-attr]
 
 
 def missing_text(rules: Iterable[str]) -> str:
     """What the rule for missing values means, where one is shown."""
-    found = next((match[0] for rule in rules if (match := _MISSING.search(rule))), "")
-    return f"({found}: {readable(found)}.)" if found else ""
+    parts = (part for rule in rules for part in _parts(rule))
+    found = next((part for part in parts if _missing_name(part) is not None), None)
+    return f"({found}: {readable(str(found))}.)" if found is not None else ""
+
+
+def _parts(rule: str) -> list[Node]:
+    tree = parse_rule(rule).tree
+    return list(tree.parts) if isinstance(tree, Joined) and tree.word == "and" else [tree]
 
 
 def counted_people(measure: Measure) -> str:
