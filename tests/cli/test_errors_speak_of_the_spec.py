@@ -42,7 +42,10 @@ def equations(text, edges="edges: [[income, savings]]"):
 CASES = {
     "a cell is empty": ([], cell("income", None), "DATA_MISSING_VALUES", "write data: {missing: drop}"),
     "a decision is empty": ([], cell("decision", None), "DATA_MISSING_VALUES", "The recorded decision is missing in"),
-    "a group is empty": ([], cell("sex", None), "DATA_MISSING_VALUES", "write data: {missing: drop}"),
+    "a group that the model sees is empty": (
+        [("sensitive: {", "use_sensitive: true\nsensitive: {")], cell("sex", None), "DATA_MISSING_VALUES",
+        "write data: {missing: drop}",
+    ),
     "every row has an empty cell": (
         [("id: applicant", "id: applicant, missing: drop")], column("savings", np.nan), "DATA_EMPTY", "'savings'",
     ),
