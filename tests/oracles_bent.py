@@ -36,8 +36,9 @@ from equieffort.world.scm.mechanisms import Fitted
 Values = dict[str, Any]
 Follow = Callable[[Any, Values, Values], Any]
 """(own values, causes before, causes after) -> values after."""
-FAMILIES = ("whole", "cells", "amounts", "levels")
-CASES, BLOCK, FIRST_SEED = 1000, 25, 100_000
+FAMILIES = ("whole", "cells", "amounts", "levels", "ratios")
+CASES_OF = {"whole": 250, "cells": 250, "amounts": 250, "levels": 250, "ratios": 1000}
+BLOCK, FIRST_SEED = 25, 100_000
 """How many cases `make verify` compares, how many at a time, and from which seed on."""
 GRADES = ("low", "middle", "high")
 INF = float("inf")
@@ -137,6 +138,26 @@ def grown(rng: np.random.Generator, causes: list[str]) -> tuple[Any, Follow]:
     return Fitted(model, type(model).__name__), additive(f)
 
 
+def quotient(rng: np.random.Generator, causes: list[str]) -> tuple[Any, Follow]:
+    """One sum of causes over another, which may share causes and may come to 0: there nothing follows."""
+    above = {name: float(rng.normal(0, 2)) for name in causes if rng.random() < 0.7} or {causes[0]: 1.0}
+    below = {name: float(rng.uniform(0.3, 1)) for name in causes if rng.random() < 0.6} or {causes[-1]: 1.0}
+    scale = float(rng.choice([1.0, 2.0]))
+
+    def f(values: Values) -> Any:
+        top, bottom = (sum(c * np.asarray(values[n], dtype=float) for n, c in side.items()) for side in (above, below))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(bottom == 0, np.nan, scale * top / bottom)
+
+    return ee.Ratio(above, below, scale), additive(f)
+
+
+def multiplied(rng: np.random.Generator, causes: list[str]) -> tuple[Any, Follow]:
+    """A product of causes."""
+    scale = float(rng.normal(0, 0.5))
+    return ee.Product(causes, scale), additive(lambda values: scale * np.prod([values[n] for n in causes], axis=0))
+
+
 def additive(f: Callable[[Values], Any]) -> Follow:
     return lambda own, before, after: own + (f(after) - f(before))
 
@@ -198,7 +219,7 @@ def classifier(rng: np.random.Generator, people: pd.DataFrame, kind: str, classe
 def make(family: str, seed: int) -> Case:
     """A random case of a family: b follows a, d follows both, e stays."""
     rng = np.random.default_rng([seed, FAMILIES.index(family)])
-    whole = family == "whole" or (family == "levels" and rng.random() < 0.7)
+    whole = family == "whole" or (family in ("levels", "ratios") and rng.random() < 0.7)
     n = 6
     amounts = rng.integers(0, 5, (n, 2)).astype(float) if whole else rng.uniform(0, 4, (n, 2)).round(3)
     people = pd.DataFrame(amounts, columns=["a", "b"])
@@ -209,7 +230,11 @@ def make(family: str, seed: int) -> Case:
     third = family == "whole" and rng.random() < 0.4
     if third:
         people.insert(2, "c", rng.permutation([0, 4, *rng.integers(0, 5, n - 2)]))
+    if family == "ratios":
+        people[["a", "b"]] += 1
     kinds = [grown, grown] if family == "cells" else [BENT[int(rng.integers(len(BENT)))] for _ in range(2)]
+    if family == "ratios":
+        kinds = [(quotient, multiplied)[int(rng.integers(2))], quotient]
     mechanisms: dict[str, Any] = {}
     follow: dict[str, Follow] = {}
     edges = [("a", "d"), ("b", "d")]
@@ -236,6 +261,8 @@ def make(family: str, seed: int) -> Case:
             continue
         up, down = rng.uniform(0.3, 1.5, 2).round(2)
         low, high = (0.0, 4.0) if rng.random() < 0.8 else (-2.0, 6.0)
+        if family == "ratios":
+            low, high = low + 1, high + 1
         roles[name] = ee.Feature("actionable", lower=low, upper=high, weight=(float(up), float(down)))
         spread = float(people[name].max() - people[name].min())
         prices[name], limits[name] = (up / spread, down / spread), (low, high)
@@ -322,6 +349,8 @@ def attempt(case: Case, person: dict[str, Any], picked: dict[str, Any], values: 
                 low, high = case.limits[name]
                 inside = (values[name] >= min(low, person[name])) & (values[name] <= max(high, person[name]))
                 works &= inside | ~picked[name]
+        if after[name].dtype == float:
+            works &= ~np.isnan(after[name])
     for name, (low, high) in case.ranges.items():
         works &= (after[name] >= min(low, person[name]) - 1e-9) & (after[name] <= max(high, person[name]) + 1e-9)
     if case.rule is not None:

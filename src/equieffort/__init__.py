@@ -23,6 +23,8 @@ _ROOMS: dict[str, tuple[str, ...]] = {
         "Ordinal",
         "Polynomial",
         "Probabilities",
+        "Product",
+        "Ratio",
         "Regressor",
         "Spline",
         "StructuralCausalModel",

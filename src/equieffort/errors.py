@@ -73,6 +73,7 @@ CODES: dict[str, str] = {
     "SCM_NOT_FITTED": "Counterfactuals need the structural equations.",
     "SCM_MECHANISM": "Every node with causes needs an equation whose noise can be recovered.",
     "SCM_CANNOT_ABDUCT": "Without the person's noise there is no counterfactual for this node.",
+    "SCM_NO_VALUE": "Where an equation divides by 0 there is neither noise nor a counterfactual.",
     "SCM_COLLINEAR": "Which of these causes acts cannot be told from the data; the least-norm fit is used.",
     "SCM_TOO_FEW_ROWS": "With as many causes as rows every equation fits perfectly and means nothing.",
     "SCM_POOR_FIT": "Counterfactuals of a node whose equation explains almost nothing are weak evidence.",

@@ -136,6 +136,16 @@ DECLARED = [
         {"income": ee.Terms([(2, {}, {"region": "south"}), (0.1, {"age": 2}, {"region": "north"})], about={"age": 40})},
         None,
     ),
+    (
+        "equations: {savings: {kind: ratio, numerator: {income: 2}, denominator: [income], scale: 9}}",
+        {"savings": ee.Ratio({"income": 2.0}, "income", 9)},
+        None,
+    ),
+    (
+        "equations: {savings: {kind: product, causes: [income, income], scale: 0.1}}",
+        {"savings": ee.Product(["income", "income"], 0.1)},
+        None,
+    ),
     ("equations: {housing: {kind: ordinal, order: [rents, pays off, owns]}}", {"housing": ee.Ordinal(LEVELS)}, None),
     (
         "equations: {housing: {kind: ordinal, order: [rents, pays off, owns], penalty: 1}}",
@@ -289,6 +299,14 @@ def test_equations_of_a_graph_in_a_file(tmp_path):
         (
             "equations: {income: {kind: linear, coef: {age: 1}}}", "SCM_MECHANISM", (7, 44),
             "graph.equations.income.coef has no number for 'region', which the graph names among its causes.",
+        ),
+        (
+            "equations: {savings: {kind: ratio, numerator: [income, age], denominator: income}}", "SCM_MECHANISM",
+            (7, 58), "graph.equations.savings.numerator names 'age', which the graph does not name among its causes.",
+        ),
+        (
+            "equations: {savings: {kind: ratio, numerator: income}}", "SPEC_KEY", (7, 24),
+            "graph.equations.savings lacks the key 'denominator'.",
         ),
         (
             "equations: {savings: {kind: linear, coef: {income: x}}}", "SPEC_VALUE", (7, 54),

@@ -37,6 +37,8 @@ BASE: dict[str, Any] = {
 
 NEEDED: dict[str, dict[str, Any]] = {
     "terms": {"terms": [{"coef": 1, "powers": {"income": 2}}]},
+    "ratio": {"numerator": "income", "denominator": "income"},
+    "product": {"causes": ["income"]},
     "cumulative_logit": {"coef": {"income": 1}, "cuts": [1]},
 }
 """What a kind does not go without."""
@@ -138,6 +140,14 @@ VALID: dict[str, list[tuple[Any, Any, Any]]] = {
     "graph.equations.*.min_samples_leaf [hist_boosted]": [(4, lambda spec: debt(spec).estimator.min_samples_leaf, 4)],
     "graph.equations.*.terms [terms]": [([{"coef": 2}], debt, ee.Terms([(2, {})]))],
     "graph.equations.*.intercept [terms]": [(2, debt, ee.Terms([(1, {"income": 2})], 2))],
+    "graph.equations.*.numerator [ratio]": [({"income": 2}, debt, ee.Ratio({"income": 2}, "income"))],
+    "graph.equations.*.denominator [ratio]": [
+        (["income"], debt, ee.Ratio("income", "income")),
+        ({"income": 3}, debt, ee.Ratio("income", {"income": 3})),
+    ],
+    "graph.equations.*.scale [ratio]": [(100, debt, ee.Ratio("income", "income", 100))],
+    "graph.equations.*.causes [product]": [(["income", "income"], debt, ee.Product(["income", "income"]))],
+    "graph.equations.*.scale [product]": [(2, debt, ee.Product(["income"], 2))],
     "graph.equations.*.about [terms]": [({"income": 5}, debt, ee.Terms([(1, {"income": 2})], about={"income": 5}))],
     "graph.equations.*.order [ordinal]": [([0, 5, 9], debt, ee.Ordinal([0, 5, 9]))],
     "graph.equations.*.penalty [ordinal]": [(2, debt, ee.Ordinal(penalty=2))],
@@ -287,9 +297,10 @@ def wrong(row: Row) -> list[Any]:
     if isinstance(kind, ByKind):
         return [5, True, ["x"], None, "zzz", "", {"zzz": 1}, {"kind": "zzz"}, {"kind": None}]
     if isinstance(kind, Either):
+        has_table = any(isinstance(form, MapOf) for form in kind.forms)
         kind = kind.forms[0]
         if isinstance(kind, Text):
-            return [5, True, {"a": 1}, None, ""]
+            return [5, True, {"a": "x"} if has_table else {"a": 1}, None, ""]
         return [{"a": 1}] if isinstance(kind, Value) else [{"zzz": 1}, "x", None]
     if isinstance(kind, Text):
         return [5, True, ["x"], {"a": "x"}, None, *(["zzz"] if kind.choices else [] if kind.empty else ["", " "])]

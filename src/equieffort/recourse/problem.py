@@ -58,7 +58,7 @@ from equieffort.world.cost import BoundCost, Cost, LinearCost, WeightedL1, reada
 from equieffort.world.giveaways import FEWEST, sentinels
 from equieffort.world.rules import Clauses, clauses_of
 from equieffort.world.schema import Feature, Role, Schema, check_kinds
-from equieffort.world.scm import Linear, StructuralCausalModel
+from equieffort.world.scm import Additive, Linear, StructuralCausalModel
 
 ABSURD = 10.0
 """A value that makes a range so many times wider than all others together do is not taken as a measure of effort."""
@@ -272,6 +272,19 @@ class RecourseProblem(Generic[ViewT]):
             return facts
         found = facts.copy()
         found[:, idle] = np.nan_to_num(facts[:, idle], nan=0.0)
+        return found
+
+    def undefined(self, facts: Floats) -> dict[str, Bools]:
+        """By node that follows an action: for whom its equation has no value, so that their noise is not known."""
+        graph, actions = self.scm.graph, set(self.schema.actionable)
+        found: dict[str, Bools] = {}
+        for node in graph.nodes:
+            equation = self.scm.equation(node)
+            if isinstance(equation, Additive) and not actions.isdisjoint(graph.ancestors(node)):
+                causes = [self.encoding.position(cause) for cause in graph.parents(node)]
+                whom = ~equation.is_defined(facts[:, causes]) & ~np.isnan(facts[:, causes]).any(axis=1)
+                if whom.any():
+                    found[node] = whom
         return found
 
     @cached_property

@@ -107,6 +107,8 @@ class Ending(StrEnum):
     """The best score is the threshold itself, and no answer there holds."""
     MISSING = "missing"
     """A value is missing, so that no counterfactual can be computed."""
+    UNDEFINED = "undefined"
+    """The equation of `subject` divides by 0 for this person, so that no counterfactual can be computed."""
 
 
 class Unfit(StrEnum):

@@ -29,7 +29,7 @@ from equieffort.recourse.status import Ending, Fault, Status, Termination
 from equieffort.recourse.table import RecourseTable
 from equieffort.world.cost import LinearCost, PiecewiseCost
 
-OURS = (Ending.MISSING, Ending.NOT_REPLAYED)
+OURS = (Ending.MISSING, Ending.UNDEFINED, Ending.NOT_REPLAYED)
 """What only `solve` itself finds out."""
 Faults = list[tuple[Fault, str]]
 """What can be wrong with actions: the fault, and the column or the rule it is about."""
@@ -50,6 +50,11 @@ class ActionVerifier(Batch):
         problem.encoding.check_whole(everyone, self.frame.index)
         favourable = problem.decision.is_favourable(self.frame)
         lacking = np.isnan(everyone).any(axis=1)
+        notes = dict.fromkeys(np.flatnonzero(lacking).tolist(), Termination(Ending.MISSING))
+        for node, whom in problem.undefined(everyone).items():
+            for row in np.flatnonzero(whom & ~lacking).tolist():
+                notes[row] = Termination(Ending.UNDEFINED, subject=node)
+            lacking = lacking | whom
         self.rows = np.flatnonzero(~favourable & ~lacking)
         self.people = everyone[self.rows]
         # A solver may write into what it is given; what it proposes is judged by the people themselves.
@@ -57,7 +62,7 @@ class ActionVerifier(Batch):
         for row in np.flatnonzero(~favourable & lacking).tolist():
             table.status[start + row] = Status.UNKNOWN
             table.bound[start + row] = 0.0
-            table.notes[start + row] = Termination(Ending.MISSING)
+            table.notes[start + row] = notes[row]
         if len(self.rows):
             self._solve(table, start)
         return np.flatnonzero(problem.outside(everyone))

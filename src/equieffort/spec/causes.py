@@ -11,7 +11,7 @@ import pandas as pd
 
 from equieffort.errors import closest, listed, sentence
 from equieffort.spec.forms import DEFAULT
-from equieffort.spec.nodes import Items, Node, Place, Table, plain
+from equieffort.spec.nodes import Items, Node, Place, Scalar, Table, plain
 from equieffort.spec.parsed import Parsed, placed
 from equieffort.world.graph import CausalGraph
 from equieffort.world.scm import (
@@ -21,6 +21,8 @@ from equieffort.world.scm import (
     Linear,
     Ordinal,
     Polynomial,
+    Product,
+    Ratio,
     Regressor,
     Spline,
     Terms,
@@ -115,10 +117,13 @@ def _causes_named(node: Node) -> Iterator[tuple[str, str, Place]]:
     """The causes that an equation names: under which key, and where."""
     if not isinstance(node, Table):
         return
-    for key in ("coef", "about"):
+    for key in ("coef", "about", "numerator", "denominator", "causes"):
         inner = node.values.get(key)
         if isinstance(inner, Table):
             yield from ((key, cause, at) for cause, at in inner.keys.items())
+        elif key not in ("coef", "about") and inner is not None:
+            named = inner.items if isinstance(inner, Items) else (inner,)
+            yield from ((key, str(cause.value), cause.at) for cause in named if isinstance(cause, Scalar))
     terms = node.values.get("terms")
     for term in terms.items if isinstance(terms, Items) else ():
         for key in ("powers", "levels"):
@@ -133,6 +138,10 @@ def _given(given: Parsed, where: str, said: dict[str, Any]) -> Any:
     if kind == "terms":
         terms = [(term["coef"], term["powers"] or {}, term["levels"] or {}) for term in said["terms"]]
         return Terms(terms, said["intercept"], said["about"] or {})
+    if kind == "ratio":
+        return Ratio(said["numerator"], said["denominator"], said["scale"])
+    if kind == "product":
+        return Product(said["causes"], said["scale"])
     if kind == "ordinal":
         return Ordinal(said["order"], said["penalty"])
     if kind == "cumulative_logit":

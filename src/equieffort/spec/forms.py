@@ -16,6 +16,9 @@ COEF = MapOf(
     Either((Number(), MapOf(Number(), "a table of levels and numbers", least=1))),
     "a table of causes and coefficients",
 )
+SIDE = Either(
+    (Text(), ListOf(Text(), "a list of causes", least=1), MapOf(Number(), "a table of causes and numbers", least=1))
+)
 ORDER = Key(
     ListOf(Value(), "a list of levels, at least two", least=2),
     "The levels, the lowest first. Two levels and numbers have an order already.",
@@ -102,6 +105,29 @@ EQUATION = ByKind(
                 "about": Key(
                     MapOf(Number(), "a table of causes and numbers"), "Take the powers of the distance from these."
                 ),
+            }
+        ),
+        "ratio": Section(
+            {
+                "numerator": Key(
+                    SIDE,
+                    "What is divided: a cause, a list of causes that are added, or a number for each.",
+                    REQUIRED,
+                    example="loan",
+                ),
+                "denominator": Key(SIDE, "By what it is divided, likewise.", REQUIRED, example="price"),
+                "scale": Key(Number(), "What the quotient is multiplied by: 100 for per cent.", 1),
+            }
+        ),
+        "product": Section(
+            {
+                "causes": Key(
+                    ListOf(Text(), "a list of causes", least=1),
+                    "What is multiplied.",
+                    REQUIRED,
+                    example="[hours, wage]",
+                ),
+                "scale": Key(Number(), "What the product is multiplied by.", 1),
             }
         ),
         "ordinal": Section({"order": ORDER, "penalty": Key(POSITIVE, "What keeps the coefficients small.", 0.01)}),

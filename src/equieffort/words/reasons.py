@@ -39,6 +39,8 @@ def termination(fact: Termination, audience: Audience = PYTHON) -> str:
     """
     if fact.kind in PLAIN:
         return f"{PLAIN[fact.kind]}."
+    if fact.kind == Ending.UNDEFINED:
+        return f"The equation of {fact.subject!r} divides by 0 here: no counterfactual can be computed."
     if fact.fault is not None:
         return f"The action does not hold: {FAULTS[fact.fault].format(fact.subject)}."
     if fact.kind == Ending.HEURISTIC:

@@ -14,7 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from tests.limits import unlimited
-from tests.oracles_bent import BLOCK, CASES, FAMILIES, FIRST_SEED, Case, make, run
+from tests.oracles_bent import BLOCK, CASES_OF, FAMILIES, FIRST_SEED, Case, make, run
 from tests.own_solver import refusal
 
 import equieffort as ee
@@ -348,7 +348,7 @@ def test_auto_says_why():
 
 @pytest.mark.parametrize(
     ("family", "seeds"),
-    [("whole", range(10)), ("cells", range(12)), ("amounts", range(6)), ("levels", range(6))],
+    [("whole", range(10)), ("cells", range(12)), ("amounts", range(6)), ("levels", range(6)), ("ratios", range(8))],
     ids=FAMILIES,
 )
 def test_agrees_with_brute_force(family, seeds):
@@ -360,7 +360,7 @@ def test_agrees_with_brute_force(family, seeds):
 
 @pytest.mark.verify
 @pytest.mark.parametrize(
-    ("family", "block"), [(family, block) for family in FAMILIES for block in range(CASES // len(FAMILIES) // BLOCK)]
+    ("family", "block"), [(family, block) for family in FAMILIES for block in range(CASES_OF[family] // BLOCK)]
 )
 def test_a_thousand_cases_agree_with_brute_force(family, block, record_property):
     start = FIRST_SEED + block * BLOCK

@@ -17,7 +17,18 @@ from sklearn.neighbors import KNeighborsRegressor
 from sklearn.tree import DecisionTreeRegressor
 from threadpoolctl import threadpool_limits
 
-from equieffort import Function, LeastSquares, Linear, Polynomial, Regressor, Spline, StructuralCausalModel, Terms
+from equieffort import (
+    Function,
+    LeastSquares,
+    Linear,
+    Polynomial,
+    Product,
+    Ratio,
+    Regressor,
+    Spline,
+    StructuralCausalModel,
+    Terms,
+)
 from equieffort.errors import CausalModelError, EquieffortWarning, ParameterError
 from equieffort.world.scm import Curve, Curves, Mechanism
 from equieffort.world.scm.trees import read_trees
@@ -73,6 +84,10 @@ MECHANISMS = {
     "given": lambda rng: Linear({"a": rng.normal(), "b": rng.normal(), "job": {"z": rng.normal()}}, rng.normal()),
     "terms": random_terms,
     "one power a term": lambda rng: Terms([(1.0, {"a": 3}), (-2.0, {"b": 2}), (1.0, {}, {"job": "y"}), (3.0, {})]),
+    "ratio": lambda rng: Ratio({"a": rng.normal(), "k": 1.0}, {"b": 1.0, "k": 0.1}, scale=rng.normal()),
+    "ratio of one to one": lambda rng: Ratio("a", "b"),
+    "share of a sum": lambda rng: Ratio("b", ["a", "b"]),
+    "product": lambda rng: Product(["a", "b", "b"], scale=rng.normal()),
     "quadratic": lambda rng: Polynomial(),
     "cubic": lambda rng: Polynomial(3),
     "sextic": lambda rng: Polynomial(6),

@@ -15,8 +15,9 @@ from equieffort.world.scm.equations import (
 from equieffort.world.scm.functions import Function
 from equieffort.world.scm.mechanisms import LeastSquares, Linear, Regressor
 from equieffort.world.scm.model import StructuralCausalModel
+from equieffort.world.scm.ratios import Ratio
 from equieffort.world.scm.smooth import Polynomial, Spline
-from equieffort.world.scm.terms import Curves, Terms
+from equieffort.world.scm.terms import Curves, Product, Terms
 
 __all__ = [
     "Additive",
@@ -36,6 +37,8 @@ __all__ = [
     "Ordinal",
     "Polynomial",
     "Probabilities",
+    "Product",
+    "Ratio",
     "Regressor",
     "Spline",
     "StructuralCausalModel",

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from equieffort.data.frames import Column, Encoding, Floats
+from equieffort.data.frames import Bools, Column, Encoding, Floats
 from equieffort.errors import CausalModelError, ParameterError
 
 EPS = float(np.finfo(np.float64).eps)
@@ -97,6 +97,10 @@ class Additive(Equation):
         """The same equation over causes and of values that are multiples of units."""
         return InUnits(self, units, unit)
 
+    def is_defined(self, parents: Floats) -> Bools:
+        """For whom f has a value: where a denominator is 0 there is none."""
+        return np.ones(len(parents), dtype=bool)
+
     def jumps(self) -> dict[int, Floats]:
         """By cause: where f jumps, as the last values before it does; a search splits there."""
         return {}
@@ -149,6 +153,10 @@ class Wrapped(Additive):
 
     def _predict(self, parents: Floats) -> Floats:
         return self._own(parents * self._units) / self._unit
+
+    def is_defined(self, parents: Floats) -> Bools:
+        """As the equation itself says."""
+        return self._own.is_defined(parents * self._units)
 
     def abduct(self, values: Floats, parents: Floats) -> Floats:
         """As the equation itself does."""

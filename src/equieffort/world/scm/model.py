@@ -11,7 +11,16 @@ import numpy.typing as npt
 import pandas as pd
 
 from equieffort.data.frames import Bools, Encoding, Floats, aligned, read_frame, screen
-from equieffort.errors import CausalModelError, EquieffortWarning, ParameterError, Setting, closest, collecting, listed
+from equieffort.errors import (
+    CausalModelError,
+    EquieffortWarning,
+    ParameterError,
+    Setting,
+    closest,
+    collecting,
+    label,
+    listed,
+)
 from equieffort.foundations.arguments import check_mapping, is_number, names_in, refused, shown
 from equieffort.foundations.tolerances import tolerance
 from equieffort.world.graph import CausalGraph
@@ -300,8 +309,8 @@ class StructuralCausalModel:
             k = model.encoding_.position(node)
             values[:, k], intervention_mask[:, k] = setting, True
         moved, unknown = model.propagate(matrix, intervention_mask, values)
-        if unknown:
-            raise _cannot_abduct(next(iter(unknown)))
+        for node, whom in unknown.items():
+            raise _no_value(node, frame.index[whom][0]) if model.mechanisms_[node] else _cannot_abduct(node)
         changed = frame.copy(deep=False)
         for name, column in model.encoding_.decode(moved, frame.index).items():
             changed[name] = column
@@ -310,8 +319,9 @@ class StructuralCausalModel:
     def propagate(self, matrix: Floats, intervention_mask: Bools, values: Floats) -> tuple[Floats, dict[str, Bools]]:
         """Counterfactuals of encoded people: x'_j = value where the mask is set, else what causes and noise lead to.
 
-        For an additive equation that is x_j + f_j(causes') - f_j(causes). Nodes without an equation keep their value;
-        the second result says, for each of them, for whom a cause moved, so that this is not known.
+        For an additive equation that is x_j + f_j(causes') - f_j(causes). Nodes without an equation, and those whose
+        equation has no value there, keep theirs; the second result says, for each of them, for whom a cause moved, so
+        that this is not known.
         """
         moved = matrix.copy()
         touched: set[str] = set()
@@ -329,6 +339,9 @@ class StructuralCausalModel:
             elif follows:
                 before, after = self._parents(node, matrix), self._parents(node, moved)
                 moved[:, k] = self._bound[node].counterfactual(matrix[:, k], before, after)
+                lost = np.isnan(moved[:, k]) & ~np.isnan(matrix[:, k]) & ~picked
+                if lost.any():
+                    unknown[node], moved[lost, k] = lost, matrix[lost, k]
             if picked.any():
                 moved[:, k] = np.where(picked, values[:, k], moved[:, k])
             if follows or picked.any():
@@ -423,6 +436,14 @@ class StructuralCausalModel:
     """Columns of the reference data that were left behind when the model was saved."""
     _bound: dict[str, Additive | Discrete]
     _units: Floats | None = None
+
+
+def _no_value(node: str, person: Any) -> CausalModelError:
+    return CausalModelError(
+        "SCM_NO_VALUE",
+        f"The equation of {node!r} has no value for the person {label(person)}: it divides by 0, before or after.",
+        fix="Leave these people out, or set its causes otherwise.",
+    )
 
 
 def _cannot_abduct(node: str) -> CausalModelError:

@@ -10,12 +10,15 @@ from equieffort.foundations.saved import as_data
 from equieffort.world.scm.binding import Asked, AskedLevels
 from equieffort.world.scm.discrete import CumulativeLogit
 from equieffort.world.scm.mechanisms import Linear
-from equieffort.world.scm.terms import Curves, Terms
+from equieffort.world.scm.ratios import Ratio
+from equieffort.world.scm.terms import Curves, Product, Terms
 
 PARTS: dict[type, tuple[str, ...]] = {
     Linear: ("intercept", "coef"),
     Terms: ("intercept", "terms", "about"),
     Curves: ("intercept", "levels"),
+    Ratio: ("numerator", "denominator", "scale"),
+    Product: ("causes", "scale"),
     CumulativeLogit: ("coef", "cuts", "order"),
 }
 """By kind of mechanism: what of it is numbers and names; of other kinds only the text is kept."""

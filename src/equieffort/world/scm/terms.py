@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -80,6 +81,34 @@ class Terms(Mechanism):
         origin = self.about.get(name, 0.0)
         base = name if origin == 0 else f"({name} {signed(-origin)})"
         return base if power == 1 else f"{base}^{power}"
+
+
+@dataclass(frozen=True)
+class Product(Mechanism):
+    """x = scale * cause * cause * ... + noise; a cause that is named twice is squared.
+
+    >>> Product(["hours", "wage"], scale=4.3).equation("income")
+    'income = 4.3 * hours * wage'
+    """
+
+    causes: Iterable[str]
+    scale: float = 1.0
+
+    def __post_init__(self) -> None:
+        named = items_in("causes", self.causes, "a list of causes", **MECHANISM)
+        if not named or not all(isinstance(name, str) for name in named):
+            raise bad_equation("A product names no cause.", fix='Name some, such as Product(["hours", "wage"]).')
+        object.__setattr__(self, "causes", tuple(named))
+        check_finite("scale", self.scale)
+
+    def bind(self, node: str, causes: Encoding) -> Additive:
+        """The equation over the encoded causes."""
+        return Terms([(self.scale, dict(Counter(self.causes)))]).bind(node, causes)
+
+    def equation(self, node: str) -> str:
+        """The equation in words."""
+        scale = [] if self.scale == 1 else [number(self.scale)]
+        return f"{node} = {' * '.join([*scale, *self.causes])}"
 
 
 def _term(given: Any) -> Term:
