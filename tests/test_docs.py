@@ -10,6 +10,7 @@ import warnings
 from pathlib import Path
 
 import pytest
+from tests.samples import compared
 
 import equieffort as ee
 from equieffort.paper.extras import german_audit
@@ -38,11 +39,11 @@ def test_the_picture_caption_states_what_the_example_finds():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ee.errors.EquieffortWarning)
         audit = german_audit()
-    row = audit.by_group.set_index("group").loc["female"]
+    row = compared(audit).loc["female"]
     assert f"{row['acr']:.2f}" == said.group(1)
     assert row["rd"] > 0
     # What it concludes is quoted word for word.
-    refused = audit.by_group.set_index("group")["n_unfavourable"]
+    refused = audit.by_group["n_unfavourable"]
     assert f"only {refused['female']} women and {refused['male']} men are refused" in " ".join(caption.split())
     assert f"the verdict is {audit.verdict.outcome}" in caption
     assert " ".join(str(audit.verdict).split()) in " ".join(caption.split())

@@ -18,11 +18,13 @@ equieffort.errors.GraphError: The causal graph has a cycle: a -> b -> a.
 from __future__ import annotations
 
 import difflib
+import sys
 import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from html import escape
 from typing import Any
 
 CODES: dict[str, str] = {
@@ -147,6 +149,9 @@ CODES: dict[str, str] = {
     "MODEL_CRASH": "What ends or stops the library that reads it would take the audit with it.",
     "MODEL_VERSION": "A model read by another version of its library may decide differently.",
     "MODEL_SURROGATE": "A surrogate must learn two outcomes, and is judged on people it has not seen.",
+    # results
+    "VERDICT_UNEQUAL": "Whoever asked for this check wants nothing to go on where effort is shown to be unequal.",
+    "VERDICT_INCONCLUSIVE": "Whoever asked for this check wants nothing to go on where equal effort is not shown.",
 }
 """Code -> why it matters."""
 
@@ -190,9 +195,16 @@ class _Problem:
         self.what_parts, self.fix_parts = parts_of(what), parts_of(fix)
         self.code, self.why = code, CODES[code]
         self.what, self.fix = in_words(self.what_parts, "python"), in_words(self.fix_parts, "python")
+        super().__init__(self._message())  # type: ignore[call-arg]
+
+    def _message(self) -> str:
+        return self.long
+
+    @property
+    def long(self) -> str:
+        """What, why it matters, how to fix it, and the code: a line each."""
         fixed = f"\n  How to fix it: {self.fix}" if self.fix else ""
-        message = f"{self.what}\n  Why it matters: {self.why}{fixed}\n  Code: {code}"
-        super().__init__(message)  # type: ignore[call-arg]
+        return f"{self.what}\n  Why it matters: {self.why}{fixed}\n  Code: {self.code}"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _rebuild, (type(self), self.code, self.what_parts, self.fix_parts), vars(self)
@@ -251,8 +263,41 @@ class ParameterError(EquieffortError):
     """An argument is out of its domain."""
 
 
+class UnequalError(EquieffortError):
+    """`raise_if_unequal` found what a pipeline must not pass; `verdict` says what."""
+
+    verdict: Any = None
+
+
 class EquieffortWarning(_Problem, UserWarning):
-    """Something the reader of the result should know; `code`, `what`, `why` and `fix` are attributes."""
+    """Something the reader of the result should know: printed in one line with its code.
+
+    `code`, `what`, `why` and `fix` are attributes, `long` is all of them; an audit keeps its warnings in `warnings`.
+    """
+
+    def _message(self) -> str:
+        return f"{' '.join(self.what.split())} ({self.code})"
+
+
+class Warned(tuple[EquieffortWarning, ...]):
+    """The warnings of a result: a tuple that prints them in their long form."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "\n".join(map(str, self)) or "No warnings."
+
+    def __str__(self) -> str:
+        return "\n\n".join(one.long for one in self) or "No warnings."
+
+    def _repr_html_(self) -> str:
+        if not self:
+            return "<p>No warnings.</p>"
+        told = (
+            f"<dt>{escape(one.what)} <code>{one.code}</code></dt><dd>{escape(one.why)}<br>{escape(one.fix)}</dd>"
+            for one in self
+        )
+        return f"<dl>{''.join(told)}</dl>"
 
 
 _collector: ContextVar[list[EquieffortWarning] | None] = ContextVar("equieffort_warnings", default=None)
@@ -269,15 +314,23 @@ def collecting() -> Iterator[list[EquieffortWarning]]:
         _collector.reset(token)
 
 
-def warn(code: str, what: Text, *, fix: Text = "", stacklevel: int = 3) -> None:
-    """Issue an `EquieffortWarning`, and hand it to whoever is `collecting`."""
+def warn(code: str, what: Text, *, fix: Text = "") -> None:
+    """Issue an `EquieffortWarning` about the caller's line, and hand it to whoever is `collecting`."""
     warning = EquieffortWarning(code, what, fix)
     kept = _collector.get()
     if kept is not None:
         if any((code, warning.what) == (other.code, other.what) for other in kept):
             return
         kept.append(warning)
-    warnings.warn(warning, stacklevel=stacklevel)
+    warnings.warn(warning, stacklevel=_outside())
+
+
+def _outside() -> int:
+    """How far up the first line stands that is not ours: what a reader of a warning can change."""
+    frame, level = sys._getframe(2), 2
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] == "equieffort":
+        frame, level = frame.f_back, level + 1
+    return level
 
 
 def listed(names: Iterable[object], most: int = 8) -> str:

@@ -39,7 +39,7 @@ from equieffort.words.shown import caveats
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 """What makes a spreadsheet run a cell; the last four are the full-width forms that some accept too."""
 
-SUMMARY_VERSION = 5
+SUMMARY_VERSION = 6
 SHOWN = (
     "estimate", "low", "high", "least", "most", "assigned_least", "assigned_most", "p", "p_beyond", "p_within",
     "p_adjusted", "n", "n_against", "note",
@@ -57,10 +57,14 @@ def summary(audit: Audit) -> dict[str, Any]:
         "verdict": _verdict(audit.verdict),
         "caveats": [{"code": one.code, "text": one.text} for one in caveats(audit.verdict, people, made.fit)],
         "measures": records(audit.measures),
-        "by_group": records(audit.by_group),
+        "by_group": records(audit.system.groups.reset_index()),
         "budget": plain(audit.budget),
         "subgroups": {
-            name: {"about": part.about, "verdict": _verdict(part.verdict), "by_group": records(part.by_group)}
+            name: {
+                "about": part.about,
+                "verdict": _verdict(part.verdict),
+                "by_group": records(part.groups.reset_index()),
+            }
             for name, part in _subgroups(audit)
         },
         "assumed": {

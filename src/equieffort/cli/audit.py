@@ -128,7 +128,6 @@ def text(made: Audit) -> str:
     """The verdict, its measures, the limits that were assumed, the groups and the subgroups for a terminal."""
     from equieffort.exports import text_table
     from equieffort.models.fidelity import refusal_lines
-    from equieffort.results.audits import GROUPS
     from equieffort.results.explanation import assumed_text
     from equieffort.words.shown import measure_lines, system_measures
     from equieffort.world.giveaways import first_text
@@ -139,7 +138,7 @@ def text(made: Audit) -> str:
         str(made.verdict),
         measure_lines(system_measures(made.system, made.own_rows), made.verdict, made.own),
         assumed_text(schema.assumed, schema.zero_one),
-        text_table(made.by_group[GROUPS].drop_duplicates("group")),
+        text_table(made.by_group.reset_index()),
     ]
     if (surrogate := made.verdict.surrogate) is not None:
         parts.append("\n".join(refusal_lines(surrogate)))

@@ -16,8 +16,9 @@ from equieffort.data.frames import number
 from equieffort.effort.criteria import Criteria
 from equieffort.effort.judging import Judged, Outcome, judge_family
 from equieffort.effort.measures import JUDGED, MEASURES, Reading
-from equieffort.effort.metrics import Comparison
-from equieffort.errors import capital
+from equieffort.effort.metrics import SHORT, Comparison
+from equieffort.errors import UnequalError, capital
+from equieffort.foundations.arguments import check_flag
 from equieffort.models.fidelity import Surrogate
 from equieffort.recourse.status import Reason
 from equieffort.recourse.table import Audience
@@ -79,14 +80,29 @@ class Verdict:
         return tuple(REASONS[code] for code in self.codes)
 
     def __str__(self) -> str:
+        return "\n".join([self.first_line, *(finding.sentence for finding in self.findings)])
+
+    @property
+    def first_line(self) -> str:
+        """The outcome with what it rests on, in a line."""
         preface = f"{self.surrogate} " if self.surrogate is not None else ""
-        first = f"{self.outcome.upper()}: {preface}{self.headline} ({self.basis})"
-        return "\n".join([first, *(finding.sentence for finding in self.findings)])
+        return f"{self.outcome.upper()}: {preface}{self.headline} ({self.basis})"
 
     @property
     def headline(self) -> str:
         """The outcome as a sentence."""
         return self.told()
+
+    def raise_if_unequal(self, *, inconclusive: bool = False) -> None:
+        """Raise `ee.errors.UnequalError` where effort is unequal; if `inconclusive`, wherever it is not shown equal."""
+        check_flag("inconclusive", inconclusive)
+        if self.outcome == "equal" or (self.outcome == "inconclusive" and not inconclusive):
+            return
+        error = UnequalError(
+            f"VERDICT_{self.outcome.upper()}", self.first_line, fix="Read `verdict` of this error, or audit.report()."
+        )
+        error.verdict = self
+        raise error
 
     def told(self, *, counts: bool = True) -> str:
         """The outcome as a sentence; without counts for readers from whom numbers of people are kept back."""
@@ -238,9 +254,18 @@ class Assessment:
 
     level: Level
     about: str
-    by_group: pd.DataFrame
+    groups: pd.DataFrame
+    """All that is counted of each group; `by_group` is the part that is read first."""
     comparisons: tuple[Comparison, ...]
     verdict: Verdict
+
+    @property
+    def by_group(self) -> pd.DataFrame:
+        """One row a group, indexed by it: role, counts, the share with recourse (rho) and the mean effort (Phi).
+
+        Comparisons are in `measures`; `groups` also has counts by status and certain ranges.
+        """
+        return self.groups[SHORT]
 
     @property
     def measures(self) -> pd.DataFrame:

@@ -141,7 +141,6 @@ def _cross_validated(
             "MODEL_SURROGATE",
             f"The surrogate's {type(model[-1]).__name__} stopped before it had converged.",
             fix="Look at its agreement, and at columns with extreme values; or train another kind.",
-            stacklevel=4,
         )
     return model, held_out
 

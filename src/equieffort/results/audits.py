@@ -24,12 +24,12 @@ from equieffort.effort.metrics import (
     Centres,
     Curve,
     Jackknife,
-    by_group,
     comparisons,
     curve,
     default_centres,
     effort_curve,
     effort_differences,
+    group_frame,
     group_samples,
     is_bands,
     unsettled,
@@ -83,12 +83,6 @@ from equieffort.world.scm.diagnostics import Fit
 if TYPE_CHECKING:
     from equieffort.plots import AuditPlots
 
-GROUPS = [
-    "group", "role", "n", "n_unfavourable", "n_infeasible", "n_unknown", "phi", "phi_low", "phi_high", "rho", "rho_low",
-    "rho_high",
-]  # fmt: skip
-"""What is printed of each group beside the measures."""
-
 
 @dataclass(frozen=True, eq=False)
 class Audit:
@@ -124,7 +118,10 @@ class Audit:
 
     @property
     def by_group(self) -> pd.DataFrame:
-        """One row a group at system level: counts, Phi, rho, ACR, RD."""
+        """One row a group at system level, indexed by it: role, counts, share with recourse (rho), mean effort (Phi).
+
+        Comparisons, ACR and RD among them, are in `measures`; `to_frame("groups")` has every column.
+        """
         return self.system.by_group
 
     @property
@@ -662,14 +659,12 @@ class Audit:
 
     def __str__(self) -> str:
         measures = system_measures(self.system, self.own_rows)
-        table = self._groups.to_string(index=False, float_format=lambda value: f"{value:.4g}", na_rep="-")
+        table = self.by_group.reset_index().to_string(
+            index=False, float_format=lambda value: f"{value:.4g}", na_rep="-"
+        )
         shown = measure_lines(measures, self.verdict, self.own)
         parts = [first_text(self.warnings), str(self.verdict), shown, self._assumed, table]
         return "\n\n".join(part for part in parts if part)
-
-    @property
-    def _groups(self) -> pd.DataFrame:
-        return self.by_group[GROUPS].drop_duplicates("group")
 
     @property
     def _assumed(self) -> str:
@@ -683,7 +678,9 @@ class Audit:
         known = caveats(verdict, self.recourse, self.provenance.fit)
         weighty = "".join(f"<li>{escape(one.text)}</li>" for one in known)
         assumed = f"<pre>{escape(self._assumed)}</pre>" if self._assumed else ""
-        table = self._groups.to_html(index=False, float_format=lambda v: f"{v:.4g}", na_rep="", escape=True)
+        table = self.by_group.reset_index().to_html(
+            index=False, float_format=lambda v: f"{v:.4g}", na_rep="", escape=True
+        )
         return (
             f"<section><h3>{escape(verdict.outcome.capitalize())}: {escape(verdict.headline)}</h3>"
             f"<p>{escape(verdict.basis)}</p><ul>{sentences}</ul>{self._measures_html()}"
@@ -745,7 +742,7 @@ class Audit:
             chance=again.chance if again is not None and any(c.spreads for c in compared) else "people",
         )  # fmt: skip
         return Assessment(
-            level, about, by_group(groups, samples, found, self.criteria.level or SHOWN_LEVEL), found, verdict
+            level, about, group_frame(groups, samples, self.criteria.level or SHOWN_LEVEL), found, verdict
         )
 
     def _samples(self, members: Bools | None) -> dict[str, Sample]:

@@ -55,7 +55,6 @@ def other_version(path: Path, library: str, saved: str, here: str) -> None:
         "MODEL_VERSION",
         f"{path.name!r} was saved by {library} {saved}, and is read by {here}.",
         fix=f"Read it with {library} {saved}, or save it again with {here}.",
-        stacklevel=5,
     )
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import cast
+from math import nan
+from typing import Any, cast
 
 import pandas as pd
 
@@ -74,13 +75,24 @@ def compare_audits(
 
 
 def _by_group(a: Audit, b: Audit) -> pd.DataFrame:
-    # A group that is compared with several others has a row for each.
-    later = {(row["group"], row["against"]): row for row in row_dicts(b.by_group)}
+    later = {(row["group"], row["against"]): row for row in _sides(b)}
     rows = []
-    for old in row_dicts(a.by_group):
+    for old in _sides(a):
         row = {name: old[name] for name in ("group", "role", "against")}
         new = later[row["group"], row["against"]]
         for name in MEASURES:
             row |= {f"{name}_before": old[name], f"{name}_after": new[name], f"{name}_change": new[name] - old[name]}
         rows.append(row)
     return pd.DataFrame(rows)
+
+
+def _sides(audit: Audit) -> list[dict[str, Any]]:
+    """A row a group; one that is compared with several others has a row for each, the reference one for itself."""
+    found = []
+    for row in row_dicts(audit.system.groups.reset_index()):
+        mine = [c for c in audit.system.comparisons if c.group == row["group"]]
+        found += [
+            row | {"against": c.against, "acr": c.reading("acr").estimate, "rd": c.reading("rd").estimate} for c in mine
+        ]
+        found += [] if mine else [row | {"against": None, "acr": nan, "rd": nan}]
+    return found
