@@ -11,6 +11,8 @@ import importlib
 import logging
 from typing import TYPE_CHECKING, Any
 
+from equieffort.foundations.version import __version__
+
 if TYPE_CHECKING:
     # What type checkers and editors read in place of the lists below; a test holds the two together.
     from equieffort import costs as costs
@@ -96,8 +98,6 @@ if TYPE_CHECKING:
     from equieffort.world.scm import Spline as Spline
     from equieffort.world.scm import StructuralCausalModel as StructuralCausalModel
     from equieffort.world.scm import Terms as Terms
-
-__version__ = "0.1.0"
 
 __all__ = [
     "Audit",

@@ -26,10 +26,10 @@ from xml.etree import ElementTree
 import numpy as np
 import pandas as pd
 
-from equieffort import __version__
 from equieffort.data.frames import number
 from equieffort.effort.verdict import REASONS, Assessment, Finding, Verdict
 from equieffort.errors import ParameterError
+from equieffort.foundations.version import __version__
 from equieffort.models.fidelity import Refusals, Surrogate
 from equieffort.recourse.status import Infeasibility, Reason, Termination
 from equieffort.recourse.table import RecourseTable

@@ -184,7 +184,7 @@ def subgroups(
     )  # fmt: skip
     if out is not None:
         if out.suffix.lower() in PICTURES:
-            found.plot().savefig(out, dpi=150)
+            found.plot().save(out)
         elif out.suffix.lower() == ".csv":
             write(out, csv_text(found.frame(rows)))
         else:
@@ -270,9 +270,7 @@ def power(
     criteria = changed(criteria, tau=tau, epsilon=epsilon, level=level, rule=rule)
     found = ee.power(given, acr=acr, rd=rd, people=people, criteria=criteria, power=chance, group=group)
     if plot is not None:
-        from equieffort.plots.power import draw_power
-
-        draw_power(found).savefig(plot, dpi=150)
+        found.plot().save(plot)
     if as_json:
         both = {"needed": records(found.table), "detectable": records(found.detectable), "basis": found.basis}
         typer.echo(as_json_text(plain(both)))

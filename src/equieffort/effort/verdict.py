@@ -19,6 +19,7 @@ from equieffort.effort.measures import JUDGED, MEASURES, Reading
 from equieffort.effort.metrics import SHORT, Comparison
 from equieffort.errors import UnequalError, capital
 from equieffort.foundations.arguments import check_flag
+from equieffort.foundations.shown import Shown, Told
 from equieffort.models.fidelity import Surrogate
 from equieffort.recourse.status import Reason
 from equieffort.recourse.table import Audience
@@ -55,8 +56,8 @@ class Finding:
     judged: tuple[Judged, ...] = ()
 
 
-@dataclass(frozen=True)
-class Verdict:
+@dataclass(frozen=True, repr=False)
+class Verdict(Shown):
     """The outcome over all comparisons of protected groups; printing it gives the sentences."""
 
     outcome: Outcome
@@ -81,6 +82,11 @@ class Verdict:
 
     def __str__(self) -> str:
         return "\n".join([self.first_line, *(finding.sentence for finding in self.findings)])
+
+    def _told(self) -> Told:
+        from equieffort.words.told import verdict_told
+
+        return verdict_told(self)
 
     @property
     def first_line(self) -> str:
@@ -248,8 +254,8 @@ def _burden_words(finding: Finding) -> str:
     return " ".join(parts)
 
 
-@dataclass(frozen=True)
-class Assessment:
+@dataclass(frozen=True, repr=False)
+class Assessment(Shown):
     """One level of Algorithm 1: an individual's neighbourhood, a subgroup, or the whole system."""
 
     level: Level
@@ -279,6 +285,11 @@ class Assessment:
 
     def __str__(self) -> str:
         return f"{self.about}\n{self.verdict}"
+
+    def _told(self) -> Told:
+        from equieffort.words.told import assessment_told
+
+        return assessment_told(self)
 
 
 COLUMNS = (

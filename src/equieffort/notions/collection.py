@@ -11,6 +11,7 @@ from typing import Literal
 import pandas as pd
 
 from equieffort.errors import ParameterError, listed
+from equieffort.foundations.shown import Shown, Told
 from equieffort.notions.base import Audited, Family, NotApplicable, Notion, NotionReading
 from equieffort.world.groups import NEITHER
 from equieffort.world.opponents import EVERYBODY_ELSE
@@ -44,8 +45,8 @@ def side_of(notion: Notion, reading: NotionReading) -> Side:
     return "open"
 
 
-@dataclass(frozen=True)
-class Notions:
+@dataclass(frozen=True, repr=False)
+class Notions(Shown):
     """What was read of every notion, and which could not be read and why.
 
     `frame()` has a row a notion, form and comparison: `estimate`, `low` and `high` (confidence limits), `least` and
@@ -84,10 +85,10 @@ class Notions:
 
         return notions_text(self)
 
-    def _repr_html_(self) -> str:
-        from equieffort.words.notions import notions_html
+    def _told(self) -> Told:
+        from equieffort.words.notions import notions_told
 
-        return notions_html(self)
+        return notions_told(self)
 
 
 NEEDS_MODEL = "It asks the model and the equations, which an audit file does not hold, and was not read before saving"

@@ -18,11 +18,12 @@ from equieffort.effort.inference import Fixed
 from equieffort.effort.inference.means import Side, compare_means
 from equieffort.effort.inference.shares import difference, wilson
 from equieffort.effort.stats import Sums
+from equieffort.foundations.shown import Shown, Told
 from equieffort.notions.base import NotApplicable, NotionReading
 
 
-@dataclass(frozen=True, eq=False)
-class Found:
+@dataclass(frozen=True, eq=False, repr=False)
+class Found(Shown):
     """One family read for one audit: tidy readings, and a row a person where it speaks of people."""
 
     title: str
@@ -46,6 +47,13 @@ class Found:
             note = f" [{one.note}]" if one.note else ""
             lines.append(f"  {one.notion}{f', {one.variant}' if one.variant else ''}, {whom}: {shown}{within}{note}")
         return "\n".join(lines)
+
+    def _told(self) -> Told:
+        first, *lines = [line.strip() for line in str(self).splitlines()]
+        care = ["One notion among several: they answer different questions and can disagree."]
+        if self.frame()["note"].str.contains("UNCERTIFIED").any():
+            care.insert(0, "People who are not solved to the end widen these readings (UNCERTIFIED).")
+        return Told(first, lines, {"": self.frame().drop(columns=["least", "most"])}, care, ".frame(), .people")
 
 
 def side_of(values: Floats, least: Floats | None = None, most: Floats | None = None) -> Side:

@@ -40,10 +40,11 @@ from equieffort.effort.inference.means import mean_limits
 from equieffort.effort.inference.shares import difference
 from equieffort.effort.measures import sample
 from equieffort.errors import ParameterError, closest
+from equieffort.foundations.shown import Shown, Told
 from equieffort.notions.base import Audited, Family, NotApplicable, Notion, NotionReading
 from equieffort.notions.collection import NEEDS_MODEL
-from equieffort.notions.shares import Share, as_html
-from equieffort.notions.twins import Levels, TwinDecisions, twins_at
+from equieffort.notions.shares import Share
+from equieffort.notions.twins import EQUATIONS, Levels, TwinDecisions, twins_at
 from equieffort.recourse.problem import RecourseProblem
 from equieffort.recourse.status import Status
 from equieffort.world.groups import Groups
@@ -54,8 +55,8 @@ COUNTED = {Status.INFEASIBLE: "n_infeasible", Status.UNKNOWN: "n_unknown", Statu
 QUARTILES = ("least", "q1", "median", "q3", "most")
 
 
-@dataclass(frozen=True, eq=False)
-class CounterfactualFairness:
+@dataclass(frozen=True, eq=False, repr=False)
+class CounterfactualFairness(Shown):
     """Each person's decision at every level of the sensitive columns, and what is read from that."""
 
     audited: Audited
@@ -183,10 +184,9 @@ class CounterfactualFairness:
         efforts = self.efforts.to_string(index=False, float_format=lambda value: f"{value:.4g}", na_rep="-")
         return "\n".join(["Counterfactual fairness", *self.sentences, "", "Effort of the refused", efforts])
 
-    def _repr_html_(self) -> str:
-        return as_html(
-            "Counterfactual fairness", self.sentences, {"Ratios": self.frame(), "Effort of the refused": self.efforts}
-        )
+    def _told(self) -> Told:
+        tables = {"Ratios": self.frame(), "Effort of the refused": self.efforts}
+        return Told("Counterfactual fairness", self.sentences, tables, [EQUATIONS], ".frame(), .people, .efforts")
 
 
 RATIO = Notion(

@@ -14,6 +14,7 @@ import pandas as pd
 from equieffort.data.frames import Bools, Encoding, Floats
 from equieffort.errors import ParameterError
 from equieffort.foundations.arguments import check_instance
+from equieffort.foundations.shown import Shown, Told
 from equieffort.recourse.counterfactuals import action_costs, propagate_as_stored, settings, with_columns
 from equieffort.recourse.problem import Limit, RecourseProblem, limits
 from equieffort.recourse.solvers import PreparedSolver, Solver
@@ -61,8 +62,8 @@ class TableSource(ABC):
         """For rows without an action what stands in the way, or why nothing is known; otherwise None."""
 
 
-@dataclass(frozen=True, eq=False)
-class RecourseTable:
+@dataclass(frozen=True, eq=False, repr=False)
+class RecourseTable(Shown):
     """What is known of each person's recourse, in the order of the data.
 
     Only the set of interventions, the changes, cost, bound and status are stored; the rest is computed when read.
@@ -183,6 +184,11 @@ class RecourseTable:
         from equieffort.words.reasons import told
 
         return [told(reason, self.audience) for reason in reasons]
+
+    def _told(self) -> Told:
+        from equieffort.words.told import table_told
+
+        return table_told(self)
 
     def frame(self) -> pd.DataFrame:
         """The table: group, status, cost, bound, do_* (value set), delta_* (change), outside_limits, reason.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import isnan
 
 import numpy as np
+import pandas as pd
 
 from equieffort.effort.metrics import individual_ratios
 from equieffort.effort.verdict import Assessment
@@ -87,7 +88,7 @@ def curve(material: Material) -> Section:
             "there are so many."
         )
     text += " The pictures show the judged comparisons; the tables behind them have every pair."
-    left, right = _curve(material, near), _individuals(material, near)
+    left, right = ratio_chart(material, near.curve), individual_chart(material, near)
     if isinstance(left, Chart) and isinstance(right, Chart):
         return Section("curve", title, [Text(text), Split([left], [right])])
     return Section("curve", title, [Text(text), left, right])
@@ -96,12 +97,13 @@ def curve(material: Material) -> Section:
 CURVE = ("acr", "acr_low", "acr_high")
 
 
-def _curve(material: Material, near: Near) -> Chart | Table:
+def ratio_chart(material: Material, found: pd.DataFrame) -> Chart | Table:
+    """The ratio against the size of the neighbourhood; the table alone where no line can be drawn."""
     guard, criteria = material.guard, material.audit.criteria
     rows: list[list[Cell]] = []
     lines = []
     by_label = {(one.mine.label, one.theirs.label): one for one in material.pairs}
-    for pair, rows_of in near.curve.groupby(["group", "against"], sort=False):
+    for pair, rows_of in found.groupby(["group", "against"], sort=False):
         one = by_label[str(pair[0]), str(pair[1])]
         group, against = one.mine, one.theirs
         drawn: list[list[float]] = []
@@ -168,7 +170,8 @@ def _ends(lines: list[Line]) -> str:
     return "; ".join(told) + "."
 
 
-def _individuals(material: Material, near: Near) -> Chart | Table:
+def individual_chart(material: Material, near: Near) -> Chart | Table:
+    """The ratio around each refused person; the table alone where none is defined."""
     criteria, guard, sweep = material.audit.criteria, material.guard, near.sweep
     low, high = criteria.rule.ends(criteria.tau)
     rows: list[list[Cell]] = []

@@ -9,9 +9,9 @@ from importlib import metadata
 
 import numpy as np
 
-from equieffort import __version__
 from equieffort.data.frames import number
 from equieffort.effort.neighbours import Nearest, NearestK, Unsaved
+from equieffort.foundations.version import __version__
 from equieffort.recourse.solvers import Status
 from equieffort.report.blocks import Pairs, Section, Text
 from equieffort.report.material import Material

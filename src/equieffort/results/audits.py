@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from html import escape
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, cast
 
@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 from equieffort.data.frames import Bools, Missing, aligned, row_dicts
+from equieffort.data.output import Output, as_output
 from equieffort.effort.budget import default_budget
 from equieffort.effort.criteria import Criteria
 from equieffort.effort.individuals import individuals
@@ -37,7 +38,17 @@ from equieffort.effort.metrics import (
 )
 from equieffort.effort.neighbours import Everyone, Nearest, NearestK, Neighbourhood, Unsaved, check_quantile
 from equieffort.effort.verdict import Assessment, Level, Verdict, decide
-from equieffort.errors import DataError, EquieffortWarning, ParameterError, RuleError, Setting, collecting, many, warn
+from equieffort.errors import (
+    DataError,
+    EquieffortWarning,
+    ParameterError,
+    RuleError,
+    Setting,
+    Warned,
+    collecting,
+    many,
+    warn,
+)
 from equieffort.errors import label as written
 from equieffort.foundations.arguments import (
     check_flag,
@@ -46,6 +57,7 @@ from equieffort.foundations.arguments import (
     items_in,
     refused,
 )
+from equieffort.foundations.shown import Shown, Told, as_html
 from equieffort.notions.awareness import Awareness
 from equieffort.notions.base import Audited
 from equieffort.notions.boundary import EACH, Boundary
@@ -64,17 +76,18 @@ from equieffort.notions.social_burden import SocialBurden
 from equieffort.recourse.solvers import Auto, Solver
 from equieffort.recourse.solving import Progress, check_progress, solve, solve_further
 from equieffort.recourse.table import RecourseTable
-from equieffort.results.explanation import Explanation, Recorded, assumed_text, explain
+from equieffort.results.explanation import Explanation, Recorded, explain
+from equieffort.results.faces import Report, What, audit_page, audit_text, audit_told, frame_of, written_to
 from equieffort.results.inputs import AuditInputs, columns_of
 from equieffort.results.observed import favourable_labels
 from equieffort.results.provenance import CostRecord, Provenance, SolverUsed, kind_of, versions
 from equieffort.results.regrouping import regrouped
 from equieffort.results.resampling import Resampled, Resampling, inputs_of, resample
 from equieffort.results.subgroup_search import SubgroupSearch, search_subgroups
-from equieffort.words.shown import caveats, judged_text, measure_lines, measure_table, system_measures, with_saved
+from equieffort.words.shown import with_saved
 from equieffort.world.cost import Cost
 from equieffort.world.distances import BoundDistance, Distance, Manhattan, check_distance
-from equieffort.world.giveaways import FIRST, copies, first_text
+from equieffort.world.giveaways import FIRST, copies
 from equieffort.world.rules import parse_rule
 from equieffort.world.schema import Schema
 from equieffort.world.scm import StructuralCausalModel
@@ -84,8 +97,8 @@ if TYPE_CHECKING:
     from equieffort.plots import AuditPlots
 
 
-@dataclass(frozen=True, eq=False)
-class Audit:
+@dataclass(frozen=True, eq=False, repr=False)
+class Audit(Shown):
     """The result of an audit: one recourse table and its readings at three levels."""
 
     recourse: RecourseTable
@@ -103,6 +116,9 @@ class Audit:
     _distances: dict[Distance, BoundDistance] = field(default_factory=dict, repr=False)
     # Not handed on by dataclasses.replace: another table has other curves.
     _curves: dict[Any, Curve] = field(default_factory=dict, repr=False, init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "warnings", Warned(self.warnings))
 
     # -- three levels -----------------------------------------------------------------------------------------------
 
@@ -639,7 +655,7 @@ class Audit:
 
     @property
     def plot(self) -> AuditPlots:
-        """Pictures of the audit (needs the extra `plot`)."""
+        """Pictures: every one of the report, and those of other notions; each is a `Display`."""
         from equieffort.plots import AuditPlots
 
         return AuditPlots(self)
@@ -657,46 +673,56 @@ class Audit:
 
         return load(path)
 
-    def __str__(self) -> str:
-        measures = system_measures(self.system, self.own_rows)
-        table = self.by_group.reset_index().to_string(
-            index=False, float_format=lambda value: f"{value:.4g}", na_rep="-"
-        )
-        shown = measure_lines(measures, self.verdict, self.own)
-        parts = [first_text(self.warnings), str(self.verdict), shown, self._assumed, table]
-        return "\n\n".join(part for part in parts if part)
+    def to_frame(self, what: What = "measures", *, output: Output = "pandas") -> Any:
+        """A table of the audit: its "measures", "groups", "people", "unsettled" people or "warnings".
 
-    @property
-    def _assumed(self) -> str:
-        schema = self.recourse.source.schema
-        return assumed_text(schema.assumed, schema.zero_one)
+        `output` is "pandas", "polars" or "pyarrow"; the last two have the index as a column.
+        """
+        return as_output(frame_of(self, what), output)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The summary in a form that JSON can hold: verdict, measures, groups, criteria, warnings, how it was made."""
+        from equieffort.exports import summary
+
+        return summary(self)
+
+    def to_json(self, path: str | PathLike[str] | None = None) -> str:
+        """The summary as JSON, also written to a file where a path is given."""
+        return written_to(path, json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False))
+
+    def to_html(
+        self, path: str | PathLike[str] | None = None, *, title: str = "", suppress_below: int | None = None
+    ) -> str:
+        """The report as one HTML page, also written to a file where a path is given."""
+        return written_to(path, self.report(title=title, suppress_below=suppress_below).html)
+
+    def report(self, *, title: str = "", suppress_below: int | None = None) -> Report:
+        """The report for a committee, which a notebook shows; `save` writes it.
+
+        Counts of people from 1 to `suppress_below` less one, and what they could be worked out from, are not shown; by
+        default as the spec asked.
+        """
+        from equieffort.report import model_card, render
+
+        page = render(self, title=title, suppress_below=suppress_below)
+        return Report(page, model_card(self, suppress_below=suppress_below))
+
+    def raise_if_unequal(self, *, inconclusive: bool = False) -> Audit:
+        """Raise `ee.errors.UnequalError` where effort is unequal, for pipelines; otherwise the audit itself.
+
+        With `inconclusive` also where nothing is decided: only shown equality passes.
+        """
+        self.verdict.raise_if_unequal(inconclusive=inconclusive)
+        return self
+
+    def __str__(self) -> str:
+        return audit_text(self)
+
+    def _told(self) -> Told:
+        return audit_told(self)
 
     def _repr_html_(self) -> str:
-        verdict = self.verdict
-        sentences = "".join(f"<li>{escape(finding.sentence)}</li>" for finding in verdict.findings)
-        notes = "".join(f"<li>{escape(warning.what)} <code>{warning.code}</code></li>" for warning in self.warnings)
-        known = caveats(verdict, self.recourse, self.provenance.fit)
-        weighty = "".join(f"<li>{escape(one.text)}</li>" for one in known)
-        assumed = f"<pre>{escape(self._assumed)}</pre>" if self._assumed else ""
-        table = self.by_group.reset_index().to_html(
-            index=False, float_format=lambda v: f"{v:.4g}", na_rep="", escape=True
-        )
-        return (
-            f"<section><h3>{escape(verdict.outcome.capitalize())}: {escape(verdict.headline)}</h3>"
-            f"<p>{escape(verdict.basis)}</p><ul>{sentences}</ul>{self._measures_html()}"
-            f"<h4>Read with care</h4><ul>{weighty}</ul>{assumed}{table}"
-            + (f"<details><summary>{len(self.warnings)} warnings</summary><ul>{notes}</ul></details>" if notes else "")
-            + "</section>"
-        )
-
-    def _measures_html(self) -> str:
-        head, *rows = measure_table(system_measures(self.system, self.own_rows), self.verdict, self.own)
-        cells = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in rows)
-        heads = "".join(f"<th>{escape(cell)}</th>" for cell in head)
-        return (
-            f"<table><thead><tr>{heads}</tr></thead><tbody>{cells}</tbody></table>"
-            f"<p>{escape(judged_text(self.verdict))}</p>"
-        )
+        return as_html(audit_page(self))
 
     # -- parts ------------------------------------------------------------------------------------------------------
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from html import escape
 from typing import Any
 
 import numpy as np
@@ -13,10 +12,12 @@ import pandas as pd
 
 from equieffort.data.frames import Bools, Floats, number
 from equieffort.foundations.arguments import as_plain
+from equieffort.foundations.shown import Shown, Told
 from equieffort.models.fidelity import RecordedDecisions
 from equieffort.recourse.problem import limits
 from equieffort.recourse.solvers import Status
 from equieffort.recourse.table import RecourseTable
+from equieffort.words.told import NOT_A_REASON
 from equieffort.world.schema import AssumedLimit
 
 LOOKED_AT = 1000
@@ -87,8 +88,8 @@ def written(value: Any) -> str:
     return value if isinstance(value, str) else str(value) if isinstance(value, bool) else number(value)
 
 
-@dataclass(frozen=True)
-class Explanation:
+@dataclass(frozen=True, repr=False)
+class Explanation(Shown):
     """A person's recourse; print it, or take its `frame()`."""
 
     person: Any
@@ -141,8 +142,10 @@ class Explanation:
             "and nothing here says how to turn it."
         )
 
-    def _repr_html_(self) -> str:
-        return f"<pre>{escape(str(self))}</pre>"
+    def _told(self) -> Told:
+        first, *lines = str(self).split("\n")
+        care = [*([lines.pop()] if self.surrogate else []), *([NOT_A_REASON] if self.steps else [])]
+        return Told(first, lines, {"": self.frame()} if self.steps else {}, care, ".frame(), .steps")
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,9 +10,9 @@ from importlib.metadata import version
 from math import isfinite
 from typing import Any
 
-from equieffort import __version__
 from equieffort.foundations.arguments import is_number
 from equieffort.foundations.saved import as_data, as_fields, from_data, from_fields
+from equieffort.foundations.version import __version__
 from equieffort.models.fidelity import RecordedDecisions, Surrogate
 from equieffort.notions.collection import Notions
 from equieffort.recourse.solvers import Solver

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,19 +29,21 @@ from equieffort.effort.search import (
 from equieffort.effort.search.coding import MOST_LEVELS
 from equieffort.errors import ParameterError, closest, listed
 from equieffort.foundations.arguments import check_choice, check_flag, check_number, check_whole, names_in
+from equieffort.foundations.shown import Shown, Told
 from equieffort.recourse.table import RecourseTable
 from equieffort.words.subgroups import WITHHELD, bound_text, counts_text, head_text, missing_text, rows_text, whole_text
 from equieffort.world.groups import Groups, Versus
 
 if TYPE_CHECKING:
     from equieffort.effort.search import Counted, Sides
+    from equieffort.plots.display import Display
 
 SHOWN = 10
 """Rows that are printed where nobody asks for more."""
 
 
-@dataclass(frozen=True, eq=False)
-class SubgroupSearch:
+@dataclass(frozen=True, eq=False, repr=False)
+class SubgroupSearch(Shown):
     """What a search of subgroups found.
 
     `frame()` has a row a subgroup searched: those flagged first, then the rest, each by how far the measure lies from
@@ -156,14 +157,12 @@ class SubgroupSearch:
         bounds = [missing, *bounds] if missing else bounds
         return "\n".join([*bounds, counts_text(self.asked, self.counts, dict(self.coded.left_out))])
 
-    def _repr_html_(self) -> str:
-        head, *rows = rows_text(self.asked, self.frame(SHOWN))
-        cells = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in rows)
-        heads = "".join(f"<th>{escape(cell)}</th>" for cell in head)
-        told = "".join(f"<p>{escape(line)}</p>" for part in self._first for line in part.split("\n"))
-        below = "".join(f"<p>{escape(line)}</p>" for line in self._last.split("\n"))
-        table = f"<table><thead><tr>{heads}</tr></thead><tbody>{cells}</tbody></table>" if rows else ""
-        return f"<section>{told}{table}{below}</section>"
+    def _told(self) -> Told:
+        first, *lines = [line for part in self._first for line in part.split("\n")]
+        care = [line for line in self._last.split("\n") if line]
+        return Told(
+            first, lines, {"The worst": rows_text(self.asked, self.frame(SHOWN))}, care, ".frame(), .flagged, .plot()"
+        )
 
     def to_dict(self, most: int | None = None) -> dict[str, Any]:
         """A form for JSON: what was asked, counts, everybody, and the rows."""
@@ -175,11 +174,11 @@ class SubgroupSearch:
             "whole": self.whole.to_dict("records"), "subgroups": self.frame(most).to_dict("records"),
         }  # fmt: skip
 
-    def plot(self, most: int = 12) -> Any:
-        """Everybody's line, all subgroups by size, and the worst by name (needs the extra `plot`)."""
-        from equieffort.plots.subgroups import draw_subgroups
+    def plot(self, most: int = 12) -> Display:
+        """Everybody's line, all subgroups by size, and the worst by name, as a `Display`."""
+        from equieffort.plots.subgroups import show_subgroups
 
-        return draw_subgroups(self, most)
+        return show_subgroups(self, most)
 
 
 def search_subgroups(

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from html import escape
 from math import isnan
 
 from equieffort.errors import capital
+from equieffort.foundations.shown import Told
 from equieffort.notions.base import Notion, NotionReading
 from equieffort.notions.collection import Notions, Side
 from equieffort.words.shown import notes_text
@@ -107,12 +107,9 @@ def notions_text(found: Notions) -> str:
     return "\n\n".join(part for part in parts if part)
 
 
-def notions_html(found: Notions) -> str:
-    """The table for a notebook."""
-    heads = "".join(f"<th>{escape(head)}</th>" for head in HEAD)
-    rows = "".join(
-        f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in cells(found, reading))}</tr>"
-        for reading in found.readings
-    )
-    said = "".join(f"<li>{escape(line)}</li>" for line in (*disagreements(found), *not_read(found)))
-    return f"<table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table><ul>{said}</ul>"
+def notions_told(found: Notions) -> Told:
+    """The table for a notebook, who is worse off by which notions, and what could not be read."""
+    table = [HEAD, *(cells(found, reading) for reading in found.readings)]
+    care = [*not_read(found), "Each row has its own interval; nothing allows for reading many of them at once."]
+    title = f"{len(found.readings):,} readings of notions beside equality of effort"
+    return Told(title, disagreements(found), {"": table}, care, "print(...), .frame(), .readings, .missing")

@@ -248,8 +248,11 @@ class Caveat:
         return self.kept or self.text
 
 
-def caveats(verdict: Verdict, table: RecourseTable, fit: Iterable[Fit]) -> list[Caveat]:
-    """Why to read the verdict with care, the weightiest first; never empty. `fit` is that of the learned equations."""
+def caveats(verdict: Verdict, table: RecourseTable | None, fit: Iterable[Fit]) -> list[Caveat]:
+    """Why to read the verdict with care, the weightiest first; never empty. `fit` is that of the learned equations.
+
+    Without a table, what only single people tell is left out.
+    """
     found: list[Caveat] = []
     if verdict.criteria.level is None:
         words = "The verdict rests on point estimates: chance is not considered."
@@ -261,8 +264,8 @@ def caveats(verdict: Verdict, table: RecourseTable, fit: Iterable[Fit]) -> list[
         )
         found.append(Caveat("SURROGATE", words, "people"))
     found += _unknown(verdict)
-    found += _unsettled(verdict, table)
-    found += _assumed(table)
+    if table is not None:
+        found += _unsettled(verdict, table) + _assumed(table)
     found += _small(verdict)
     found += _selected(verdict)
     found += _equations(fit)

@@ -12,6 +12,7 @@ import pandas as pd
 from equieffort.data.frames import Bools, Column, Floats, percent
 from equieffort.errors import ParameterError
 from equieffort.foundations.arguments import check_choice, check_number, check_whole
+from equieffort.foundations.shown import Shown, Told
 from equieffort.notions.base import Audited, Notion
 from equieffort.notions.facts import curves
 from equieffort.notions.facts.family import MAX_FEATURES, MIN_SUPPORT, PHI, Mined
@@ -73,8 +74,8 @@ class Subgroup:
         return "" if isnan(self.score) or self.score == 0 else (self.group if self.score > 0 else self.against).group
 
 
-@dataclass(frozen=True, eq=False)
-class FactsTable:
+@dataclass(frozen=True, eq=False, repr=False)
+class FactsTable(Shown):
     """Subgroups by how unequal recourse is in them, worst first. No error rate is kept: they are the worst of many."""
 
     notion: Notion
@@ -118,6 +119,10 @@ class FactsTable:
         if len(self.subgroups) > SHOWN:
             lines += ["", f"{len(self.subgroups) - SHOWN:,} more in frame()."]
         return "\n".join([*lines, "", CAUTION])
+
+    def _told(self) -> Told:
+        first, *lines = [line for line in str(self).splitlines() if line.strip() and line != CAUTION]
+        return Told(first, lines, {"The worst subgroups": self.frame()}, [CAUTION], "print(...), .frame(), .subgroups")
 
     @property
     def _settings(self) -> str:

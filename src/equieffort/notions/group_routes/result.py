@@ -9,6 +9,7 @@ from typing import Any
 import pandas as pd
 
 from equieffort.data.frames import number, percent
+from equieffort.foundations.shown import Shown, Told
 from equieffort.notions.group_routes.policies import Measured, Policy
 from equieffort.world.groups import Groups
 
@@ -26,8 +27,8 @@ ROUTES = [
 ]  # fmt: skip
 
 
-@dataclass(frozen=True, eq=False)
-class GroupRoutes:
+@dataclass(frozen=True, eq=False, repr=False)
+class GroupRoutes(Shown):
     """Policies of one route and more, for each group and for everybody."""
 
     policies: tuple[Policy, ...]
@@ -120,6 +121,11 @@ class GroupRoutes:
         left = f" {self.n_left_out:,} more were not tried." if self.n_left_out else ""
         parts.append(f"{self.n_candidates:,} candidate actions.{left} {self._caution}")
         return "\n\n".join(parts)
+
+    def _told(self) -> Told:
+        head = f"Routes for groups: {self.n_candidates:,} candidate actions"
+        lines = [line.strip() for line in str(self).splitlines()[:-1] if line.strip()]
+        return Told(head, lines, {"Routes": self.routes}, [self._caution], "print(...), .front, .routes")
 
     @property
     def _caution(self) -> str:

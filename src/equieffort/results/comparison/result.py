@@ -12,6 +12,7 @@ import pandas as pd
 from equieffort.data.frames import row_dicts
 from equieffort.effort.verdict import Verdict
 from equieffort.errors import many
+from equieffort.foundations.shown import Shown, Told
 from equieffort.results.comparison.people import CHANGES
 from equieffort.world.groups import group_name
 
@@ -80,8 +81,8 @@ SAID = {"more effort": "with more effort", "less effort": "with less effort", "u
 """How some changes are said of a number of people."""
 
 
-@dataclass(frozen=True, eq=False)
-class AuditComparison:
+@dataclass(frozen=True, eq=False, repr=False)
+class AuditComparison(Shown):
     """The changes from one audit (before) to another (after)."""
 
     before: Verdict
@@ -129,6 +130,14 @@ class AuditComparison:
             "only_after": self.only_after,
             "rescaled": self.rescaled,
         }
+
+    def _told(self) -> Told:
+        first, *lines = [line.strip() for line in str(self).splitlines()]
+        care = [lines.pop()] if self.rescaled else []
+        if self.only_before or self.only_after:
+            care.append("Not everybody is in both audits: what differs may come from other people.")
+        care.append("Two verdicts differ more easily than efforts do: look at the change and its interval.")
+        return Told(first, lines, {"Groups": self.by_group}, care, "print(...), .noise, .by_group, .people, .counts")
 
     def __str__(self) -> str:
         lines = [f"Verdict: {self.before.outcome} before, {self.after.outcome} after."]

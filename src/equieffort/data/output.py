@@ -1,0 +1,58 @@
+"""Tables as the caller wants them: pandas, polars or pyarrow. pandas alone is loaded unless another is asked for.
+
+>>> frame = pd.DataFrame({"effort": [0.5, float("nan")]}, index=pd.Index(["ash", "birch"], name="group"))
+>>> as_output(frame, "polars").to_dict(as_series=False)
+{'group': ['ash', 'birch'], 'effort': [0.5, None]}
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+
+from equieffort.errors import ParameterError
+from equieffort.foundations.arguments import check_choice
+
+Output = Literal["pandas", "polars", "pyarrow"]
+OUTPUTS = ("pandas", "polars", "pyarrow")
+
+
+def as_output(frame: pd.DataFrame, output: Output = "pandas") -> Any:
+    """The frame as it is, or as another library's table: the index becomes a column, what is missing null."""
+    check_choice("output", output, OUTPUTS)
+    if output == "pandas":
+        return frame
+    import narwhals as nw
+
+    index = frame.index
+    if not isinstance(index, pd.RangeIndex) or index.name is not None:
+        frame = frame.reset_index(names=_free(index.name, frame))
+    columns = {str(name): _column(frame[name]) for name in frame.columns}
+    try:
+        table = nw.from_dict(columns, backend=output)
+    except ImportError as error:
+        raise ParameterError(
+            "OPTIONAL_DEPENDENCY", f"output={output!r} needs {output}.", fix=f"Run pip install {output}."
+        ) from error
+    floats = [name for name, values in columns.items() if isinstance(values, np.ndarray) and values.dtype.kind == "f"]
+    # What cannot be computed is missing, and not a number.
+    return table.with_columns(nw.when(~nw.col(name).is_nan()).then(nw.col(name)) for name in floats).to_native()
+
+
+def _free(name: Any, frame: pd.DataFrame) -> str:
+    found = "id" if name is None else str(name)
+    while found in frame.columns:
+        found += "_"
+    return found
+
+
+def _column(values: pd.Series[Any]) -> Any:
+    """Numbers and truth values as an array; of anything else a list, with None where it is missing."""
+    if values.dtype.kind in "fiub" and isinstance(values.dtype, np.dtype):
+        return values.to_numpy()
+    plain = values.astype(object).where(values.notna(), None).tolist()
+    # One column has one type: where texts and numbers meet, all are texts.
+    kinds = {type(value) for value in plain if value is not None}
+    return plain if len(kinds) < 2 else [None if value is None else str(value) for value in plain]
