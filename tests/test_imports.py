@@ -119,11 +119,12 @@ schema = ee.Schema(sensitive="s", protected="a", favourable=True, features={"x":
 scm = ee.StructuralCausalModel([], nodes=["s", "x"]).fit(X)
 audit = ee.audit(ee.LinearScore({"x": 1.0}, threshold=30.5), X, schema=schema, scm=scm)
 str(audit), audit.curve([1.0]), audit.explain(0), audit.recourse.frame()
+repr(audit), audit._repr_html_(), audit.to_frame(), audit.plot.rates().svg
 """
 
 
 def test_auditing_a_pandas_frame_loads_no_other_table_library():
-    assert loaded(AUDIT, "polars", "matplotlib") == []
+    assert loaded(AUDIT, "polars", "matplotlib", "IPython", "ipywidgets", "tqdm") == []
 
 
 def test_a_graph_that_does_not_come_from_networkx_does_not_load_it():

@@ -233,7 +233,7 @@ def test_in_the_papers_world_it_is_within_its_interval_at_the_stated_rate(alpha)
 
 
 def test_the_picture_has_the_efforts(audit, found):
-    axes = audit.plot.counterfactual_fairness().axes[0]
+    axes = audit.plot.counterfactual_fairness().plot().figure_.axes[0]
     medians = [line.get_ydata()[0] for line in axes.lines if line.get_linewidth() == 2]
     assert medians == found.efforts["median"].dropna().tolist()
     ticks = [text.get_text() for text in axes.get_xticklabels()]

@@ -628,7 +628,7 @@ def test_each_group_against_everybody_else():
     assert found.repair(0.5, group="c").summary.loc["after", "delta"] == 0
     assert len(found.curve[["group", "against"]].drop_duplicates()) == 2 * len(found.aed)
     pytest.importorskip("matplotlib")
-    assert len(audit.plot.equality_of_effort(found).axes) == 1
+    assert len(audit.plot.equality_of_effort(found).plot().figure_.axes) == 1
 
 
 @pytest.mark.filterwarnings("ignore::equieffort.errors.EquieffortWarning")
@@ -644,7 +644,7 @@ def test_the_page_prints_what_it_says(tmp_path, monkeypatch, capsys):
 def test_the_picture_shows_both_curves_and_what_each_needs(audit):
     pytest.importorskip("matplotlib")
     found = audit[0].equality_of_effort("t", gammas=[0.3, 0.5])
-    figure = audit[0].plot.equality_of_effort(found)
+    figure = audit[0].plot.equality_of_effort(found).plot().figure_
     (axes,) = figure.axes
     np.testing.assert_allclose(axes.lines[0].get_ydata(), found.curve["expected"][: len(axes.lines[0].get_ydata())])
     points = {
@@ -653,4 +653,4 @@ def test_the_picture_shows_both_curves_and_what_each_needs(audit):
     expected = {(row.psi, row.gamma) for row in found.delta.itertuples()}
     expected |= {(row.psi_against, row.gamma) for row in found.delta.itertuples()}
     assert points == expected
-    assert len(audit[0].plot.equality_of_effort("t", gammas=[0.5]).axes) == 1
+    assert len(audit[0].plot.equality_of_effort("t", gammas=[0.5]).plot().figure_.axes) == 1

@@ -267,7 +267,7 @@ def test_sources_of_chance_stand_beside_each_other(audit):
     for text in (str(again), again._repr_html_(), Page(render(again)).text):
         assert "what the equations learned from them" in text
         assert f"{found['low']:.2f} to {found['high']:.2f}" in text
-    axes = again.plot.measures().axes[0]
+    axes = again.plot.measures().plot().figure_.axes[0]
     (line,) = (line for line in axes.lines if line.get_gid() == "interval ash")
     assert list(line.get_xdata()) == [found["low"], found["high"]]
 

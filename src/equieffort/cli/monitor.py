@@ -13,8 +13,8 @@ from equieffort.cli.progress import reporter
 from equieffort.errors import ParameterError
 
 if TYPE_CHECKING:
+    from equieffort.foundations.progress import Progress
     from equieffort.monitor import MonitorState
-    from equieffort.recourse.solving import Progress
 
 
 class Measure(StrEnum):

@@ -7,7 +7,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from collections.abc import Sequence
+from html import escape
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import pandas as pd
@@ -17,6 +19,8 @@ from equieffort.foundations.arguments import check_choice
 
 Output = Literal["pandas", "polars", "pyarrow"]
 OUTPUTS = ("pandas", "polars", "pyarrow")
+Pandas = Literal["pandas"]
+Other = Literal["polars", "pyarrow"]
 
 
 def as_output(frame: pd.DataFrame, output: Output = "pandas") -> Any:
@@ -56,3 +60,31 @@ def _column(values: pd.Series[Any]) -> Any:
     # One column has one type: where texts and numbers meet, all are texts.
     kinds = {type(value) for value in plain if value is not None}
     return plain if len(kinds) < 2 else [None if value is None else str(value) for value in plain]
+
+
+class Noted(pd.DataFrame):
+    """A frame that a notebook shows with why to read it with care; whatever is made of it is a plain frame.
+
+    >>> found = Noted.of(pd.DataFrame({"ratio": [1.2]}), ["Of 30 people."])
+    >>> "Of 30 people." in found._repr_html_(), type(found.head(1)).__name__
+    (True, 'DataFrame')
+    """
+
+    _metadata: ClassVar[list[str]] = ["care"]
+    care: Sequence[str]
+
+    @classmethod
+    def of(cls, frame: pd.DataFrame, care: Sequence[str]) -> Noted:
+        """The frame with its caveats."""
+        found = cls(frame)
+        found.care = tuple(care)
+        return found
+
+    @property
+    def _constructor(self) -> type[pd.DataFrame]:
+        return pd.DataFrame
+
+    def _repr_html_(self) -> str | None:  # type: ignore[override]
+        shown = pd.DataFrame(self)._repr_html_()  # type: ignore[operator]
+        told = "".join(f"<li>{escape(one)}</li>" for one in getattr(self, "care", ()))
+        return f"{shown}<p>Read with care</p><ul>{told}</ul>" if shown and told else shown

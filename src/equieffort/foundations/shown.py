@@ -82,7 +82,7 @@ def brief(told: Told) -> str:
         lines.append(f"Read with care: {told.care[0]}{more}")
     if told.more:
         lines.append(f"More: {told.more}")
-    return "\n".join(shorten(line, LONGEST, placeholder=" ...") for line in lines)
+    return "\n".join([lines[0], *(shorten(line, LONGEST, placeholder=" ...") for line in lines[1:])])
 
 
 def as_html(told: Told) -> str:

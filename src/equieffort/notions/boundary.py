@@ -205,7 +205,7 @@ def _solved(
             )  # fmt: skip
             frame = used.iloc[rows]
             typed = bare.typed(frame)
-            table = solve(typed, People(typed, frame, replace(groups, codes=groups.codes[rows])))
+            table = solve(typed, People(typed, frame, replace(groups, codes=groups.codes[rows])), progress=False)
     except EquieffortError as error:
         return f"The nearest approved inputs could not be solved for: {error.what}"
     return Distances(rows, table.effort, "inputs over their ranges", table)

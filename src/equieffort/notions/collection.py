@@ -6,10 +6,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, fields
 from functools import cached_property
 from math import isnan
-from typing import Literal
+from typing import Any, Literal, overload
 
 import pandas as pd
 
+from equieffort.data.output import Other, Output, Pandas, as_output
 from equieffort.errors import ParameterError, listed
 from equieffort.foundations.shown import Shown, Told
 from equieffort.notions.base import Audited, Family, NotApplicable, Notion, NotionReading
@@ -74,11 +75,15 @@ class Notions(Shown):
         """Who is worse off by a reading."""
         return side_of(self.notion(reading.notion), reading)
 
-    def frame(self) -> pd.DataFrame:
-        """One row a notion, form and comparison."""
+    @overload
+    def frame(self, *, output: Pandas = ...) -> pd.DataFrame: ...
+    @overload
+    def frame(self, *, output: Other) -> Any: ...
+    def frame(self, *, output: Output = "pandas") -> Any:
+        """One row a notion, form and comparison; `output` is "pandas", "polars" or "pyarrow"."""
         columns = ["family", *(one.name for one in fields(NotionReading)), "side"]
         rows = [{"family": self.known[r.notion][0].name, **asdict(r), "side": self.side(r)} for r in self.readings]
-        return pd.DataFrame(rows, columns=columns)
+        return as_output(pd.DataFrame(rows, columns=columns), output)
 
     def __str__(self) -> str:
         from equieffort.words.notions import notions_text

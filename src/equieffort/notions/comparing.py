@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from math import isfinite, isnan, nan, sqrt
+from typing import Any, overload
 
 import numpy as np
 import pandas as pd
 from scipy.special import ndtri, stdtrit
 
 from equieffort.data.frames import Bools, Floats
+from equieffort.data.output import Other, Output, Pandas, as_output
 from equieffort.effort.inference import Fixed
 from equieffort.effort.inference.means import Side, compare_means
 from equieffort.effort.inference.shares import difference, wilson
@@ -30,10 +32,14 @@ class Found(Shown):
     readings: tuple[NotionReading | NotApplicable, ...]
     people: pd.DataFrame = field(default_factory=pd.DataFrame)
 
-    def frame(self) -> pd.DataFrame:
+    @overload
+    def frame(self, *, output: Pandas = ...) -> pd.DataFrame: ...
+    @overload
+    def frame(self, *, output: Other) -> Any: ...
+    def frame(self, *, output: Output = "pandas") -> Any:
         """One row a reading: estimate, limits, certain range, denominators, notes."""
         rows = [vars(one) for one in self.readings if isinstance(one, NotionReading)]
-        return pd.DataFrame(rows, columns=list(NotionReading.__dataclass_fields__))
+        return as_output(pd.DataFrame(rows, columns=list(NotionReading.__dataclass_fields__)), output)
 
     def __str__(self) -> str:
         lines = [self.title]

@@ -43,6 +43,7 @@ import pandas as pd
 from equieffort.data.frames import percent
 from equieffort.effort.measures import Sample
 from equieffort.foundations.arguments import check_whole
+from equieffort.foundations.progress import Progress
 from equieffort.foundations.shown import Shown, Told
 from equieffort.notions.base import Audited, Family, NotApplicable, Notion, NotionReading
 from equieffort.notions.collection import NEEDS_MODEL
@@ -50,7 +51,6 @@ from equieffort.notions.group_gap import GroupGap, group_gap, largest_gap, sampl
 from equieffort.notions.twin_recourse import OUTCOMES, Gaps, TwinRecourse, solve_twins
 from equieffort.notions.twins import EQUATIONS, Levels, own_groups
 from equieffort.recourse.problem import RecourseProblem
-from equieffort.recourse.solving import Progress
 from equieffort.recourse.status import Status
 from equieffort.world.groups import Groups
 

@@ -164,7 +164,7 @@ def _solved(audited: Audited, problem: RecourseProblem, kept: tuple[str, ...]) -
     numbers = [k for k, position in enumerate(problem.numeric) if problem.names[position] in kept]
     narrower = replace(problem, schema=replace(schema, features=features), cost=problem.cost.among(numbers))
     people = People(narrower, audited.table.data, audited.table.groups)
-    return solve(narrower, people, solver=None if audited.choice is None else audited.choice.solver)
+    return solve(narrower, people, solver=None if audited.choice is None else audited.choice.solver, progress=False)
 
 
 def _follows(feature: Feature) -> Feature:

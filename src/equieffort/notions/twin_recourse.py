@@ -15,12 +15,13 @@ from scipy.special import stdtrit
 from equieffort.data.frames import Bools, Encoding, Floats
 from equieffort.effort.stats import certain_bounds
 from equieffort.errors import EquieffortWarning
+from equieffort.foundations.progress import Progress
 from equieffort.notions.base import Audited
 from equieffort.notions.twins import Codes, Levels, twins_at
 from equieffort.recourse.counterfactuals import with_columns
 from equieffort.recourse.people import People
 from equieffort.recourse.problem import RecourseProblem
-from equieffort.recourse.solving import Progress, solve
+from equieffort.recourse.solving import solve
 from equieffort.recourse.status import Status
 from equieffort.recourse.table import RecourseTable
 
@@ -128,7 +129,7 @@ def solve_twins(
     with warnings.catch_warnings():
         # What there is to say of twins is counted in the result; the audit has remarked on the people themselves.
         warnings.simplefilter("ignore", EquieffortWarning)
-        solved = solve(typed, People(typed, frame, groups), solver=audited.choice, progress=progress)
+        solved = solve(typed, People(typed, frame, groups), solver=audited.choice, progress=progress or False)
     return levels, TwinRecourse(person, level, table, twins.exists, solved)
 
 

@@ -11,12 +11,12 @@ from functools import cached_property
 from html import escape
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 import pandas as pd
 
-from equieffort.data.output import Output, as_output
+from equieffort.data.output import Other, Output, Pandas, as_output
 from equieffort.plots.figures import Canvas
 
 if TYPE_CHECKING:
@@ -48,6 +48,10 @@ class Display:
         alone = f'<svg xmlns="http://www.w3.org/2000/svg" font-family="{FONT}" style="background:#fff;color:#1b1b1b"'
         return alone + drawn[len("<svg") :].replace(' style="min-width', ' data-style="min-width', 1)
 
+    @overload
+    def frame(self, *, output: Pandas = ...) -> pd.DataFrame: ...
+    @overload
+    def frame(self, *, output: Other) -> Any: ...
     def frame(self, *, output: Output = "pandas") -> Any:
         """The numbers behind the picture; `output` is "pandas", "polars" or "pyarrow"."""
         return as_output(self._frame(), output)

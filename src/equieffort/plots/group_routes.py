@@ -44,7 +44,7 @@ def _svg(found: GroupRoutes, title: str) -> Markup:
             series.append(Series(label, part["extra_chosen"].tolist(), shares.tolist(), look))
             best = part[part["is_best"]].head(1)
             ends = [best[key].tolist() for key in ("mean_extra", "effectiveness", "low", "high")]
-            series.append(Series(f"{label}, measured", *ends[:2], Look("reference", 0), *ends[2:], kind="points"))
+            series.append(Series("", *ends[:2], look, *ends[2:], kind="points"))
         most = float(np.nanmax([v for one in series for v in one.x], initial=0.0)) * 1.05 or 1.0
         plane = Plane(
             series, "mean effort beyond each person's own", "share turned", (0.0, most), (0.0, 1.0), y_share=True

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from equieffort.data.frames import Missing, number
 from equieffort.errors import CostError, ParameterError, Setting, many, warn
-from equieffort.foundations.arguments import check_function, check_instance
+from equieffort.foundations.arguments import check_instance
+from equieffort.foundations.log import log, stage
+from equieffort.foundations.progress import Watched, watcher
 from equieffort.foundations.tolerances import LARGEST, is_closed
 from equieffort.models.classifiers import BlackBox
 from equieffort.recourse.people import People
@@ -24,15 +26,9 @@ from equieffort.words.limits import limit_text
 from equieffort.words.reasons import told
 
 CHUNK = 65_536
-WATCHED = 8_192
-"""People solved together when somebody watches the progress; results do not depend on it."""
-
-
-class Progress(Protocol):
-    """Is told how far the work is."""
-
-    def __call__(self, stage: str, done: int, total: int, note: str = "") -> None:
-        """`done` of `total` in a stage, and a remark."""
+WATCHED, FEWEST, PARTS = 8_192, 512, 20
+"""People solved together when somebody watches the progress: at most, at least, and in how many parts; results do not
+depend on it."""
 
 
 def solve(
@@ -42,7 +38,7 @@ def solve(
     solver: Solver | Auto | Choice | None = None,
     sensitive_features: Any = None,
     missing: Missing = "error",
-    progress: Progress | None = None,
+    progress: Watched = None,
 ) -> RecourseTable:
     """Solve every person's recourse problem.
 
@@ -58,29 +54,32 @@ def solve(
         What to do with missing values: "error"; "drop" leaves these people out; "model" lets the model decide on
         them, and the recourse of those it refuses is unknown.
     progress
-        Called as progress("solving", done, total, note) before the first and after each part of the work.
+        True for a bar, False for none, or a function, called as progress("solving", done, total, note) before the first
+        and after each part of the work. By default a bar in notebooks.
     """
     check_problem(problem)
     check_solver(solver)
-    check_progress(progress)
+    watching = watcher(progress)
     people = People.of(problem, X, sensitive_features=sensitive_features, missing=missing)
     problem, frame, groups = people.problem, people.frame, people.groups
     choice = chosen_for(problem, solver)
     n = len(frame)
     table = RecourseTable.blank(SolvedSource(problem, choice.solver, choice.prepared, frame), groups)
     outside = np.zeros(len(groups.labels), dtype=np.int64)
-    size = CHUNK if progress is None else min(CHUNK, WATCHED)
-    if progress is not None:
-        progress("solving", 0, n)
-    for start in range(0, n, size):
-        part = slice(start, min(start + size, n))
-        verifier = ActionVerifier(problem.scaled, choice.solver, choice.prepared, frame.iloc[part])
-        out = verifier.run(table, start)
-        _check_efforts(table, part)
-        outside += np.bincount(groups.codes[part][out], minlength=len(outside))
-        if progress is not None:
-            stuck = int((table.status[: part.stop] == Status.INFEASIBLE).sum())
-            progress("solving", part.stop, n, f"{stuck:,} infeasible so far")
+    size = CHUNK if watching is None else min(WATCHED, max(FEWEST, n // PARTS))
+    log.info("Solver for %d people: %s. %s", n, choice.solver, choice.reason)
+    if watching is not None:
+        watching("solving", 0, n)
+    with stage(f"Solving {n:,} people"):
+        for start in range(0, n, size):
+            part = slice(start, min(start + size, n))
+            verifier = ActionVerifier(problem.scaled, choice.solver, choice.prepared, frame.iloc[part])
+            out = verifier.run(table, start)
+            _check_efforts(table, part)
+            outside += np.bincount(groups.codes[part][out], minlength=len(outside))
+            if watching is not None:
+                stuck = int((table.status[: part.stop] == Status.INFEASIBLE).sum())
+                watching("solving", part.stop, n, f"{stuck:,} infeasible so far")
     _warn_about(table, outside)
     if not choice.solver.certifies:
         _warn_heuristic(table, choice.solver)
@@ -104,12 +103,6 @@ def check_solver(solver: Any) -> None:
     """Refuse what does not solve."""
     takes = "a solver such as Auto(), LinearExact(), BranchAndBound() or Milp()"
     check_instance("solver", solver, (Solver, Auto, Choice), takes, optional=True)
-
-
-def check_progress(progress: Any) -> None:
-    """Refuse what cannot be told."""
-    if progress is not None:
-        check_function("progress", progress, "a function progress(stage, done, total, note)")
 
 
 def chosen_for(problem: RecourseProblem, solver: Solver | Auto | Choice | None) -> Choice:

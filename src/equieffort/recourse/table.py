@@ -5,13 +5,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, overload
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
 from equieffort.data.frames import Bools, Encoding, Floats
+from equieffort.data.output import Other, Output, Pandas, as_output
 from equieffort.errors import ParameterError
 from equieffort.foundations.arguments import check_instance
 from equieffort.foundations.shown import Shown, Told
@@ -186,14 +187,19 @@ class RecourseTable(Shown):
         return [told(reason, self.audience) for reason in reasons]
 
     def _told(self) -> Told:
-        from equieffort.words.told import table_told
+        from equieffort.words.recourse import table_told
 
         return table_told(self)
 
-    def frame(self) -> pd.DataFrame:
+    @overload
+    def frame(self, *, output: Pandas = ...) -> pd.DataFrame: ...
+    @overload
+    def frame(self, *, output: Other) -> Any: ...
+    def frame(self, *, output: Output = "pandas") -> Any:
         """The table: group, status, cost, bound, do_* (value set), delta_* (change), outside_limits, reason.
 
-        A row without an action has no cost (NaN). The bound of an infeasible row is infinite.
+        A row without an action has no cost (NaN). The bound of an infeasible row is infinite. `output` is "pandas",
+        "polars" or "pyarrow"; the last two have the labels of people as a column.
         """
         is_set, values = self.source.interventions(self, slice(None))
         columns: dict[str, Any] = {
@@ -215,7 +221,7 @@ class RecourseTable(Shown):
             columns[f"delta_{name}"] = np.where(is_set[:, j] & acting, self.delta[:, j], np.nan)
         columns["outside_limits"] = self.source.outside()
         columns["reason"] = self.told(self.reasons())
-        return pd.DataFrame(columns, index=self.index)
+        return as_output(pd.DataFrame(columns, index=self.index), output)
 
 
 def split_actions(schema: Schema, encoding: Encoding) -> tuple[tuple[int, ...], tuple[int, ...]]:

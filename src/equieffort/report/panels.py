@@ -26,6 +26,7 @@ class Series:
     """A line, steps or points with one look; NaN leaves a gap."""
 
     label: str
+    """Empty for marks that belong to another series."""
     x: Sequence[float]
     y: Sequence[float]
     look: svg.Look = PLAIN
@@ -73,7 +74,8 @@ def plane_chart(name: str, title: str, described: str, plane: Plane) -> Markup:
     drawn = [one for one in plane.series if one.known]
     if not drawn:
         return nothing_chart(name, title, described)
-    lines = [one.line for one in drawn]
+    named = [one for one in drawn if one.label]
+    lines = [one.line for one in named]
     room = label_room(lines, 3) if all(one.kind in ("line", "steps") for one in drawn) else svg.RIGHT
     axes = Axes(
         _ends(drawn, "x", plane.x_ends, plane.log_x), _ends(drawn, "y", plane.y_ends, plane.log_y, plane), room,
@@ -96,7 +98,7 @@ def plane_chart(name: str, title: str, described: str, plane: Plane) -> Markup:
         parts.append(
             svg.text(axes.x(x) + (6 if side == "start" else -6), axes.y(y) - 5, words, anchor=side, size=svg.SMALL)
         )
-    parts += label_ends(lines, [axes.y(each.y[each.known[-1]]) for each in drawn], axes.end, room)
+    parts += label_ends(lines, [axes.y(each.y[each.known[-1]]) for each in named], axes.end, room)
     return framed(name, title, described, lines, room, plane.key, parts)
 
 
@@ -180,7 +182,8 @@ def box_chart(name: str, title: str, described: str, boxes: Sequence[Box], *, x_
     parts: list[Markup] = []
     at = 2.0
     for box in boxes:
-        parts.append(svg.text(0, at + 12, svg.cut(box.label, 250, svg.SMALL), size=svg.SMALL))
+        room = svg.WIDTH - svg.width_of(box.text, svg.SMALL) - 8
+        parts.append(svg.text(0, at + 12, svg.cut(box.label, room, svg.SMALL), size=svg.SMALL))
         parts.append(svg.text(svg.WIDTH, at + 12, box.text, anchor="end", size=svg.SMALL, more=' class="soft"'))
         middle = at + 28
         if all(isfinite(v) for v in box.numbers):

@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, cast, overload
 
 import numpy as np
 import pandas as pd
 
 from equieffort.data.frames import Bools, Missing, aligned, row_dicts
-from equieffort.data.output import Output, as_output
+from equieffort.data.output import Noted, Other, Output, Pandas, as_output
 from equieffort.effort.budget import default_budget
 from equieffort.effort.criteria import Criteria
 from equieffort.effort.individuals import individuals
@@ -57,6 +57,8 @@ from equieffort.foundations.arguments import (
     items_in,
     refused,
 )
+from equieffort.foundations.log import stage
+from equieffort.foundations.progress import Watched, watcher
 from equieffort.foundations.shown import Shown, Told, as_html
 from equieffort.notions.awareness import Awareness
 from equieffort.notions.base import Audited
@@ -74,7 +76,7 @@ from equieffort.notions.reachable import CELLS
 from equieffort.notions.responsiveness import Responsiveness
 from equieffort.notions.social_burden import SocialBurden
 from equieffort.recourse.solvers import Auto, Solver
-from equieffort.recourse.solving import Progress, check_progress, solve, solve_further
+from equieffort.recourse.solving import solve, solve_further
 from equieffort.recourse.table import RecourseTable
 from equieffort.results.explanation import Explanation, Recorded, explain
 from equieffort.results.faces import Report, What, audit_page, audit_text, audit_told, frame_of, written_to
@@ -84,6 +86,7 @@ from equieffort.results.provenance import CostRecord, Provenance, SolverUsed, ki
 from equieffort.results.regrouping import regrouped
 from equieffort.results.resampling import Resampled, Resampling, inputs_of, resample
 from equieffort.results.subgroup_search import SubgroupSearch, search_subgroups
+from equieffort.words import told
 from equieffort.words.shown import with_saved
 from equieffort.world.cost import Cost
 from equieffort.world.distances import BoundDistance, Distance, Manhattan, check_distance
@@ -155,7 +158,7 @@ class Audit(Shown):
         """
         parts = [self.system.measures]
         parts += [self.subgroup(rule).measures.assign(about=name) for name, rule in self.declared.items()]
-        return with_saved(pd.concat(parts, ignore_index=True), self.own_rows)
+        return Noted.of(with_saved(pd.concat(parts, ignore_index=True), self.own_rows), told.MEASURES)
 
     @property
     def declared(self) -> dict[str, str]:
@@ -185,7 +188,7 @@ class Audit(Shown):
         # Under another budget the replicates would have spread otherwise.
         return found if found is not None and found.budget == self.budget else None
 
-    def resample(self, how: Resampling, *, progress: Progress | None = None) -> Audit:
+    def resample(self, how: Resampling, *, progress: Watched = None) -> Audit:
         """The same audit, judged under another source of chance.
 
         `Equations()` learns the structural equations again from people drawn again; `Procedure(X_train, y_train)` also
@@ -193,8 +196,7 @@ class Audit(Shown):
         `measures` then has their rows beside those of people.
         """
         check_instance("how", how, Resampling, "ee.Equations(), ee.Procedure(X_train, y_train) or ee.Bootstrap()")
-        check_progress(progress)
-        return self.with_provenance(resampled=resample(self, how, progress))
+        return self.with_provenance(resampled=resample(self, how, watcher(progress)))
 
     def subgroup(self, which: str | Any) -> Assessment:
         """Algorithm 1 for a subgroup: a rule such as ``"age < 25 and purpose = 'car'"``, or a boolean mask.
@@ -264,13 +266,23 @@ class Audit(Shown):
         about = f"{many(int(members.sum()), 'person', 'people')} nearest to {written(self.recourse.index[row])}"
         return self._assess("individual", about, members, row)
 
+    @overload
     def individuals(
-        self, quantile: float = 0.2, *, group: str | None = None, distance: Distance | None = None
-    ) -> pd.DataFrame:
+        self, quantile: float = ..., *, group: str | None = ..., distance: Distance | None = ..., output: Pandas = ...
+    ) -> pd.DataFrame: ...
+    @overload
+    def individuals(
+        self, quantile: float = ..., *, group: str | None = ..., distance: Distance | None = ..., output: Other
+    ) -> Any: ...
+    def individuals(
+        self, quantile: float = 0.2, *, group: str | None = None, distance: Distance | None = None,
+        output: Output = "pandas",
+    ) -> Any:  # fmt: skip
         """Every refused person of the groups compared, or of one group, against those like them: one row each.
 
         Whoever is called unequal has an interval wholly beyond the thresholds, and `p_adjusted` (Benjamini-Hochberg)
         allows for all `n_looked_at` who were looked at. At least five people a side, else `note` says TOO_FEW.
+        `output` is "pandas", "polars" or "pyarrow".
         """
         check_quantile(quantile)
         labels = self.recourse.groups.labels
@@ -284,7 +296,7 @@ class Audit(Shown):
         if self.provenance.outliers or (surrogate is not None and not surrogate.suffices):
             # As for the groups: nothing is concluded of anybody.
             found["outcome"] = "inconclusive"
-        return found
+        return as_output(Noted.of(found, told.INDIVIDUALS), output)
 
     def search_subgroups(
         self, measure: str = "acr", *, conditions: int = 3, levels: int = 5, features: Sequence[str] | None = None,
@@ -332,6 +344,16 @@ class Audit(Shown):
         distance = self.distance(self._distance_of(neighbourhood))
         return neighbourhood.members(distance.to_all(slice(row, row + 1))[0])
 
+    @overload
+    def curve(
+        self, quantiles: Sequence[float] = ..., *, distance: Distance | None = ..., include_favourable: bool = ...,
+        centres: Centres | None = ..., bands: Bands = ..., output: Pandas = ...,
+    ) -> pd.DataFrame: ...  # fmt: skip
+    @overload
+    def curve(
+        self, quantiles: Sequence[float] = ..., *, distance: Distance | None = ..., include_favourable: bool = ...,
+        centres: Centres | None = ..., bands: Bands = ..., output: Other,
+    ) -> Any: ...  # fmt: skip
     def curve(
         self,
         quantiles: Sequence[float] = PAPER_QUANTILES,
@@ -340,7 +362,8 @@ class Audit(Shown):
         include_favourable: bool = False,
         centres: Centres | None = None,
         bands: Bands = Jackknife(),  # noqa: B008 (frozen)
-    ) -> pd.DataFrame:
+        output: Output = "pandas",
+    ) -> Any:
         """ACR, efforts, RD, sizes and own-group share against the quantile, averaged over unfavourable centres.
 
         One row a group, opponent and quantile. `acr` is the ratio of mean efforts over centres (of its own group over
@@ -357,9 +380,12 @@ class Audit(Shown):
             By default everybody up to 2e8 pairs of people, and a sample above. The people around them are always all.
         bands
             `Jackknife(...)`; `PaperBands()` for those of the paper's figures; None for none, which is faster.
+        output
+            "pandas", "polars" or "pyarrow".
         """
         chosen = distance if distance is not None else self._distance_of(self.neighbourhood)
-        return self.curve_of(quantiles, chosen, include_favourable, centres, bands).frame()
+        found = self.curve_of(quantiles, chosen, include_favourable, centres, bands).frame()
+        return as_output(Noted.of(found, told.CURVE), output)
 
     def curve_of(
         self,
@@ -384,11 +410,16 @@ class Audit(Shown):
             n, codes = len(self.recourse), self.recourse.groups.codes
             people = np.arange(n) if include_favourable else np.flatnonzero(self.recourse.is_unfavourable)
             drawn = centres if centres is not None else default_centres(people, codes[people], n)
-            kept = curve(self.recourse, bound, quantiles, drawn.draw(people, codes[people]), bands)
+            with stage(f"Comparing people with those like them, at {len(quantiles)} sizes"):
+                kept = curve(self.recourse, bound, quantiles, drawn.draw(people, codes[people]), bands)
             self._curves[key] = kept
         return kept
 
-    def effort_curve(self, *, difference: bool = False) -> pd.DataFrame:
+    @overload
+    def effort_curve(self, *, difference: bool = ..., output: Pandas = ...) -> pd.DataFrame: ...
+    @overload
+    def effort_curve(self, *, difference: bool = ..., output: Other) -> Any: ...
+    def effort_curve(self, *, difference: bool = False, output: Output = "pandas") -> Any:
         """The share of each group's refused people whom an effort of at most e turns, with its band.
 
         One row a group and effort: group, effort, share, low, high. The band holds for all efforts at once; whoever
@@ -399,7 +430,9 @@ class Audit(Shown):
         samples, level = self._samples(None), self.criteria.level or SHOWN_LEVEL
         if not self.criteria.certified:
             samples = {label: sample.as_found for label, sample in samples.items()}
-        return effort_differences(self.recourse.groups, samples, level) if difference else effort_curve(samples, level)
+        groups = self.recourse.groups
+        found = effort_differences(groups, samples, level) if difference else effort_curve(samples, level)
+        return as_output(Noted.of(found, told.EFFORT_CURVE), output)
 
     # -- beside equality of effort ------------------------------------------------------------------------------------
 
@@ -463,9 +496,7 @@ class Audit(Shown):
         made = inputs_of(self, "counterfactual_fairness()")
         return CounterfactualFairness.of(self._audited(), made.problem)
 
-    def fair_causal_recourse(
-        self, *, most_people: int | None = None, progress: Progress | None = None
-    ) -> FairCausalRecourse:
+    def fair_causal_recourse(self, *, most_people: int | None = None, progress: Watched = None) -> FairCausalRecourse:
         """How far efforts of groups, and of refused people and their twins in other groups, are apart.
 
         Twins are solved as the people were, which takes as long as the audit for every other level. `frame()` has mean
@@ -479,8 +510,7 @@ class Audit(Shown):
             Called while twins are solved, as by `audit`.
         """
         made = inputs_of(self, "fair_causal_recourse()")
-        check_progress(progress)
-        return FairCausalRecourse.of(self._audited(), made.problem, most_people, progress)
+        return FairCausalRecourse.of(self._audited(), made.problem, most_people, watcher(progress))
 
     def causal_discrimination(self, draws: int = DRAWS, random_state: int = 0) -> CausalDiscrimination:
         """How often the label changes when the sensitive columns alone change, nothing following.
@@ -673,6 +703,10 @@ class Audit(Shown):
 
         return load(path)
 
+    @overload
+    def to_frame(self, what: What = ..., *, output: Pandas = ...) -> pd.DataFrame: ...
+    @overload
+    def to_frame(self, what: What = ..., *, output: Other) -> Any: ...
     def to_frame(self, what: What = "measures", *, output: Output = "pandas") -> Any:
         """A table of the audit: its "measures", "groups", "people", "unsettled" people or "warnings".
 
@@ -704,8 +738,9 @@ class Audit(Shown):
         """
         from equieffort.report import model_card, render
 
-        page = render(self, title=title, suppress_below=suppress_below)
-        return Report(page, model_card(self, suppress_below=suppress_below))
+        with stage("Writing the report"):
+            page = render(self, title=title, suppress_below=suppress_below)
+            return Report(page, model_card(self, suppress_below=suppress_below))
 
     def raise_if_unequal(self, *, inconclusive: bool = False) -> Audit:
         """Raise `ee.errors.UnequalError` where effort is unequal, for pipelines; otherwise the audit itself.
@@ -842,7 +877,7 @@ def audit(
     reference: Any = None,
     missing: Missing = "error",
     margin: float = 0.0,
-    progress: Progress | None = None,
+    progress: Watched = None,
 ) -> Audit:
     """Must some groups work harder than others to turn a "no" into a "yes"?
 
@@ -880,23 +915,26 @@ def audit(
     margin
         Extra distance from the boundary that an action must reach, in units of the score.
     progress
-        Called as progress("solving", done, total, note) while people are solved.
+        True for a bar, False for none, or a function, called as progress("solving", done, total, note) while people
+        are solved. By default a bar in notebooks.
 
     Returns
     -------
     An `Audit`: `verdict`, `by_group`, `individual`, `subgroup`, `curve`, `recourse`, `explain`, `save`.
     """
-    check_progress(progress)
+    watching = watcher(progress)
     _check_neighbourhood(neighbourhood, optional=True)
     check_instance("criteria", criteria, Criteria, "an ee.Criteria(...)", optional=True)
     own = _own_measures(measures)
     with collecting() as kept:
-        inputs = AuditInputs.of(
-            classifier, X, schema=schema, scm=scm, sensitive_features=sensitive_features, model_features=model_features,
-            cost=cost, solver=solver, subgroups=subgroups, reference=reference, missing=missing, margin=margin,
-        )  # fmt: skip
+        with stage("Reading the inputs"):
+            inputs = AuditInputs.of(
+                classifier, X, schema=schema, scm=scm, sensitive_features=sensitive_features, reference=reference,
+                model_features=model_features, cost=cost, solver=solver, subgroups=subgroups, missing=missing,
+                margin=margin,
+            )  # fmt: skip
         problem = inputs.problem
-        table = solve(problem, inputs.people, solver=inputs.choice, missing=missing, progress=progress)
+        table = solve(problem, inputs.people, solver=inputs.choice, missing=missing, progress=watching or False)
         near = neighbourhood if neighbourhood is not None else Everyone()
         distances: dict[Distance, BoundDistance] = {}
         if isinstance(near, Nearest | NearestK):

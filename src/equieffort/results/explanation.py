@@ -17,7 +17,7 @@ from equieffort.models.fidelity import RecordedDecisions
 from equieffort.recourse.problem import limits
 from equieffort.recourse.solvers import Status
 from equieffort.recourse.table import RecourseTable
-from equieffort.words.told import NOT_A_REASON
+from equieffort.words.recourse import NOT_A_REASON
 from equieffort.world.schema import AssumedLimit
 
 LOOKED_AT = 1000

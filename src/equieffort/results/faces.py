@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Literal
 import pandas as pd
 
 from equieffort.errors import ParameterError
-from equieffort.foundations.shown import Told
+from equieffort.foundations.shown import Cells, Told
 from equieffort.results.explanation import assumed_text
 from equieffort.words.shown import caveats, judged_text, measure_lines, measure_table, system_measures
-from equieffort.words.told import group_lines
+from equieffort.words.told import group_lines, measure_cells
 from equieffort.world.giveaways import first_text
 
 if TYPE_CHECKING:
@@ -55,10 +55,12 @@ def audit_page(audit: Audit) -> Told:
     short, verdict = audit_told(audit), audit.verdict
     cells = measure_table(system_measures(audit.system, audit.own_rows), verdict, audit.own)
     sentences = [finding.sentence for finding in verdict.findings]
-    care = [*short.care, *_assumed(audit).splitlines()]
+    # That limits were assumed is among the caveats; here is which.
+    care = [*short.care, *(line for line in _assumed(audit).splitlines() if not line.startswith("Assumed limits"))]
     first = first_text(audit.warnings)
     lines = [*first.splitlines(), *sentences, judged_text(verdict)]
-    return Told(short.title, lines, {"Measures": cells, "Groups": audit.by_group}, care, MORE)
+    tables: dict[str, pd.DataFrame | Cells] = {**measure_cells(cells), "Groups": audit.by_group}
+    return Told(short.title, lines, tables, care, MORE)
 
 
 def frame_of(audit: Audit, what: What) -> pd.DataFrame:

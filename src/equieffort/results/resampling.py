@@ -21,9 +21,10 @@ from equieffort.effort.measures import Chance, Sample, Spread
 from equieffort.effort.metrics import compared_pair, group_samples
 from equieffort.errors import DataError, EquieffortError, ParameterError, Setting, Text, collecting, parts_of
 from equieffort.foundations.arguments import calling, check_whole
+from equieffort.foundations.progress import Progress
 from equieffort.recourse.problem import RecourseProblem
 from equieffort.recourse.solvers import Status
-from equieffort.recourse.solving import Progress, solve
+from equieffort.recourse.solving import solve
 from equieffort.recourse.table import RecourseTable, SolvedSource
 from equieffort.results.inputs import AuditInputs, columns_of
 from equieffort.world.groups import Groups
@@ -259,7 +260,7 @@ def _audits(
                 problem = None if kept is None else kept.relearned(again, trained, drawn)
                 if problem is None:
                     problem = RecourseProblem.of(model, drawn, **declared | {"scm": again, "reference": reference})
-                yield _readings(audit, solve(problem, drawn, solver=made.solver, missing=missing))
+                yield _readings(audit, solve(problem, drawn, solver=made.solver, missing=missing, progress=False))
         except EquieffortError as error:
             yield error
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 import pandas as pd
 
+from equieffort.data.output import Other, Output, Pandas, as_output
 from equieffort.effort.criteria import Criteria, TwoSided
 from equieffort.effort.judging import SHOWN_LEVEL
 from equieffort.effort.measures import MEASURES
@@ -69,7 +70,11 @@ class SubgroupSearch(Shown):
             "searched": self.found.searched,
         }  # fmt: skip
 
-    def frame(self, most: int | None = None) -> pd.DataFrame:
+    @overload
+    def frame(self, most: int | None = ..., *, output: Pandas = ...) -> pd.DataFrame: ...
+    @overload
+    def frame(self, most: int | None = ..., *, output: Other) -> Any: ...
+    def frame(self, most: int | None = None, *, output: Output = "pandas") -> Any:
         """One row a subgroup, worst first; the first `most` of them.
 
         `low` and `high` are limits of this subgroup alone, `p_adjusted` allows for all searched; `certified` is the
@@ -78,7 +83,7 @@ class SubgroupSearch(Shown):
         is the subgroup's share of those counted; `note` holds codes of `equieffort.effort.measures.NOTES`.
         """
         check_whole("most", most, 0, optional=True)
-        return self._frame if most is None else self._rows(most)
+        return as_output(self._frame if most is None else self._rows(most), output)
 
     @cached_property
     def _frame(self) -> pd.DataFrame:

@@ -17,12 +17,12 @@ from equieffort.data.inputs import MOST_BYTES, read_table, warn_similar_labels
 from equieffort.data.regular import check_regular, read_regular
 from equieffort.errors import DataError, EquieffortWarning, ParameterError, collecting, listed, many, warn
 from equieffort.foundations.arguments import check_instance
+from equieffort.foundations.progress import Watched, watcher
 from equieffort.models import fidelity
 from equieffort.models.classifiers import known_features
 from equieffort.models.files import load_model
 from equieffort.models.surrogate import Surrogate, train_surrogate
 from equieffort.recourse.solvers import Auto, Solver
-from equieffort.recourse.solving import Progress, check_progress
 from equieffort.recourse.table import RecourseTable
 from equieffort.results.audits import Audit, audit
 from equieffort.results.explanation import assumed_text
@@ -131,10 +131,10 @@ class Estimate:
         return asdict(self) | {"solver": repr(self.solver)}
 
 
-def prepare(spec: Spec, *, progress: Progress = silent, unsafe_load_pickle: bool = False) -> Prepared:
+def prepare(spec: Spec, *, progress: Watched = None, unsafe_load_pickle: bool = False) -> Prepared:
     """Read the data, get the model, fit the structural equations."""
     check_instance("spec", spec, Spec, "what ee.read_spec(path) gives", fix="Give ee.read_spec(path).")
-    check_progress(progress)
+    progress = watcher(progress) or silent
     with spec_words(), collecting() as kept:
         progress("reading the data", 0, 1)
         digest = file_hash(spec.data.path)
@@ -255,7 +255,7 @@ def _placed_solver(spec: Spec) -> Iterator[None]:
         yield
 
 
-def run_spec(spec: Spec, *, progress: Progress = silent, unsafe_load_pickle: bool = False, command: str = "") -> Audit:
+def run_spec(spec: Spec, *, progress: Watched = None, unsafe_load_pickle: bool = False, command: str = "") -> Audit:
     """The audit that a spec describes.
 
     Its provenance says in addition how the data, the spec and a surrogate entered; `progress` is told how far the work
@@ -266,7 +266,7 @@ def run_spec(spec: Spec, *, progress: Progress = silent, unsafe_load_pickle: boo
     )
 
 
-def run_prepared(prepared: Prepared, *, progress: Progress = silent, command: str = "") -> Audit:
+def run_prepared(prepared: Prepared, *, progress: Watched = None, command: str = "") -> Audit:
     """Solve what was prepared."""
     spec = prepared.spec
     with spec_words(), _placed_solver(spec):

@@ -1,25 +1,33 @@
-"""What results say of themselves where they are echoed or shown in a notebook: verdicts, levels, tables of recourse."""
+"""What results say of themselves where they are echoed or shown in a notebook: verdicts and levels."""
 
 from __future__ import annotations
 
-import numpy as np
 import pandas as pd
 
 from equieffort.data.frames import percent
 from equieffort.effort.verdict import Assessment, Verdict
-from equieffort.errors import many
-from equieffort.foundations.shown import Told
-from equieffort.recourse.status import Status
-from equieffort.recourse.table import RecourseTable
+from equieffort.foundations.shown import Cells, Told
 from equieffort.words.shown import caveats, measure_table, system_measures
 from equieffort.world.groups import Groups
 
-NOT_A_REASON = (
-    "An action looks forward: what would turn the decision. It is not the reason for the decision and replaces no "
-    "notice of reasons."
+CURVE = (
+    "Limits are for one size of neighbourhood; those that end in _all hold at all sizes at once.",
+    "Chance is over people; the model, the equations and the costs are taken as they are.",
+)
+EFFORT_CURVE = (
+    "Each band holds for the whole curve at once; people without a route stay in the denominator.",
+    "Chance is over people; the model, the equations and the costs are taken as they are.",
+)
+INDIVIDUALS = (
+    "p_adjusted allows for everybody who was looked at (Benjamini-Hochberg): among those called unequal the expected "
+    "share of wrong ones is kept, not the chance of any.",
+    "A neighbourhood is small: who is not called unequal is not shown to be treated equally.",
+)
+MEASURES = (
+    "Intervals are of each measure by itself; p_adjusted allows for all that is judged.",
+    "low and high allow for chance, least and most for people who are not solved to the end.",
 )
 INDIVIDUAL = "A neighbourhood is small: of one person alone little is ever decided."
-SOLVED_ONCE = "Each action was replayed through the equations and the model's own label; costs are those of the schema."
 
 
 def verdict_told(verdict: Verdict) -> Told:
@@ -35,8 +43,17 @@ def assessment_told(part: Assessment) -> Told:
     care += [one.text for one in caveats(part.verdict, None, ())]
     cells = measure_table(system_measures(part), part.verdict)
     lines = [part.verdict.first_line, *(finding.sentence for finding in part.verdict.findings)]
-    tables = {"Groups": part.by_group, "Measures": cells}
+    tables: dict[str, pd.DataFrame | Cells] = {**measure_cells(cells), "Groups": part.by_group}
     return Told(part.about, lines, tables, care, "print(...), .measures, .by_group, .verdict")
+
+
+def measure_cells(cells: list[list[str]]) -> dict[str, list[list[str]]]:
+    """The measures under a heading; a single comparison is named there and not in every row."""
+    pairs = {(row[1], row[2]) for row in cells[1:]}
+    if len(pairs) != 1:
+        return {"Measures": cells}
+    ((group, against),) = pairs
+    return {f"Measures: {group} against {against}": [[row[0], *row[3:]] for row in cells]}
 
 
 def group_lines(groups: Groups, counted: pd.DataFrame) -> list[str]:
@@ -50,33 +67,3 @@ def group_lines(groups: Groups, counted: pd.DataFrame) -> list[str]:
         open_ones = f", {int(row['n_unknown']):,} not known" if row["n_unknown"] else ""
         lines.append(f"{groups.name(label)}: {refused:,} of {n:,} refused{route}{open_ones}")
     return lines
-
-
-def table_told(table: RecourseTable) -> Told:
-    """People by group and status, and the spread of efforts."""
-    rows = []
-    for code in table.groups.listed:
-        mine = table.groups.codes == code
-        efforts = table.effort[mine & table.has_action]
-        row = {"group": table.groups.name(table.groups.labels[code]), "people": int(mine.sum())}
-        row |= {status.text: int((table.status[mine] == status).sum()) for status in Status}
-        median = float(np.median(efforts)) if len(efforts) else float("nan")
-        rows.append(row | {"median effort": median})
-    refused, acting = int(table.is_unfavourable.sum()), int(table.has_action.sum())
-    lines = [f"{refused:,} of {many(len(table), 'person', 'people')} refused, {acting:,} of them with an action"]
-    found = [(name, int((table.status == name).sum())) for name in Status if name != Status.NOT_NEEDED]
-    lines.append(", ".join(f"{n:,} {name.text}" for name, n in found if n) or "nobody to solve")
-    return Told("Recourse of every person", lines, {"": pd.DataFrame(rows)}, _table_care(table), ".frame(), .cost")
-
-
-def _table_care(table: RecourseTable) -> list[str]:
-    care = []
-    if n := int((table.status == Status.UNKNOWN).sum()):
-        care.append(
-            f"Of {many(n, 'refused person', 'refused people')} nothing is known: no action found, none excluded."
-        )
-    if n := int((table.status == Status.FEASIBLE).sum()):
-        care.append(f"The action of {many(n, 'refused person', 'refused people')} may not be the cheapest.")
-    if n := len(dict.fromkeys(limit.feature for limit in table.source.schema.assumed)):
-        care.append(f"Nobody declared how far {many(n, 'feature', 'features')} may be set: observed values limit them.")
-    return [*care, SOLVED_ONCE, NOT_A_REASON]

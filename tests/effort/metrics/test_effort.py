@@ -15,10 +15,10 @@ from tests.samples import people
 
 from equieffort.effort.measures import Pair, Sample
 from equieffort.effort.metrics import (
+    SHORT,
     average_cost_ratio,
     comparisons,
     exact_discrepancy,
-    SHORT,
     group_frame,
     group_stats,
     recourse_discrepancy,
