@@ -19,15 +19,15 @@ ROOT = Path(__file__).parents[1]
 def main() -> None:
     warnings.simplefilter("ignore", ee.errors.EquieffortWarning)
     german = german_audit()
-    german.plot.acr().savefig(ROOT / "docs" / "images" / "german_acr.png", dpi=120)
+    german.plot.acr().save(ROOT / "docs" / "images" / "german_acr.png", dpi=120)
     for notion in ("counterfactual_fairness", "fair_causal_recourse", "causal_discrimination"):
         picture = getattr(german.plot, notion)()
-        picture.savefig(ROOT / "docs" / "images" / f"{notion.replace('_', '-')}.png", dpi=110)
-    german.plot.facts().savefig(ROOT / "docs" / "images" / "german_facts.png", dpi=90)
-    adult_groups().plot.measures().savefig(ROOT / "docs" / "images" / "adult_groups.png", dpi=90)
-    german.plot.group_routes().savefig(ROOT / "docs" / "images" / "german_group_routes.png", dpi=90)
+        picture.save(ROOT / "docs" / "images" / f"{notion.replace('_', '-')}.png", dpi=110)
+    german.plot.facts().save(ROOT / "docs" / "images" / "german_facts.png", dpi=90)
+    adult_groups().plot.measures().save(ROOT / "docs" / "images" / "adult_groups.png", dpi=90)
+    german.plot.group_routes().save(ROOT / "docs" / "images" / "german_group_routes.png", dpi=90)
     found = adult_audit().search_subgroups()
-    found.plot(8).savefig(ROOT / "docs" / "images" / "adult_subgroups.png", dpi=90)
+    found.plot(8).save(ROOT / "docs" / "images" / "adult_subgroups.png", dpi=90)
     print(found)
 
 

@@ -94,6 +94,8 @@ if TYPE_CHECKING:
     from equieffort.world.scm import Ordinal as Ordinal
     from equieffort.world.scm import Polynomial as Polynomial
     from equieffort.world.scm import Probabilities as Probabilities
+    from equieffort.world.scm import Product as Product
+    from equieffort.world.scm import Ratio as Ratio
     from equieffort.world.scm import Regressor as Regressor
     from equieffort.world.scm import Spline as Spline
     from equieffort.world.scm import StructuralCausalModel as StructuralCausalModel

@@ -24,6 +24,8 @@ from equieffort.world.scm import (
     Ordinal,
     Polynomial,
     Probabilities,
+    Product,
+    Ratio,
     Regressor,
     Spline,
     StructuralCausalModel,
@@ -33,7 +35,7 @@ from equieffort.world.scm import (
 __all__ = [
     "Additive", "Affine", "CausalGraph", "CumulativeLogit", "Curve", "Curves", "Discrete", "DiscreteLearner",
     "DiscreteMechanism", "Equation", "Function", "Learner", "LeastSquares", "Linear", "Mechanism", "Ordinal",
-    "Polynomial", "Probabilities", "Regressor", "Spline", "StructuralCausalModel", "Terms",
+    "Polynomial", "Probabilities", "Product", "Ratio", "Regressor", "Spline", "StructuralCausalModel", "Terms",
 ]  # fmt: skip
 
 

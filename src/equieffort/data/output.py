@@ -84,7 +84,7 @@ class Noted(pd.DataFrame):
     def _constructor(self) -> type[pd.DataFrame]:
         return pd.DataFrame
 
-    def _repr_html_(self) -> str | None:  # type: ignore[override]
+    def _repr_html_(self) -> str | None:
         shown = pd.DataFrame(self)._repr_html_()  # type: ignore[operator]
         told = "".join(f"<li>{escape(one)}</li>" for one in getattr(self, "care", ()))
         return f"{shown}<p>Read with care</p><ul>{told}</ul>" if shown and told else shown
