@@ -121,7 +121,7 @@ CODES: dict[str, str] = {
     # runs, comparison, command line
     "AUDIT_SCALES": "Costs at different prices are in different units, and their difference means nothing.",
     "AUDIT_LIMITS": "Part of the change may come from how far people may go, and not from the decisions.",
-    "AUDIT_SCHEMAS": "Only audits of the same groups and the same rules of action can be compared.",
+    "AUDIT_GROUPS": "Only audits of the same groups can be compared.",
     "AUDIT_LABELS": "What happened to a person can only be said if the label names the same person in both audits.",
     "SPEC_UNFILLED": "Who is protected and what may change must be said by somebody who knows, never guessed.",
     "OUTPUT": "Work whose result cannot be written is lost, so this is looked at before any work is done.",

@@ -201,7 +201,7 @@ def test_audits_with_other_comparisons_are_not_compared(rest, pairs):
     one = audited(protected=["a", "b"], reference=ee.AllPairs())
     with pytest.raises(ParameterError, match="different groups") as caught:
         ee.compare_audits(rest, one)
-    assert caught.value.code == "AUDIT_SCHEMAS"
+    assert caught.value.code == "AUDIT_GROUPS"
 
 
 def test_change_against_everybody_else_is_that_of_two_groups():

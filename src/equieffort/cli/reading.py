@@ -225,6 +225,8 @@ def diff(
         for name in ("phi", "rho", "acr", "rd"):
             shown += [f"{name}_before", f"{name}_after"]
         typer.echo(f"{found}\n\n{text_table(found.by_group[shown])}")
+        if not found.same_units:
+            typer.echo("With --rescale the second audit's actions are charged at the first one's prices.")
     raise typer.Exit(UNEQUAL if found.is_worse else EQUAL)
 
 
