@@ -27,7 +27,7 @@ def test_an_audit_compared_with_itself_has_not_changed():
 
 def test_measures_by_group_are_those_of_the_two_tables():
     one, two = made(), made(threshold=7.0)
-    found = compare_audits(one, two).by_group
+    found = compare_audits(one, two).by_group.set_index("group")
     for group in ("ash", "birch"):
         for name, audit in (("before", one), ("after", two)):
             frame = audit.recourse.frame().query("group == @group and status != 'not_needed'")
