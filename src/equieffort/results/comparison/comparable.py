@@ -62,6 +62,8 @@ def _rules(audit: Audit) -> dict[str, Any]:
     found: dict[str, Any] = {"the sensitive columns": schema["sensitive"], "the favourable label": schema["favourable"]}
     if schema["threshold"] is not None:
         found["the threshold"] = schema["threshold"]
+    if schema["max_actions"] is not None:
+        found["max_actions"] = schema["max_actions"]
     for name, feature in schema["features"].items():
         parts = {
             key: list(v) if isinstance(v, tuple) else v
