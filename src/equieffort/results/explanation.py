@@ -205,7 +205,13 @@ class Explanation(Shown):
     def _told(self) -> Told:
         first, *lines = str(self).split("\n")
         care = [*([lines.pop()] if self.surrogate else []), *([NOT_A_REASON] if self.steps else [])]
-        return Told(first, lines, {"": self.frame()} if self.steps else {}, care, ".frame(), .actions, .alternatives, .to_dict()")
+        return Told(
+            first,
+            lines,
+            {"": self.frame()} if self.steps else {},
+            care,
+            ".frame(), .actions, .alternatives, .to_dict()",
+        )
 
 
 def _numbered(way: Explanation) -> list[str]:
