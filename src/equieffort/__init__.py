@@ -59,6 +59,8 @@ if TYPE_CHECKING:
     from equieffort.results.audits import audit as audit
     from equieffort.results.comparison import AuditComparison as AuditComparison
     from equieffort.results.comparison import compare_audits as compare_audits
+    from equieffort.results.explanation import Explanation as Explanation
+    from equieffort.results.one_person import find_recourse as find_recourse
     from equieffort.results.power_analysis import Assumed as Assumed
     from equieffort.results.power_analysis import power as power
     from equieffort.results.resampling import Bootstrap as Bootstrap
@@ -116,6 +118,7 @@ __all__ = [
     "costs",
     "datasets",
     "errors",
+    "find_recourse",
     "load",
     "load_model",
     "measures",
@@ -167,6 +170,8 @@ _ROOMS: dict[str, tuple[str, ...]] = {
     "results.audits": ("Audit", "audit"),
     "results.comparison": ("AuditComparison", "compare_audits"),
     "results.audit_file": ("load",),
+    "results.explanation": ("Explanation",),
+    "results.one_person": ("find_recourse",),
     "results.power_analysis": ("Assumed", "power"),
     "results.resampling": ("Bootstrap", "Equations", "Procedure"),
     "spec": ("read_spec",),

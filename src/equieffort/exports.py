@@ -71,6 +71,7 @@ def summary(audit: Audit) -> dict[str, Any]:
             "limits": [plain(asdict(limit)) for limit in people.source.schema.assumed],
             "zero_one": list(people.source.schema.zero_one),
         },
+        "max_actions": people.source.schema.max_actions,
         "surrogate": _surrogate(audit.verdict.surrogate),
         "obstacles": _counted(people, Infeasibility),
         "endings": _counted(people, Termination),

@@ -184,6 +184,7 @@ VALID: dict[str, list[tuple[Any, Any, Any]]] = {
     "neighbourhood.k": [(50, "neighbourhood", ee.NearestK(50)), (50.0, "neighbourhood", ee.NearestK(50))],
     "neighbourhood.distance": [],
     "neighbourhood.features": [],
+    "max_actions": [(2, "schema.max_actions", 2), (1, "schema.max_actions", 1)],
     "rules": [
         (["if income < 3 then debt = 0"], "schema.constraints", (ee.Implies("income < 3", "debt = 0"),)),
         (["income >= debt"], "schema.constraints", (ee.Always("income >= debt"),)),

@@ -67,6 +67,9 @@ def audit(
     notions: Annotated[
         bool, typer.Option("--notions", help="Read neighbouring notions too, also those that ask the model again.")
     ] = False,
+    alternatives: Annotated[
+        int, typer.Option(help="Keep so many ways of each refused person, which change different features.", min=1)
+    ] = 1,
     unsafe_load_pickle: UnsafePickle = False,
     debug: Debug = False,
 ) -> None:
@@ -98,6 +101,10 @@ def audit(
                 progress("reading notions", 0, 1)
                 made = made.with_notions(labels=ready.truth)
                 progress("reading notions", 1, 1)
+            if alternatives > 1:
+                progress("finding alternatives", 0, 1)
+                made = made.with_alternatives(alternatives)
+                progress("finding alternatives", 1, 1)
             progress("writing", 0, 1)
             before = _stamp(outputs[".audit"])
             try:

@@ -122,10 +122,14 @@ def report(
 def explain(
     file: File,
     row: Annotated[str, typer.Option("--row", help="The person's label (the id column, or the row's number).")],
+    alternatives: Annotated[
+        int | None,
+        typer.Option(help="So many ways, which change different features; by default all that FILE keeps.", min=1),
+    ] = None,
 ) -> None:
     """Say what one person can do to turn the decision."""
     made = open_audit(file)
-    typer.echo(str(made.explain(_label(made, row, file.name))))
+    typer.echo(str(made.explain(_label(made, row, file.name), alternatives=alternatives)))
 
 
 class Searched(StrEnum):

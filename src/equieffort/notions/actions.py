@@ -19,6 +19,7 @@ from equieffort.data.stored import inside
 from equieffort.errors import capital
 from equieffort.recourse.counterfactuals import (
     action_costs,
+    changes,
     is_allowed,
     keeps_margin,
     propagate_as_stored,
@@ -105,6 +106,8 @@ def settings_of(problem: RecourseProblem, action: Action, facts: Floats) -> tupl
         if k in problem.grids:
             target = inside(target, low[:, j], high[:, j], problem.grids[k])
         values[:, k] = target
+    if problem.max_actions is not None:
+        within &= changes(problem, facts, picked, values).sum(axis=1) <= problem.max_actions
     return picked, values, within
 
 

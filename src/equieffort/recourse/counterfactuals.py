@@ -69,6 +69,12 @@ def propagate_as_stored(
     return moved, unknown
 
 
+def changes(problem: RecourseProblem, facts: Floats, picked: Bools, values: Floats) -> Bools:
+    """(person, actionable feature): which are changed. To hold a feature at its own value is no change."""
+    acts = list(problem.acts)
+    return np.asarray(picked[:, acts] & (values[:, acts] != facts[:, acts]))
+
+
 def action_costs(problem: RecourseProblem, facts: Floats, picked: Bools, values: Floats) -> Floats:
     """What each actionable feature contributes to the cost, recomputed from the values that are set."""
     numeric = list(problem.numeric)

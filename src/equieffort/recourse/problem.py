@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
@@ -100,6 +100,8 @@ class RecourseProblem(Generic[ViewT]):
     cost_unit: float = 1.0
     """What costs are multiples of; 1 but in scaled units."""
     is_scaled: bool = False
+    held: frozenset[int] = frozenset()
+    """Positions of actionable features that may be left or kept at their own value, but not changed."""
 
     @classmethod
     def of(
@@ -226,6 +228,27 @@ class RecourseProblem(Generic[ViewT]):
             cost_unit=cost_unit,
             is_scaled=True,
         )
+
+    @property
+    def max_actions(self) -> int | None:
+        """How many features may be changed at once, if that is fewer than may be changed at all."""
+        most = self.schema.max_actions
+        return most if most is not None and most < len(self.acts) - len(self.held) else None
+
+    def holding(self: RecourseProblem, positions: Iterable[int]) -> RecourseProblem:
+        """The same problem in which further actionable features must not be changed.
+
+        They may still be kept at their own value while their causes move: that is free, and no change.
+        """
+        held = self.held | frozenset(positions)
+        return self if held == self.held else replace(self, held=held)
+
+    @cached_property
+    def with_any_number(self: RecourseProblem) -> RecourseProblem:
+        """The same problem without a limit on how many features are changed."""
+        if self.schema.max_actions is None:
+            return self
+        return replace(self, schema=replace(self.schema, max_actions=None))
 
     @cached_property
     def units(self) -> Floats:
@@ -359,9 +382,17 @@ class RecourseProblem(Generic[ViewT]):
                     np.maximum(least, np.minimum(limit.at(fact), fact), out=least)
                 else:
                     np.minimum(most, np.maximum(limit.at(fact), fact), out=most)
+            if k in self.held:
+                least, most = fact, fact
             whole = self.is_integer[j]
             low[:, j], high[:, j] = (np.ceil(least), np.floor(most)) if whole else (least, most)
         return low, high
+
+    def may_take(self, position: int, facts: Floats, level: int) -> Bools:
+        """Who may be set to a level of an actionable category, by its values in fact."""
+        if position in self.held:
+            return facts == level
+        return self.rules.allows(position, facts, level)
 
     def ceiling(self, matrix: Floats) -> Floats:
         """The most that an allowed action can cost each person; infinite where no limit says how far it may go."""

@@ -19,6 +19,7 @@ from equieffort.models.classifiers import BlackBox
 from equieffort.recourse.people import People
 from equieffort.recourse.problem import Limit, RecourseProblem, check_problem
 from equieffort.recourse.solvers import Auto, Choice, Solver
+from equieffort.recourse.solvers.max_actions import prepare
 from equieffort.recourse.status import Refusal, Status
 from equieffort.recourse.table import STORED, RecourseTable, SolvedSource, starts_outside
 from equieffort.recourse.verification import ActionVerifier
@@ -60,7 +61,7 @@ def solve(
     check_problem(problem)
     check_solver(solver)
     watching = watcher(progress)
-    people = People.of(problem, X, sensitive_features=sensitive_features, missing=missing)
+    people = People.of(problem, X, sensitive_features=sensitive_features, missing=missing, alone=True)
     problem, frame, groups = people.problem, people.frame, people.groups
     choice = chosen_for(problem, solver)
     n = len(frame)
@@ -112,7 +113,7 @@ def chosen_for(problem: RecourseProblem, solver: Solver | Auto | Choice | None) 
     if solver is None or isinstance(solver, Auto):
         return (solver or Auto()).select(problem)
     engine = solver.solver if isinstance(solver, Choice) else solver
-    prepared = engine.prepare(problem.scaled)
+    prepared = prepare(engine, problem.scaled)
     if isinstance(prepared, Refusal):
         raise ParameterError(
             "MODEL_NOT_LINEAR",
@@ -194,7 +195,7 @@ def _warn_about(table: RecourseTable, outside: npt.NDArray[np.int64]) -> None:
             f"{_beyond(table)}".rstrip(),
             fix="Check them; for these people the limit is their own value, and a rule they break is not asked.",
         )
-    if not (table.status == Status.NOT_NEEDED).any():
+    if len(table) > 1 and not (table.status == Status.NOT_NEEDED).any():
         warn(
             "OUTCOME_ALL_UNFAVOURABLE",
             f"All {len(table)} people are decided unfavourably.",

@@ -57,6 +57,8 @@ class LimitKind(StrEnum):
     """A category has no other level that may be set."""
     RULE = "rule"
     """A rule between features."""
+    MAX_ACTIONS = "max_actions"
+    """At most so many features may be changed at once."""
 
 
 class Blocking(StrEnum):
@@ -146,6 +148,8 @@ class Fault(StrEnum):
     RULE = "rule"
     EQUATION = "equation"
     COST = "cost"
+    ACTIONS = "actions"
+    """It changes more features than may be changed at once."""
 
 
 class _Fact:
@@ -199,7 +203,7 @@ class Obstacle(_Fact):
         _check(self, LimitKind, "limit")
         if self.side not in (-1, 0, 1) or isinstance(self.side, bool):
             raise _wrong(self, "side", "-1, 0 or 1")
-        if not (self.feature or self.column or self.rule):
+        if not (self.feature or self.column or self.rule or self.limit == LimitKind.MAX_ACTIONS):
             raise _wrong(self, "feature", "a name, unless a column or a rule is named")
 
     @property

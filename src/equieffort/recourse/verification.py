@@ -15,6 +15,7 @@ from equieffort.foundations.arguments import check_instance
 from equieffort.foundations.tolerances import REPLAYED, STEPS, TOLERANCE, is_closed, tolerance
 from equieffort.recourse.counterfactuals import (
     action_costs,
+    changes,
     faults,
     keeps_margin,
     propagate_as_stored,
@@ -66,6 +67,13 @@ class ActionVerifier(Batch):
         if len(self.rows):
             self._solve(table, start)
         return np.flatnonzero(problem.outside(everyone))
+
+    def part(self, rows: Rows, problem: RecourseProblem) -> ActionVerifier:
+        """Some of these people, and another problem by which what is proposed for them is judged."""
+        part = ActionVerifier(problem, self.solver, self.prepared, self.frame)
+        part.rows, part.people, part._facts = self.rows[rows], self.people[rows], self._facts[rows]
+        part._held = Proposal.empty(problem, len(rows))
+        return part
 
     def _solve(self, table: RecourseTable, start: int) -> None:
         self._held = Proposal.empty(self.problem, len(self.rows))
@@ -188,6 +196,10 @@ class ActionVerifier(Batch):
             if problem.is_integer[j]:
                 off |= values[:, k] != np.rint(values[:, k])
             note(off & picked[:, k], Fault.VALUE, problem.names[k])
+        for k in problem.held.intersection(problem.categorical):
+            note(picked[:, k] & (values[:, k] != facts[:, k]), Fault.VALUE, problem.names[k])
+        if problem.max_actions is not None:
+            note(changes(problem, facts, picked, values).sum(axis=1) > problem.max_actions, Fault.ACTIONS)
         for fault in faults(problem, facts, moved, unknown):
             note(*fault)
         cost = action_costs(problem, facts, picked, values).sum(axis=1)

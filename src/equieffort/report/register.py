@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from equieffort.data.frames import number
+from equieffort.errors import many
 from equieffort.recourse.problem import limits
 from equieffort.recourse.status import LimitKind
 from equieffort.report.material import Material
@@ -26,6 +27,7 @@ ASSUMED = (LimitKind.OBSERVED, LimitKind.ZERO_ONE)
 def register(material: Material) -> Table:
     """Every assumption in one table; features of which the same is assumed share a row."""
     rows = [*_roles(material), *_follows(material), *_costs(material), *_limits(material), *_rules(material)]
+    rows += _few(material)
     head = ("feature", "kind", "what is assumed", "where it comes from", "fit")
     return Table("Register of assumptions", head, rows, frozenset({1, 2, 3, 4}), merged=True)
 
@@ -115,6 +117,13 @@ def _limits(material: Material) -> Iterator[list[Cell]]:
 def _rules(material: Material) -> list[list[Cell]]:
     schema = material.table.source.schema
     return [[name_list(link.names), "rule", (Phrase(str(link)),), DECLARED, ""] for link in schema.constraints]
+
+
+def _few(material: Material) -> list[list[Cell]]:
+    most = material.table.source.schema.max_actions
+    if most is None:
+        return []
+    return [["", "limits", f"at most {many(most, 'feature', 'features')} changed at once", DECLARED, ""]]
 
 
 def equations(material: Material) -> Table:

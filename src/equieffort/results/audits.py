@@ -75,6 +75,7 @@ from equieffort.notions.improvement import Improvement
 from equieffort.notions.reachable import CELLS
 from equieffort.notions.responsiveness import Responsiveness
 from equieffort.notions.social_burden import SocialBurden
+from equieffort.recourse.alternatives import check_alternatives, find_alternatives
 from equieffort.recourse.solvers import Auto, Solver
 from equieffort.recourse.solving import solve, solve_further
 from equieffort.recourse.table import RecourseTable
@@ -116,6 +117,8 @@ class Audit(Shown):
     """What it was made from; None in an audit that was read from a file."""
     own_rows: tuple[dict[str, Any], ...] = field(default=(), repr=False)
     """What such measures read when the audit was saved."""
+    alternatives: tuple[RecourseTable, ...] = field(default=(), repr=False)
+    """Everybody's second cheapest way, the third, ..., a table each, as far as `with_alternatives` found them."""
     _distances: dict[Distance, BoundDistance] = field(default_factory=dict, repr=False)
     # Not handed on by dataclasses.replace: another table has other curves.
     _curves: dict[Any, Curve] = field(default_factory=dict, repr=False, init=False)
@@ -669,7 +672,9 @@ class Audit(Shown):
         else:
             named = items_in("people", people, "a list of index labels")
             rows = np.array([self._row(label, None) for label in named], dtype=np.intp)
-        return replace(self.with_provenance(resampled=None), recourse=solve_further(self.recourse, rows, solver=solver))
+        found = solve_further(self.recourse, rows, solver=solver)
+        # Whoever has another first way now has other ways beside it.
+        return replace(self.with_provenance(resampled=None), recourse=found, alternatives=())
 
     def with_provenance(self, **changes: Any) -> Audit:
         """The same audit with other parts of its provenance, such as ``notes={"date": "2026-03-31"}``."""
@@ -677,11 +682,38 @@ class Audit(Shown):
 
     # -- readers ----------------------------------------------------------------------------------------------------
 
-    def explain(self, label: Any = None, *, position: int | None = None) -> Explanation:
-        """What one person can do, in words and numbers."""
+    def explain(
+        self, label: Any = None, *, position: int | None = None, alternatives: int | None = None
+    ) -> Explanation:
+        """What one person can do, in words and numbers.
+
+        With `alternatives` the so many cheapest ways, each of which leaves a feature of every way before it unchanged;
+        by default as many as `with_alternatives` keeps. An audit that was read from a file has no more than it keeps.
+        """
         surrogate = self.provenance.surrogate
-        kind = "" if surrogate is None else surrogate.kind
-        return explain(self.recourse, self._row(label, position), kind, self.recorded)
+        kind, row = "" if surrogate is None else surrogate.kind, self._row(label, position)
+        return explain(self.recourse, row, kind, self.recorded, self._further(row, alternatives))
+
+    def with_alternatives(self, count: int) -> Audit:
+        """The same audit, which keeps so many of the cheapest ways of everybody who was refused, in its file too."""
+        found = find_alternatives(self.recourse, np.arange(len(self.recourse)), count)
+        return replace(self, alternatives=tuple(found))
+
+    def _further(self, row: int, count: int | None) -> list[tuple[RecourseTable, int]]:
+        """A person's ways beyond the first, as they are kept or as they are found now."""
+        if count is None:
+            return [(one, row) for one in self.alternatives]
+        check_alternatives(count)
+        if count - 1 <= len(self.alternatives):
+            return [(one, row) for one in self.alternatives[: count - 1]]
+        if self.inputs is None:
+            kept = many(len(self.alternatives) + 1, "way", "ways")
+            raise ParameterError(
+                "AUDIT_FILE",
+                f"This audit was read from a file that keeps {kept} of each person, not {count}.",
+                fix=Setting("alternatives", count),
+            )
+        return [(one, 0) for one in find_alternatives(self.recourse, np.array([row]), count)]
 
     @property
     def plot(self) -> AuditPlots:

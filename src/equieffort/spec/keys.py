@@ -300,6 +300,10 @@ SPEC = Section(
             "`{sum: {rent: 1, income: -0.5}, upper: 0}`, `{cause: education, effect: age, per_unit: 1}` (when one "
             "rises so must the other), or `{feature: job, forbidden: [[retired, student]]}` (null is any level).",
         ),
+        "max_actions": Key(
+            Number(low=1, whole=True),
+            "At most so many features may be changed by one person at once; what follows is not counted.",
+        ),
         "subgroups": Key(
             MapOf(Text(named="a rule"), "a table of rules"),
             'Groups to look at on their own: a name and a rule, such as "age < 25" or "`years at job` >= 2".',

@@ -41,6 +41,7 @@ def read_schema(given: Parsed) -> Schema:
         also_protected=tuple(also),
         features=features,
         rules=_rules(given),
+        max_actions=given["max_actions"],
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from equieffort.data.frames import number
+from equieffort.errors import many
 from equieffort.recourse.problem import Limit
 from equieffort.recourse.status import LimitKind, Obstacle
 
@@ -75,6 +76,8 @@ def obstacle_text(obstacle: Obstacle, audience: Audience = REPORT) -> str:
     >>> obstacle_text(Obstacle("pay", LimitKind.OBSERVED, 1, 12.0), PYTHON)
     'largest observed value 12; declare upper to allow more'
     """
+    if obstacle.limit == LimitKind.MAX_ACTIONS and obstacle.value is not None:
+        return f"at most {many(int(obstacle.value), 'feature', 'features')} changed at once"
     if obstacle.rule:
         return f"the rule that {obstacle.rule}"
     if not obstacle.column:

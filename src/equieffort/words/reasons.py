@@ -23,6 +23,7 @@ FAULTS = {
     Fault.RULE: "it breaks the rule that {}",
     Fault.EQUATION: "{!r} would follow, and no equation says how",
     Fault.COST: "its cost comes out differently",
+    Fault.ACTIONS: "it changes more features than max_actions allows",
 }
 STOPPED = {
     Ending.PRECISION: "A part of the boundary is too thin for floating point to decide",

@@ -162,6 +162,10 @@ SETTINGS: dict[str, Written] = {
     ),
     "resample": Written("resample with ee.Equations()", "give --resample equations"),
     "rescale": Written("rescale=True", "--rescale"),
+    "alternatives": Written(
+        "Keep them when it is made: audit.with_alternatives($bare).save(...).",
+        "Audit again with --alternatives $bare, which keeps them in the file.",
+    ),
     "budget": Written("budget=...", "--budget"),
     "acr": Written("acr=...", "--acr"),
     "assumed": Written(

@@ -73,8 +73,11 @@ class Groups:
         return from_fields(cls, saved, "groups", codes=codes, columns=columns)
 
     @classmethod
-    def of(cls, frame: pd.DataFrame, schema: Schema) -> Groups:
-        """Form the groups that the schema names from the sensitive columns."""
+    def of(cls, frame: pd.DataFrame, schema: Schema, *, alone: bool = False) -> Groups:
+        """Form the groups that the schema names from the sensitive columns.
+
+        With `alone` people of fewer than two groups will do: they have recourse, and are compared with nobody.
+        """
         columns = schema.sensitive_columns
         for name in columns:
             if name not in frame.columns:
@@ -101,6 +104,10 @@ class Groups:
                 f"Different groups in {listed(columns)} would both be called {listed(dict.fromkeys(twice))}.",
                 fix="Rename the values so that each group has a name of its own.",
             )
+        if len(known) < 2 and alone:
+            named = _values(schema.protected, single)
+            protected = [k for k in known if any(_is_key(value, keys[k]) for value in named)]
+            return cls(labels, codes, tuple(protected), Rest(), columns, unknown)
         if len(known) < 2:
             present = f"Only one group is present in {listed(columns)}: {listed(labels[k] for k in known)}."
             raise SchemaError(
@@ -314,9 +321,14 @@ def _values(declared: Any, single: bool) -> list[Any]:
     return [declared]
 
 
+def _is_key(value: Any, key: Any) -> bool:
+    """Whether a declared value is that of a group."""
+    return bool(key == (tuple(value) if isinstance(value, list) else value))
+
+
 def _find(value: Any, keys: list[Any], columns: tuple[str, ...]) -> int:
     for k, key in enumerate(keys):
-        if key == (tuple(value) if isinstance(value, list) else value):
+        if _is_key(value, key):
             return k
     raise _bad_groups(
         f"{label(value)} is not a value of {listed(columns)}. {closest(value, keys)}".rstrip(),

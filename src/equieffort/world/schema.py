@@ -19,7 +19,7 @@ import pandas as pd
 
 from equieffort.data.frames import KINDS, Encoding, Kind, number, require_columns
 from equieffort.errors import DataError, SchemaError, Setting, closest, label, listed, warn
-from equieffort.foundations.arguments import check_mapping, is_number, items_in, names_in, shown
+from equieffort.foundations.arguments import check_mapping, check_number, is_number, items_in, names_in, shown
 from equieffort.foundations.saved import as_fields, from_hints
 from equieffort.world.graph import CausalGraph
 from equieffort.world.opponents import read_reference
@@ -212,6 +212,9 @@ class Schema:
     rules
         What must hold between features in every counterfactual: `Implies`, `Monotone`, `Sum`, `Forbidden`, `Always`,
         or text such as "if employed = 0 then tenure = 0".
+    max_actions
+        At most so many features may be changed by one person at once; None sets no limit. What follows an action, and
+        a feature that is held at its own value, is not counted.
     """
 
     sensitive: str | Sequence[str]
@@ -222,6 +225,7 @@ class Schema:
     also_protected: Sequence[str] = ()
     features: Mapping[str, Feature | Role] = field(default_factory=dict)
     rules: Sequence[Constraint | str] = ()
+    max_actions: int | None = None
 
     def __post_init__(self) -> None:
         takes = "a column name or a list of them"
@@ -240,6 +244,10 @@ class Schema:
         given = items_in("rules", given, "a list of rules between features", error=SchemaError)
         rules = tuple(rule if isinstance(rule, Constraint) else read_constraint(rule) for rule in given)
         object.__setattr__(self, "rules", rules)
+        check_number(
+            "max_actions", self.max_actions, "a whole number, 1 or more, or None for no limit", lambda most: most >= 1,
+            whole=True, optional=True, error=SchemaError,
+        )  # fmt: skip
         for name in (*self.sensitive_columns, *self.also_protected):
             if name in features and features[name].role != "immutable":
                 raise SchemaError(
@@ -428,6 +436,7 @@ SAVED = {
     "also_protected": tuple[str, ...],
     "features": dict[str, Feature],
     "rules": tuple[Constraint, ...],
+    "max_actions": int | None,
 }
 """What the saved form of a schema holds."""
 

@@ -98,10 +98,10 @@ class RuleTable:
 
 
 def allowed_levels(problem: RecourseProblem, people: Floats) -> list[Bools]:
-    """By actionable category, (person, level): whether the rules let each person be set to it."""
+    """By actionable category, (person, level): whether each person may be set to it."""
     return [
         np.column_stack(
-            [problem.rules.allows(c, people[:, c], level) for level in range(len(problem.encoding.columns[c].levels))]
+            [problem.may_take(c, people[:, c], level) for level in range(len(problem.encoding.columns[c].levels))]
         )
         for c in problem.categorical
     ]

@@ -228,7 +228,7 @@ def make_box(problem: RecourseProblem, people: LinearBatch, interventions: Inter
     usable, forced = np.ones(n, dtype=bool), np.zeros(n, dtype=bool)
     for c, level in zip(problem.categorical, interventions.levels, strict=True):
         if level >= 0:
-            usable &= (people.matrix[:, c] != level) & problem.rules.allows(c, people.matrix[:, c], level)
+            usable &= (people.matrix[:, c] != level) & problem.may_take(c, people.matrix[:, c], level)
     shared: list[tuple[Row, Floats, Floats]] = []
     for row in interventions.rows:
         least, most = row_range(problem, interventions, row, people.matrix)
