@@ -38,7 +38,7 @@ STYLE = (
     ".equieffort h4{font-size:1em;font-weight:600;margin:.9em 0 .3em}"
     ".equieffort p{margin:.4em 0}.equieffort ul{margin:.3em 0;padding-left:1.3em}"
     ".equieffort .wide{overflow-x:auto}.equieffort table{border-collapse:collapse;font-size:.92em}"
-    ".equieffort th,.equieffort td{padding:.2em .6em;white-space:nowrap;vertical-align:top}"
+    ".equieffort th,.equieffort td{padding:.2em .6em;vertical-align:top}.equieffort .number{white-space:nowrap}"
     # Notebooks set all cells to the right, words too.
     ".equieffort th,.equieffort td{text-align:left!important}.equieffort .number{text-align:right!important}"
     ".equieffort td{font-variant-numeric:tabular-nums}.equieffort thead th{border-bottom:1px solid currentColor}"
