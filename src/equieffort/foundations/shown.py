@@ -14,6 +14,7 @@ More: print(answer)
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -26,15 +27,20 @@ import pandas as pd
 Cells = Sequence[Sequence[str]]
 """A head and rows, as text."""
 
+NUMBER = re.compile(r"^(-?[<\d][\d,.]*( .*)?|-?)$")
+"""What begins with a number, or is missing: such columns are set to the right."""
 MOST_LINES, LONGEST, MOST_ROWS = 6, 300, 20
 """Of what is echoed, and of a frame in a notebook."""
 
 STYLE = (
     ".equieffort{max-width:60rem;line-height:1.45}"
-    ".equieffort h3{font-size:1.1em;margin:.4em 0}.equieffort h4{font-size:1em;margin:.9em 0 .3em}"
+    ".equieffort h3{font-size:1.1em;font-weight:600;line-height:1.3;margin:.4em 0}"
+    ".equieffort h4{font-size:1em;font-weight:600;margin:.9em 0 .3em}"
     ".equieffort p{margin:.4em 0}.equieffort ul{margin:.3em 0;padding-left:1.3em}"
     ".equieffort .wide{overflow-x:auto}.equieffort table{border-collapse:collapse;font-size:.92em}"
-    ".equieffort th,.equieffort td{padding:.2em .6em;text-align:left;white-space:nowrap;vertical-align:top}"
+    ".equieffort th,.equieffort td{padding:.2em .6em;vertical-align:top}.equieffort .number{white-space:nowrap}"
+    # Notebooks set all cells to the right, words too.
+    ".equieffort th,.equieffort td{text-align:left!important}.equieffort .number{text-align:right!important}"
     ".equieffort td{font-variant-numeric:tabular-nums}.equieffort thead th{border-bottom:1px solid currentColor}"
     ".equieffort .care{border-left:3px solid #c04a00;padding-left:.8em;margin:.8em 0}"
     ".equieffort .more{opacity:.75;font-size:.92em}"
@@ -108,8 +114,10 @@ def cells_html(cells: Cells) -> str:
     head, *rows = cells
     if not rows:
         return ""
-    heads = "".join(f"<th>{escape(cell)}</th>" for cell in head)
-    body = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in rows)
+    marks = [' class="number"' if all(NUMBER.match(row[k]) for row in rows) else "" for k in range(len(head))]
+    heads = "".join(f"<th{mark}>{escape(cell)}</th>" for mark, cell in zip(marks, head, strict=True))
+    lines = ("".join(f"<td{m}>{escape(cell)}</td>" for m, cell in zip(marks, row, strict=True)) for row in rows)
+    body = "".join(f"<tr>{line}</tr>" for line in lines)
     return f'<div class="wide"><table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table></div>'
 
 
@@ -129,5 +137,5 @@ def _cell(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float):
-        return f"{value:.4g}" if abs(value) < 10_000 else f"{value:,.0f}"
+        return f"{value:,.4g}" if abs(value) < 10_000 else f"{value:,.0f}"
     return f"{value:,}" if isinstance(value, int) else str(value)

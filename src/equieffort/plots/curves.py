@@ -51,8 +51,8 @@ def _svg(audit: Audit, found: pd.DataFrame, title: str) -> Markup:
     look = looks(groups)
     for (group, against), part in found.dropna(subset=["difference"]).groupby(["group", "against"], sort=False):
         name = f"{groups.name(str(group))} minus {groups.name(str(against))}"
-        columns = [part[key].tolist() for key in ("effort", "difference", "low", "high")]
-        series.append(Series(name, *columns[:2], look.get(str(group), Look()), *columns[2:], kind="steps"))
+        x, y, low, high = (part[key].tolist() for key in ("effort", "difference", "low", "high"))
+        series.append(Series(name, x, y, look.get(str(group), Look()), low, high, "steps"))
     band = f"Shaded: {level_text(audit.criteria)} band for the whole curve. Below 0 the group is worse off."
     plane = Plane(series, "effort", "difference of the shares", y_share=True, across=[0.0], key=band)
     return plane_chart("effort-differences", title, "Differences of effort curves.", plane)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from equieffort.notions.group_routes import GroupRoutes
 
 MARKS = "os^D"
+MEASURED = ("mean_extra", "effectiveness", "low", "high")
 
 
 def show_group_routes(found: GroupRoutes) -> Display:
@@ -34,17 +35,16 @@ def _front(found: GroupRoutes) -> pd.DataFrame:
 
 
 def _svg(found: GroupRoutes, title: str) -> Markup:
-    charts = []
+    charts: list[tuple[str, Markup]] = []
     for name, mine in _front(found).groupby("group", sort=False):
         series = []
-        for n, part in mine.groupby("n_routes"):
-            part, look = part.sort_values("extra_chosen"), Look("group", int(n) - 1)
+        for n in sorted(set(mine["n_routes"].tolist())):
+            part, look = mine[mine["n_routes"] == n].sort_values("extra_chosen"), Look("group", n - 1)
             label = "1 route" if n == 1 else f"{n} routes"
             shares = part["n_turned_chosen"] / part["n_chosen_on"]
             series.append(Series(label, part["extra_chosen"].tolist(), shares.tolist(), look))
-            best = part[part["is_best"]].head(1)
-            ends = [best[key].tolist() for key in ("mean_extra", "effectiveness", "low", "high")]
-            series.append(Series("", *ends[:2], look, *ends[2:], kind="points"))
+            x, y, low, high = (part[part["is_best"]].head(1)[key].tolist() for key in MEASURED)
+            series.append(Series("", x, y, look, low, high, "points"))
         most = float(np.nanmax([v for one in series for v in one.x], initial=0.0)) * 1.05 or 1.0
         plane = Plane(
             series, "mean effort beyond each person's own", "share turned", (0.0, most), (0.0, 1.0), y_share=True

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from markupsafe import Markup
 
+from equieffort.data.frames import row_dicts
 from equieffort.effort.measures import MEASURES, Measure
 from equieffort.foundations.arguments import check_whole
 from equieffort.plots.display import Display
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 
 OTHER, FLAGGED = "0.6", COLOURS[1]
 LONGEST = 52
-DOTS, POINTS = "dots", "points"
 APART = (0.25, 0.03)
 """How far apart numbers beside marks are, in logarithms."""
 
@@ -60,19 +60,18 @@ def _svg(search: SubgroupSearch, frame: pd.DataFrame, most: int, title: str) -> 
     is_ratio = measure.scale.name == "log"
     whole = [value for value in search.whole["estimate"].tolist() if isfinite(value)]
     smaller, flagged = frame[["n", "n_against"]].min(axis=1), frame["flagged"].to_numpy(dtype=bool)
+    x, y = smaller.to_numpy(dtype=float), frame["estimate"].to_numpy(dtype=float)
     series = [
-        Series(name, smaller[who].astype(float).tolist(), frame["estimate"][who].tolist(), look, kind=kind)
-        for name, who, look, kind in (
-            ("not flagged", ~flagged, Look("other"), DOTS), ("flagged", flagged, Look("group"), POINTS)
-        )
-    ]  # fmt: skip
+        Series("not flagged", x[~flagged].tolist(), y[~flagged].tolist(), Look("other"), kind="dots"),
+        Series("flagged", x[flagged].tolist(), y[flagged].tolist(), Look("group"), kind="points"),
+    ]
     unit = "" if is_ratio else ", points"
     plane = Plane(
         series, f"{counted_people(measure)} on the smaller side", f"{measure.title}{unit}", log_x=True, log_y=is_ratio,
         y_share=not is_ratio, across=[measure.neutral, *whole], key="Dotted: equal, and everybody.",
     )  # fmt: skip
     points = []
-    for row in frame.head(most).to_dict("records"):
+    for row in row_dicts(frame.head(most)):
         label = " ".join(_label(row, len(search.pairs) > 1).split()) + (" (flagged)" if row["flagged"] else "")
         words = f"{value_text(measure, row['estimate'])} ({interval_text(measure, row['low'], row['high'])})"
         points.append(Point(label, row["estimate"], row["low"], row["high"], words))
@@ -88,7 +87,7 @@ def _svg(search: SubgroupSearch, frame: pd.DataFrame, most: int, title: str) -> 
 def _draw(search: SubgroupSearch, frame: pd.DataFrame, most: int, title: str, canvas: Canvas) -> None:
     measure = MEASURES[search.asked.measure]
     named = frame.head(most)
-    labels = [_label(row, len(search.pairs) > 1) for row in named.to_dict("records")]
+    labels = [_label(row, len(search.pairs) > 1) for row in row_dicts(named)]
     height = 1.4 + 0.2 * sum(max(1, label.count("\n") + 1) + 0.6 for label in labels)
     left, right = canvas.panels((11.5, max(3.6, height)), 1, 2)
     whole = search.whole["estimate"].tolist()

@@ -232,8 +232,8 @@ def _finite(value: float) -> float | None:
     return value if np.isfinite(value) else None
 
 
-@dataclass(frozen=True, eq=False)
-class Recorded:
+@dataclass(frozen=True, eq=False, repr=False)
+class Recorded(Shown):
     """What was decided of each person according to the data, beside a stand-in that decides anew."""
 
     is_known: Bools
@@ -261,6 +261,11 @@ class Recorded:
             group: {name: int(mask[table.groups.codes == code].sum()) for name, mask in parts.items()}
             for code, group in enumerate(table.groups.labels)
         }
+
+    def _told(self) -> Told:
+        lines = [f"{self.n:,} of {len(self.is_known):,} are known, {self.n_favourable:,} of them favourable."]
+        care = ["These are decisions of the system; the audit is of a surrogate model that decides anew."]
+        return Told("Recorded decisions", lines, care=care, more=".by_group(audit.recourse)")
 
     @property
     def n(self) -> int:

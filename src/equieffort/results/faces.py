@@ -56,7 +56,8 @@ def audit_page(audit: Audit) -> Told:
     cells = measure_table(system_measures(audit.system, audit.own_rows), verdict, audit.own)
     sentences = [finding.sentence for finding in verdict.findings]
     # That limits were assumed is among the caveats; here is which.
-    care = [*short.care, *(line for line in _assumed(audit).splitlines() if not line.startswith("Assumed limits"))]
+    which = [line.strip() for line in _assumed(audit).splitlines() if not line.startswith("Assumed limits")]
+    care = [*short.care, *([f"Assumed: {'; '.join(which)}."] if which else [])]
     first = first_text(audit.warnings)
     lines = [*first.splitlines(), *sentences, judged_text(verdict)]
     tables: dict[str, pd.DataFrame | Cells] = {**measure_cells(cells), "Groups": audit.by_group}

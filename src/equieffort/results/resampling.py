@@ -22,11 +22,13 @@ from equieffort.effort.metrics import compared_pair, group_samples
 from equieffort.errors import DataError, EquieffortError, ParameterError, Setting, Text, collecting, parts_of
 from equieffort.foundations.arguments import calling, check_whole
 from equieffort.foundations.progress import Progress
+from equieffort.foundations.shown import Shown, Told
 from equieffort.recourse.problem import RecourseProblem
 from equieffort.recourse.solvers import Status
 from equieffort.recourse.solving import solve
 from equieffort.recourse.table import RecourseTable, SolvedSource
 from equieffort.results.inputs import AuditInputs, columns_of
+from equieffort.words.shown import CHANCE
 from equieffort.world.groups import Groups
 from equieffort.world.rules import parse_rule
 from equieffort.world.scm import StructuralCausalModel
@@ -38,8 +40,8 @@ Key = tuple[str, str, str, str]
 """Subgroup's rule (empty: everybody), group, against, measure."""
 
 
-@dataclass(frozen=True)
-class Resampled:
+@dataclass(frozen=True, repr=False)
+class Resampled(Shown):
     """What replicates of an audit say."""
 
     chance: Chance
@@ -51,6 +53,13 @@ class Resampled:
     def of(self, rule: str, group: str, against: str) -> dict[str, Spread]:
         """By measure, of one comparison."""
         return {key[3]: spread for key, spread in self.spreads.items() if key[:3] == (rule, group, against)}
+
+    def _told(self) -> Told:
+        line = f"Their spread allows for chance in {CHANCE[self.chance]}."
+        care = [f"{self.replicates:,} replicates: limits would differ a little with others."]
+        return Told(
+            f"{self.replicates:,} replicates of the audit", [line], care=care, more="audit.measures, audit.verdict"
+        )
 
 
 Replicate = Mapping[Key, float] | EquieffortError

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from equieffort.data.frames import percent
+from equieffort.data.frames import percent, row_dicts
 from equieffort.effort.verdict import Assessment, Verdict
 from equieffort.foundations.shown import Cells, Told
 from equieffort.words.shown import caveats, measure_table, system_measures
@@ -59,9 +59,10 @@ def measure_cells(cells: list[list[str]]) -> dict[str, list[list[str]]]:
 def group_lines(groups: Groups, counted: pd.DataFrame) -> list[str]:
     """How many of each group are refused, and how many of those have a route; the compared groups first."""
     lines = []
+    rows = {str(row["group"]): row for row in row_dicts(counted.reset_index())}
     for code in groups.listed:
         label = groups.labels[code]
-        row = counted.loc[label]
+        row = rows[label]
         n, refused, rho = int(row["n"]), int(row["n_unfavourable"]), float(row["rho"])
         route = f", {percent(rho)} of them with a route to approval" if refused else ""
         open_ones = f", {int(row['n_unknown']):,} not known" if row["n_unknown"] else ""
