@@ -86,7 +86,7 @@ CODES: dict[str, str] = {
     "MODEL_NO_PROBABILITY": "A declared threshold is compared with the model's probabilities.",
     "MODEL_NOT_FITTED": "The audit asks the model for its own decisions.",
     "MODEL_LABELS": "Without knowing which decision is good for people there is no recourse.",
-    "MODEL_MULTICLASS": "With several outcomes it must be said which of them people want.",
+    "MODEL_MULTICLASS": "Of several outcomes those that are not named as favourable count as refusals.",
     "MODEL_NOT_DETERMINISTIC": "Recourse towards a decision that changes by itself means nothing.",
     "MODEL_OUTPUT": "Each person needs exactly one decision.",
     "MODEL_NOT_LINEAR": "Exact answers need a model and equations that the solver understands.",

@@ -115,7 +115,7 @@ CASES = {
     "a rule that is too long": (
         [("job = 'smith'", " or ".join(["income > 3"] * 2000))], unchanged, "RULE_SYNTAX", "Add a column to the table",
     ),
-    "no model": ([("train: logistic", "file: m.skops")], unchanged, "MODEL_FILE", "Check model.file; it starts from"),
+    "no model": ([("train: logistic", "path: m.skops")], unchanged, "MODEL_FILE", "Check model.path; it starts from"),
     "no table": ([("loans.csv", "loan.csv")], unchanged, "DATA_FILE", "Check data.path; it starts from"),
     "two people of one id": ([], column("applicant", "x"), "DATA_DUPLICATE_INDEX", "leave data.id out to count rows."),
 }  # fmt: skip

@@ -25,7 +25,7 @@ pytestmark = pytest.mark.usefixtures("quiet")
 
 SPEC = """\
 data: {path: town.csv, id: who}
-model: {file: model.skops}
+model: {path: model.skops}
 outcome: {favourable: granted}
 sensitive: {column: sex, protected: female, reference: male}
 graph: [[income, savings]]

@@ -81,7 +81,7 @@ def audit(
 
     check_filled(spec)
     told = read_spec(spec)
-    inputs = (spec, told.data.path, told.model.file)
+    inputs = (spec, told.data.path, told.model.path)
     if Format.parquet in (formats or []):
         need_parquet()
     outputs = Outputs(out, (*ALWAYS, *(SUFFIX[name] for name in formats or [])), inputs=inputs)

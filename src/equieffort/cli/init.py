@@ -134,7 +134,7 @@ def draft(table: pd.DataFrame, path: str, answers: Answers, name: str, found: Se
         f"  missing: error  # {_missing(table)}",
         "",
         "# A model trained to imitate the decisions (logistic, ridge, linear_svc, forest or boosted), or your own:",
-        "# model: {file: model.skops}",
+        "# model: model.skops",
         "model: {train: logistic}",
         "",
         "# The decision, and its value that people want.",

@@ -103,6 +103,14 @@ class DataFile:
 
 
 @dataclass(frozen=True)
+class ModelFile:
+    """The file that the audited model was read from, or that a surrogate was kept in."""
+
+    path: str
+    sha256: str
+
+
+@dataclass(frozen=True)
 class Provenance:
     """How an audit was made, as typed data; what is empty was not recorded."""
 
@@ -135,6 +143,10 @@ class Provenance:
     random_state: int | None = None
     """The seed of a spec."""
     data: DataFile | None = None
+    learned_from: Mapping[str, DataFile] = field(default_factory=dict)
+    """Tables of their own that equations and a surrogate were learned from, by their key in the spec."""
+    model: ModelFile | None = None
+    """Where the model can be read again; None where it came from memory and was not kept."""
     surrogate: Surrogate | None = None
     recorded: RecordedDecisions | None = None
     """Beside a surrogate: for whom it decides otherwise than the data."""

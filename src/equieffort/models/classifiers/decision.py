@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from equieffort.data.frames import Bools, Floats, require_columns
-from equieffort.errors import DataError, ModelError, Setting, closest, label, listed, sentence
+from equieffort.errors import DataError, ModelError, Setting, closest, label, listed, sentence, warn
 from equieffort.foundations.arguments import as_plain, names_in
 
 _bad_labels = partial(ModelError, "MODEL_LABELS")
@@ -56,6 +56,7 @@ class Decision:
         whole = all(pd.api.types.is_integer_dtype(frame[name].dtype) for name in features)
         decision = cls(classifier, features, favourable, bare, threshold, whole)
         decision._check_classes()
+        decision._tell_others()
         decision._check_threshold()
         _check_categories(classifier, frame)
         sample = frame.iloc[:2000]
@@ -86,23 +87,27 @@ class Decision:
                     f"{closest(wanted, known)}".rstrip(),
                     fix=f"The classes are {', '.join(map(repr, known))}.",
                 )
-        if len(known) > 2 and self.wanted == (self.favourable,):
-            raise ModelError(
+        if set(known) <= set(self.wanted):
+            raise _bad_labels(
+                f"Every class of the model was declared favourable: {listed(known)}.",
+                fix="Leave out the decisions people do not want.",
+            )
+
+    def _tell_others(self) -> None:
+        """One label of several was named: what counts as refused is said once."""
+        others = [one for one in self._classes if one not in self.wanted]
+        if len(others) > 1 and self.wanted == (self.favourable,):
+            warn(
                 "MODEL_MULTICLASS",
-                f"The model chooses between {len(known)} classes, {listed(known)}, and only "
-                f"{self.favourable!r} was declared favourable.",
+                f"The model chooses between {len(others) + 1} classes; {self.favourable!r} is what people want, and "
+                f"{listed(others)} count as refusals.",
                 fix=(
-                    "List all that people want, as in ",
+                    "If people want others too, list them: ",
                     Setting("favourable", [self.favourable, ...]),
                     "; if it is only that one, ",
                     Setting("favourable", [self.favourable]),
                     " says so.",
                 ),
-            )
-        if set(known) <= set(self.wanted):
-            raise _bad_labels(
-                f"Every class of the model was declared favourable: {listed(known)}.",
-                fix="Leave out the decisions people do not want.",
             )
 
     @cached_property
