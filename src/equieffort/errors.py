@@ -44,6 +44,7 @@ CODES: dict[str, str] = {
     "DATA_COPIES_OUTCOME": "A model that sees the decision repeats it, and nobody can act on what comes after it.",
     "DATA_CONSTANT": "What is the same for everybody explains no decision, and often stands for a slip in the table.",
     "DATA_SENTINEL": "A code for what is not known is taken for an amount: it stretches ranges, limits and equations.",
+    "SURROGATE_NOT_KEPT": "An audit of a surrogate that nobody can ask again cannot be repeated or verified.",
     "SURROGATE_PERFECT": "Decisions are seldom that simple: often a feature was written down after the decision.",
     "DATA_UNKNOWN_ROW": "Only a person who was audited can be looked up.",
     "DATA_LENGTH": "Each person needs exactly one value.",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     from equieffort.spec.runs import Estimate
 
 ALWAYS = (".audit", ".html", ".json", ".csv", ".measures.csv", ".md")
+KEPT = ".surrogate.skops"
+"""What a surrogate is kept in, so that the audit can be repeated and verified."""
 MOST_EQUATIONS = 20
 
 
@@ -75,7 +78,9 @@ def audit(
     Ends with 0 if effort is equal within the thresholds, 1 if not, 4 if the data cannot tell.
     """
     from equieffort.exports import need_parquet
+    from equieffort.models.files.skops_writer import skops_bytes
     from equieffort.results.audit_file import load
+    from equieffort.results.provenance import ModelFile
     from equieffort.spec import read_spec
     from equieffort.spec.runs import check_filled, estimate, prepare, resampling, run_prepared
 
@@ -84,7 +89,8 @@ def audit(
     inputs = (spec, told.data.path, told.model.path)
     if Format.parquet in (formats or []):
         need_parquet()
-    outputs = Outputs(out, (*ALWAYS, *(SUFFIX[name] for name in formats or [])), inputs=inputs)
+    own = () if told.model.train is None else _kept()
+    outputs = Outputs(out, (*ALWAYS, *(SUFFIX[name] for name in formats or []), *own), inputs=inputs)
     with reporter(quiet=quiet or as_json) as progress:
         ready = prepare(told, progress=progress, unsafe_load_pickle=unsafe_load_pickle)
         if dry_run:
@@ -99,12 +105,17 @@ def audit(
                 made = made.with_notions(labels=ready.truth)
                 progress("reading notions", 1, 1)
             progress("writing", 0, 1)
+            surrogate = b""
+            if KEPT in outputs:
+                surrogate, types = skops_bytes(ready.classifier)
+                file = ModelFile(outputs[KEPT].name, hashlib.sha256(surrogate).hexdigest(), tuple(types))
+                made = made.with_provenance(model=file)
             before = _stamp(outputs[".audit"])
             try:
                 made.save(outputs[".audit"])
                 # Everything else is read from the file: what it says is what was kept.
                 made = load(outputs[".audit"])
-                _write_all(made, outputs)
+                _write_all(made, outputs, surrogate)
             except BaseException:
                 if _stamp(outputs[".audit"]) != before:
                     tell(
@@ -133,8 +144,10 @@ def text(made: Audit) -> str:
     from equieffort.world.giveaways import first_text
 
     schema = made.recourse.source.schema
-    parts = [
-        first_text(made.warnings),
+    parts = [first_text(made.warnings)]
+    if (decided := made.recorded) is not None:
+        parts.append("Refused in the record and by the surrogate:\n" + _record(decided.by_group(made.recourse)))
+    parts += [
         str(made.verdict),
         measure_lines(system_measures(made.system, made.own_rows), made.verdict, made.own),
         assumed_text(schema.assumed, schema.zero_one),
@@ -142,11 +155,9 @@ def text(made: Audit) -> str:
     ]
     if (surrogate := made.verdict.surrogate) is not None:
         parts.append("\n".join(refusal_lines(surrogate)))
-    if (decided := made.recorded) is not None:
-        parts.append("Refused in the record and by the surrogate:\n" + _record(decided.by_group(made.recourse)))
     for name, rule in made.declared.items():
         parts.append(f"{name}: {made.subgroup(rule)}")
-    parts.append(_basis(made.provenance))
+    parts += [_basis(made.provenance), _again(made)]
     return "\n\n".join(part for part in parts if part)
 
 
@@ -161,6 +172,17 @@ def _basis(provenance: Provenance) -> str:
     if len(equations) > MOST_EQUATIONS:
         lines.append(f"  and {len(equations) - MOST_EQUATIONS:,} more, in the report")
     return "\n".join(lines)
+
+
+def _again(made: Audit) -> str:
+    """How to audit a surrogate again that was kept: the keys of the spec that change."""
+    from equieffort.words.repeating import kept_model
+
+    file = made.provenance.model
+    if file is None or made.provenance.surrogate is None:
+        return ""
+    keys = kept_model(file.path, file.trusted, made.recourse.source.schema.favourable)
+    return f"The surrogate is kept in {file.path}. To audit it again, write in the spec: {keys}"
 
 
 def _record(by_group: dict[str, dict[str, int]]) -> str:
@@ -186,7 +208,22 @@ def _stamp(path: Path) -> tuple[int, int] | None:
     return (found.st_ino, found.st_mtime_ns) if path.exists() and (found := path.stat()) else None
 
 
-def _write_all(made: Audit, outputs: Outputs) -> None:
+def _kept() -> tuple[str, ...]:
+    """The ending of the file in which a surrogate is kept; none without skops, which is said."""
+    from equieffort.errors import warn
+    from equieffort.models.files.skops_writer import can_write
+
+    if can_write():
+        return (KEPT,)
+    warn(
+        "SURROGATE_NOT_KEPT",
+        "The surrogate cannot be kept, since skops is not installed: nobody can ask it again or verify this audit.",
+        fix="Run pip install 'equieffort[skops]' and audit again.",
+    )
+    return ()
+
+
+def _write_all(made: Audit, outputs: Outputs, surrogate: bytes) -> None:
     from equieffort.exports import measures_csv, recourse_csv, recourse_parquet
     from equieffort.report import model_card, render
 
@@ -205,6 +242,9 @@ def _write_all(made: Audit, outputs: Outputs) -> None:
     texts |= {suffix: as_text(made, name, wanted) for wanted, suffix in asked.items()}
     for suffix, content in texts.items():
         write(outputs[suffix], content)
+    if KEPT in outputs:
+        with aside(outputs[KEPT]) as partial:
+            partial.write_bytes(surrogate)
 
 
 def _tell_estimate(work: Estimate, *, as_json: bool, quiet: bool) -> None:

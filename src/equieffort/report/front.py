@@ -96,12 +96,25 @@ def tiles(material: Material) -> list[Tile]:
     unit: Cell = "of those who have a route"
     if many and (words := in_units(material, TENTH)):
         unit = (f"of those who have a route; {TENTH} is ", *words)
+    recorded = [(Name(group.name), _recorded(material, group.label)) for group in shown]
+    known = material.audit.recorded is not None
     return [
-        Tile("Refused", lines["Refused"], others),
+        *([Tile("Refused in the record", recorded, others)] if known else []),
+        Tile("Refused by the surrogate" if known else "Refused", lines["Refused"], others),
         Tile("With a route to approval", _alike(lines["With a route to approval"]), "of those refused"),
         Tile("Median effort", lines["Median effort"], unit, also if any(also) and not many else ()),
         *_deciding(material),
     ]
+
+
+def _recorded(material: Material, label: str) -> str:
+    """How many of a group were refused according to the data."""
+    counts = material.refused_by(label)
+    if counts is None or not sum(counts):
+        return "not recorded"
+    both, record, *_ = counts
+    told = material.tells_record(label)
+    return f"{material.guard.count(both + record, seen=told)} of {material.guard.count(sum(counts), seen=told)}"
 
 
 def _alike(lines: list[tuple[Cell, str]]) -> list[tuple[Cell, str]]:

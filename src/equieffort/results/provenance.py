@@ -108,6 +108,8 @@ class ModelFile:
 
     path: str
     sha256: str
+    trusted: tuple[str, ...] = ()
+    """Types in it that whoever reads it must vouch for."""
 
 
 @dataclass(frozen=True)

@@ -189,7 +189,7 @@ def prepare(spec: Spec, *, progress: Watched = None, unsafe_load_pickle: bool = 
             _tell_perfect(trained.surrogate)
         else:
             assert spec.model.path is not None
-            model_file = ModelFile(spec.model.path.name, file_hash(spec.model.path))
+            model_file = ModelFile(spec.model.path.name, file_hash(spec.model.path), spec.model.trusted)
             classifier = load_model(
                 spec.model.path, unsafe_load_pickle=unsafe_load_pickle, trusted=list(spec.model.trusted)
             )
@@ -347,7 +347,7 @@ def resampling(prepared: Prepared, chance: str, replicates: int) -> Resampling:
         raise ParameterError(
             "PARAMETER",
             "A saved model can be trained again only on what it was trained on, and the spec does not name that.",
-            fix="Give model: {data: FILE, label: COLUMN}, or --resample equations."
+            fix="Give model: {data: FILE, label: COLUMN}, or --resample equations.",
         )
     seen = list(known_features(prepared.classifier, spec.model.features or None))
     with spec_words(), placed(spec, "model", "data"):
