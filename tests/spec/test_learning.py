@@ -12,7 +12,8 @@ from tests.cli.conftest import SPEC, loans
 from equieffort.errors import EquieffortError, EquieffortWarning
 from equieffort.models.surrogate import train_surrogate, two_outcomes
 from equieffort.spec import parse_spec
-from equieffort.spec.runs import estimate, prepare, resampling, run_spec
+from equieffort.spec.estimates import estimate
+from equieffort.spec.runs import prepare, resampling, run_spec
 
 pytestmark = pytest.mark.filterwarnings("ignore::equieffort.errors.EquieffortWarning")
 OWN = "graph: {edges: [[income, savings]], data: history.csv}"

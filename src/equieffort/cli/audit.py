@@ -27,7 +27,7 @@ from equieffort.errors import many
 if TYPE_CHECKING:
     from equieffort.results.audits import Audit
     from equieffort.results.provenance import Provenance
-    from equieffort.spec.runs import Estimate
+    from equieffort.spec.estimates import Estimate
 
 ALWAYS = (".audit", ".html", ".json", ".csv", ".measures.csv", ".md")
 KEPT = ".surrogate.skops"
@@ -82,7 +82,8 @@ def audit(
     from equieffort.results.audit_file import load
     from equieffort.results.provenance import ModelFile
     from equieffort.spec import read_spec
-    from equieffort.spec.runs import check_filled, estimate, prepare, resampling, run_prepared
+    from equieffort.spec.estimates import estimate
+    from equieffort.spec.runs import check_filled, check_truth, prepare, resampling, run_prepared
 
     check_filled(spec)
     told = read_spec(spec)
@@ -93,16 +94,20 @@ def audit(
     outputs = Outputs(out, (*ALWAYS, *(SUFFIX[name] for name in formats or []), *own), inputs=inputs)
     with reporter(quiet=quiet or as_json) as progress:
         ready = prepare(told, progress=progress, unsafe_load_pickle=unsafe_load_pickle)
+        again = resampling(ready, resample.value, replicates) if resample is not None else None
+        if again is not None:
+            again.check(ready.classifier)
         if dry_run:
-            work = estimate(ready)
+            work = estimate(ready, again=again, notions=notions)
         else:
-            again = resampling(ready, resample.value, replicates) if resample is not None else None
+            if notions:
+                check_truth(ready)
             made = run_prepared(ready, progress=progress, command=command_line())
             if again is not None:
                 made = made.resample(again, progress=progress)
             if notions:
                 progress("reading notions", 0, 1)
-                made = made.with_notions(labels=ready.truth)
+                made = made.with_notions(labels=ready.truth_of(made.recourse.index))
                 progress("reading notions", 1, 1)
             progress("writing", 0, 1)
             surrogate = b""
@@ -252,6 +257,6 @@ def _tell_estimate(work: Estimate, *, as_json: bool, quiet: bool) -> None:
         typer.echo(as_json_text(work.to_dict()))
     elif not quiet:
         typer.echo(
-            f"{work}\nData, model and spec fit together; nothing was solved or written. Not checked: who has an action "
-            "at all, and the verdict."
+            f"{work}\nData, model and spec fit together; nothing was written. Not checked: who has an action at all, "
+            "and the verdict."
         )

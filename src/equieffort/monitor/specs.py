@@ -13,8 +13,9 @@ import pandas as pd
 from equieffort.data.inputs import read_table
 from equieffort.monitor.monitor import Monitor
 from equieffort.spec import Spec
+from equieffort.spec.learning import file_hash
 from equieffort.spec.nodes import Items, Node, Scalar, Table, read_nodes
-from equieffort.spec.runs import Prepared, file_hash
+from equieffort.spec.runs import Prepared
 from equieffort.words.problems import spec_words
 
 UNUSED = ("title", "report", "subgroups", "neighbourhood")

@@ -934,12 +934,12 @@ def audit(
                 margin=margin,
             )  # fmt: skip
         problem = inputs.problem
-        table = solve(problem, inputs.people, solver=inputs.choice, missing=missing, progress=watching or False)
         near = neighbourhood if neighbourhood is not None else Everyone()
         distances: dict[Distance, BoundDistance] = {}
         if isinstance(near, Nearest | NearestK):
-            # Bound here, so that what it warns about is part of the audit.
-            distances[near.distance] = near.distance.bind(table.source.data, table.source.encoding, schema)
+            # Bound before anybody is solved: what it refuses is told at once, what it warns about is in the audit.
+            distances[near.distance] = near.distance.bind(inputs.people.frame, problem.encoding, schema)
+        table = solve(problem, inputs.people, solver=inputs.choice, missing=missing, progress=watching or False)
         seen = [name for name in problem.decision.features if name not in schema.protected_columns]
         for one in copies(table.data, seen, table.is_unfavourable):
             warn(one.code, one.what, fix=one.fix)

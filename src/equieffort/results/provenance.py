@@ -13,6 +13,7 @@ from typing import Any
 from equieffort.foundations.arguments import is_number
 from equieffort.foundations.saved import as_data, as_fields, from_data, from_fields
 from equieffort.foundations.version import __version__
+from equieffort.models.classifiers.naming import model_name
 from equieffort.models.fidelity import RecordedDecisions, Surrogate
 from equieffort.notions.collection import Notions
 from equieffort.recourse.solvers import Solver
@@ -181,5 +182,5 @@ def versions() -> dict[str, str]:
 
 def kind_of(classifier: Any) -> str:
     """The name of the classifier's class; of a pipeline also that of the model it ends in."""
-    name, steps = type(classifier).__name__, getattr(classifier, "steps", None)
+    name, steps = model_name(classifier), getattr(classifier, "steps", None)
     return f"{name} ending in {type(steps[-1][1]).__name__}" if isinstance(steps, list) and steps else name

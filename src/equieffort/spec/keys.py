@@ -15,6 +15,8 @@ from equieffort.spec.forms import DEFAULT, EQUATION, SOLVER
 from equieffort.spec.kinds import Chosen, Either, Flag, ListOf, Number, OrNone, Text, Value
 from equieffort.spec.sections import REQUIRED, Key, MapOf, Section
 
+UNUSED = "unused"
+"""The role of a column that is no feature: the same as leaving it out."""
 COLUMN = Text(named="the name of a column")
 COLUMNS = ListOf(COLUMN, "a list of column names", least=1)
 EDGES = ListOf(ListOf(COLUMN, "a pair [cause, effect]", length=2), "a list of pairs [cause, effect]")
@@ -174,12 +176,12 @@ RULE = Section(
     },
     one_of=("sum", "cause", "feature"),
 )
-ROLE = Text(("actionable", "mutable", "immutable"))
+ROLE = Text(("actionable", "mutable", "immutable", UNUSED))
 FEATURE = Section(
     {
         "role": Key(
             ROLE,
-            "Whether a person may set it, it only follows its causes, or it must not move.",
+            "Whether a person may set it, it only follows its causes, or it must not move; `unused`: it is no feature.",
             REQUIRED,
             example="actionable",
         ),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from equieffort.errors import SchemaError, many
+from equieffort.spec.keys import UNUSED
 from equieffort.spec.nodes import Items
 from equieffort.spec.parsed import Parsed, placed
 from equieffort.world.opponents import AllPairs, Rest
@@ -24,7 +25,8 @@ def read_schema(given: Parsed) -> Schema:
     sensitive = given["sensitive"]
     columns = [sensitive["column"]] if isinstance(sensitive["column"], str) else sensitive["column"]
     also = given["also_protected"] or []
-    features = {name: _feature(given, name, columns, also) for name in given["features"]}
+    used = [name for name, said in given["features"].items() if UNUSED not in (said, _role(said))]
+    features = {name: _feature(given, name, columns, also) for name in used}
     if all(feature.role != "actionable" for feature in features.values()):
         raise given.refuse(
             "features",
@@ -42,6 +44,10 @@ def read_schema(given: Parsed) -> Schema:
         features=features,
         rules=_rules(given),
     )
+
+
+def _role(said: Any) -> Any:
+    return said.get("role") if isinstance(said, dict) else None
 
 
 def _feature(given: Parsed, name: str, columns: list[str], also: list[str]) -> Feature:

@@ -4,29 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from equieffort.data.frames import percent
 from equieffort.data.inputs import read_table, warn_similar_labels
 from equieffort.data.regular import read_regular
-from equieffort.errors import DataError, EquieffortWarning, ParameterError, collecting, many, warn
+from equieffort.errors import DataError, EquieffortWarning, ParameterError, collecting, warn
 from equieffort.foundations.arguments import check_instance
 from equieffort.foundations.progress import Watched, watcher
 from equieffort.models import fidelity
 from equieffort.models.classifiers import known_features
 from equieffort.models.files import load_model
 from equieffort.models.surrogate import Surrogate, recorded_decisions
-from equieffort.recourse.solvers import Auto, Solver
+from equieffort.recourse.solvers import Auto
 from equieffort.recourse.table import RecourseTable
 from equieffort.results.audits import Audit, audit
-from equieffort.results.explanation import assumed_text
-from equieffort.results.inputs import AuditInputs
-from equieffort.results.provenance import DataFile, ModelFile, SolverUsed
+from equieffort.results.provenance import DataFile, ModelFile
 from equieffort.results.resampling import Equations, Procedure, Resampling
 from equieffort.spec import Spec
 from equieffort.spec.causes import with_levels
@@ -41,13 +38,10 @@ from equieffort.spec.learning import (
     whole,
 )
 from equieffort.spec.nodes import MOST_CHARACTERS
-from equieffort.spec.solving import solver_words
-from equieffort.spec.validate_data import check_table, placed, placed_equations, said
+from equieffort.spec.validate_data import check_table, placed, placed_equations, refuse_truth, said
 from equieffort.words.problems import reworded, spec_words
 from equieffort.world.giveaways import FIRST
 from equieffort.world.graph import CausalGraph
-from equieffort.world.groups import group_name
-from equieffort.world.schema import AssumedLimit
 from equieffort.world.scm import StructuralCausalModel
 
 CHOSEN = "Chosen in the spec."
@@ -69,9 +63,11 @@ class Prepared:
     scm: StructuralCausalModel
     trained: Trained | None
     source: DataFile
+    everybody: pd.DataFrame
+    """The sensitive columns of everybody in the table, also of those who leave the audit."""
     warnings: tuple[EquieffortWarning, ...]
     truth: pd.Series | None = None
-    """What truly became of people, where the spec names it."""
+    """Whether what truly became of people is what they want, where the spec names it; empty where it is not known."""
     decisions: pd.Series | None = None
     """What was decided of them, where that is recorded and a surrogate decides anew."""
     learned_from: Mapping[str, DataFile] = field(default_factory=dict)
@@ -83,6 +79,13 @@ class Prepared:
     def surrogate(self) -> Surrogate | None:
         """The surrogate, if one was trained."""
         return None if self.trained is None else self.trained.surrogate
+
+    def truth_of(self, people: pd.Index) -> pd.Series | None:
+        """The truth about some people, as plain truth values where it is known of all of them."""
+        if self.truth is None:
+            return None
+        found = self.truth.loc[people] if self.truth.index.is_unique else self.truth
+        return found.astype(bool) if found.notna().all() else found
 
     @property
     def measured(self) -> fidelity.Surrogate | None:
@@ -117,49 +120,6 @@ class Prepared:
         }  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Estimate:
-    """How much work an audit would be."""
-
-    rows: int
-    unfavourable: dict[str, int]
-    """How many people are to be solved, by group."""
-    intervention_sets: int
-    """How many sets of interventions are tried for each of them."""
-    solver: Solver
-    reason: str
-    surrogate: fidelity.Surrogate | None = None
-    """The surrogate, if one was trained: how often it agrees and which refusals it finds, by group compared."""
-    equations: tuple[str, ...] = ()
-    """The structural equations."""
-    assumed: tuple[AssumedLimit, ...] = ()
-    """How far features may be set where nobody declared it."""
-    zero_one: tuple[str, ...] = ()
-    """The actionable features that are set to 0 or 1."""
-    columns: tuple[str, ...] = ()
-    """The sensitive columns whose values name the groups."""
-
-    def __str__(self) -> str:
-        people = sum(self.unfavourable.values())
-        groups = ", ".join(f"{group_name(label, self.columns)}: {n:,}" for label, n in self.unfavourable.items())
-        lines = [f"{many(self.rows, 'row', 'rows')}, {people:,} refused ({groups})."]
-        if self.intervention_sets:
-            lines.append(
-                f"{many(self.intervention_sets, 'set', 'sets')} of interventions each, "
-                f"{many(people * self.intervention_sets, 'small problem', 'small problems')} in all."
-            )
-        lines.append(f"Solver: {solver_words(SolverUsed.of(self.solver))}. {self.reason}")
-        lines += [told] if (told := assumed_text(self.assumed, self.zero_one)) else []
-        lines += ["Structural equations:", *(f"  {equation}" for equation in self.equations)] if self.equations else []
-        if self.surrogate is not None:
-            lines += [str(self.surrogate), *fidelity.refusal_lines(self.surrogate)]
-        return "\n".join(lines)
-
-    def to_dict(self) -> dict[str, Any]:
-        """For JSON; the solver as an audit keeps it."""
-        return asdict(self) | {"solver": repr(self.solver)}
-
-
 def prepare(spec: Spec, *, progress: Watched = None, unsafe_load_pickle: bool = False) -> Prepared:
     """Read the data, get the model, fit the structural equations."""
     check_instance("spec", spec, Spec, "what ee.read_spec(path) gives", fix="Give ee.read_spec(path).")
@@ -174,6 +134,7 @@ def prepare(spec: Spec, *, progress: Watched = None, unsafe_load_pickle: bool = 
         check_table(spec, table)
         for name in spec.schema.sensitive_columns:
             warn_similar_labels(table[name])
+        everybody = table[list(spec.schema.sensitive_columns)]
         trained, model_file, decisions = None, None, None
         if spec.model.train is not None:
             if spec.data.missing == "drop" and spec.model.data is None:
@@ -195,12 +156,40 @@ def prepare(spec: Spec, *, progress: Watched = None, unsafe_load_pickle: bool = 
             )
         people = spec.people(table)
         scm, equations_file = causal_model(spec, people)
-    truth = None if spec.truth is None else table[spec.truth]
+    truth = None if spec.truth is None else favourable_truth(spec, table[spec.truth])
     tables = {"graph.data": equations_file, "model.data": None if trained is None else trained.file}
     learned_from = {key: file for key, file in tables.items() if file is not None}
     return Prepared(
-        spec, people, classifier, scm, trained, source, tuple(kept), truth, decisions, learned_from, model_file
+        spec,
+        people,
+        classifier,
+        scm,
+        trained,
+        source,
+        everybody,
+        tuple(kept),
+        truth,
+        decisions,
+        learned_from,
+        model_file,
     )
+
+
+def favourable_truth(spec: Spec, truth: pd.Series) -> pd.Series:
+    """Whether what became of people is what they want, in the words of the decisions."""
+    wanted = spec.declared_favourable
+    found = truth.isin(wanted if isinstance(wanted, list) else [wanted])
+    return found if truth.notna().all() else found.astype(object).where(truth.notna())
+
+
+def check_truth(prepared: Prepared) -> None:
+    """Refuse, before anybody is solved, what became of people where notions could not be read by it."""
+    spec, truth = prepared.spec, prepared.truth
+    if truth is None:
+        return
+    nodes = [name for edge in spec.edges for name in edge]
+    stays = whole(prepared.people, [*spec.schema.features, *spec.features, *spec.model.features, *nodes])
+    refuse_truth(spec, truth if spec.data.missing == "error" else truth[stays])
 
 
 def _tell_perfect(surrogate: Surrogate) -> None:
@@ -226,42 +215,13 @@ def causal_model(spec: Spec, people: pd.DataFrame) -> tuple[StructuralCausalMode
         return scm.fit(learned), file
 
 
-def estimate(prepared: Prepared) -> Estimate:
-    """Check the parts against each other and count the work, without solving anything."""
-    spec = prepared.spec
-    with spec_words(), _placed_solver(spec):
-        inputs = AuditInputs.of(
-            prepared.classifier, prepared.people, solver=spec.solver, subgroups=spec.subgroups, **prepared.arguments
-        )
-        people, problem = inputs.people, inputs.problem
-        refused = ~problem.decision.is_favourable(people.frame)
-    groups = people.groups
-    counts = np.bincount(groups.codes[refused], minlength=len(groups.labels)).tolist()
-    surrogate = prepared.measured
-    if surrogate is not None:
-        among = {code for one in groups.pairs if one.group in groups.protected for code in (one.group, *one.others)}
-        judged = [groups.labels[code] for code in sorted(among)]
-        surrogate = replace(surrogate, columns=groups.columns).among(judged)
-    return Estimate(
-        len(inputs.table),
-        dict(zip(groups.labels, counts, strict=True)),
-        inputs.choice.prepared.subproblems,
-        inputs.choice.solver,
-        _reason(spec, inputs.choice.reason),
-        surrogate,
-        tuple(prepared.scm.equations()),
-        problem.schema.assumed,
-        problem.schema.zero_one,
-        groups.columns,
-    )
-
-
-def _reason(spec: Spec, reason: str) -> str:
+def reason_in(spec: Spec, reason: str) -> str:
+    """Why this solver: chosen in the spec, or what the automatic choice says."""
     return reason if isinstance(spec.solver, Auto) else CHOSEN
 
 
 @contextmanager
-def _placed_solver(spec: Spec) -> Iterator[None]:
+def placed_solver(spec: Spec) -> Iterator[None]:
     """A solver that does not fit is refused where the spec names it."""
     if isinstance(spec.solver, Auto) or not said(spec, "solver"):
         yield
@@ -292,7 +252,7 @@ def run_spec(spec: Spec, *, progress: Watched = None, unsafe_load_pickle: bool =
 def run_prepared(prepared: Prepared, *, progress: Watched = None, command: str = "") -> Audit:
     """Solve what was prepared."""
     spec = prepared.spec
-    with spec_words(), _placed_solver(spec):
+    with spec_words(), placed_solver(spec):
         done = audit(
             prepared.classifier, prepared.people, solver=spec.solver, neighbourhood=spec.neighbourhood,
             criteria=spec.criteria, subgroups=spec.subgroups, progress=progress, **prepared.arguments,
@@ -307,7 +267,7 @@ def run_prepared(prepared: Prepared, *, progress: Watched = None, command: str =
         suppress_below=spec.suppress_below,
         random_state=spec.random_state,
         command=command,
-        solver=replace(solver, reason=_reason(spec, solver.reason)),
+        solver=replace(solver, reason=reason_in(spec, solver.reason)),
         learned_from=prepared.learned_from,
         model=prepared.model_file,
         surrogate=prepared.measured,

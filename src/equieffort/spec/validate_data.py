@@ -60,6 +60,27 @@ def check_outcome(spec: Spec, decisions: pd.Series) -> None:
         )
 
 
+def refuse_truth(spec: Spec, truth: pd.Series) -> None:
+    """Refuse what became of people where it is not known of everybody audited, or nobody got what they want."""
+    check, known = _Check(spec, truth.to_frame()), truth.dropna()
+    if len(known) < len(truth):
+        row = label(truth.index[int(truth.isna().to_numpy().argmax())])
+        raise check.error(
+            ("outcome", "truth"),
+            "DATA_MISSING_VALUES",
+            f"names {spec.truth!r}, which is empty for {many(len(truth) - len(known), 'person', 'people')}, first in "
+            f"row {row}; notions that compare with the truth need everybody's.",
+            "Leave outcome.truth out, or audit the people of whom it is known.",
+        )
+    if not known.any():
+        raise check.error(
+            ("outcome", "truth"),
+            "DATA_INDEX",
+            f"names {spec.truth!r}, which holds nothing of what outcome.favourable names.",
+            "Write it in the words of the decisions, or leave outcome.truth out.",
+        )
+
+
 def missing_column(name: str, table: pd.DataFrame, source: DataSource, why: str = "") -> DataError:
     """The error for a column that a table has not."""
     what = f"{source.path.name!r} has no column {name!r}{f', but {why}' if why else ''}. "

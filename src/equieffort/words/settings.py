@@ -147,6 +147,16 @@ SETTINGS: dict[str, Written] = {
     "certified": Written("Criteria(certified=False)", "criteria: {certified: false} in the spec"),
     "judged": Written('judged=("acr", "rd")', "criteria: {judged: [acr, rd]}"),
     # models
+    "no member": Written(" (it has no $bare)", ""),
+    "classes_": Written("give the model classes_", "save the model with its classes"),
+    "answering": Written("$bare must return", "The model must give"),
+    "only its classes": Written(
+        "predict must return the labels that classes_ lists.", "The model must give no labels but its own classes."
+    ),
+    "asked": Written("$bare", "The model ($key)"),
+    "raised": Written(" with $bare", ""),
+    "no predict": Written("has no predict method", "decides nothing"),
+    "a classifier": Written("Pass a fitted classifier with scikit-learn's interface.", "Save a fitted classifier."),
     "fit first": Written("Call its fit method first.", "Fit it before it is saved."),
     "booster": Written(
         "Save it and load it as a classifier: booster.save_model($of), then equieffort.load_model($of)",
