@@ -52,6 +52,7 @@ CODES: dict[str, str] = {
     "DATA_NOT_INTEGER": "An integer feature never gets a fraction, so the facts must be whole numbers too.",
     # schema
     "SCHEMA_ROLE": "Role and direction decide how a feature may be acted on.",
+    "SCHEMA_LABELS": "A label that belongs to nothing, or to two things, would mislead whoever reads the result.",
     "SCHEMA_KIND": "The kind decides which values a feature can take.",
     "SCHEMA_LIMITS": "With contradictory limits no action would be allowed and everybody would look unable to act.",
     "SCHEMA_WEIGHT": "A weight that is not positive would make effort free or undefined.",

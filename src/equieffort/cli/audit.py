@@ -25,9 +25,12 @@ from equieffort.cli.progress import reporter
 from equieffort.errors import many
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from equieffort.results.audits import Audit
     from equieffort.results.provenance import Provenance
     from equieffort.spec.estimates import Estimate
+    from equieffort.world.labels import Labels
 
 ALWAYS = (".audit", ".html", ".json", ".csv", ".measures.csv", ".md")
 KEPT = ".surrogate.skops"
@@ -151,12 +154,13 @@ def text(made: Audit) -> str:
     schema = made.recourse.source.schema
     parts = [first_text(made.warnings)]
     if (decided := made.recorded) is not None:
-        parts.append("Refused in the record and by the surrogate:\n" + _record(decided.by_group(made.recourse)))
+        counts = _record(decided.by_group(made.recourse), schema.names)
+        parts.append(f"Refused in the record and by the surrogate:\n{counts}")
     parts += [
         str(made.verdict),
         measure_lines(system_measures(made.system, made.own_rows), made.verdict, made.own),
-        assumed_text(schema.assumed, schema.zero_one),
-        text_table(made.by_group.reset_index()),
+        assumed_text(schema.assumed, schema.zero_one, schema.names),
+        text_table(_named(made.by_group.reset_index(), schema.names)),
     ]
     if (surrogate := made.verdict.surrogate) is not None:
         parts.append("\n".join(refusal_lines(surrogate)))
@@ -190,9 +194,14 @@ def _again(made: Audit) -> str:
     return f"The surrogate is kept in {file.path}. To audit it again, write in the spec: {keys}"
 
 
-def _record(by_group: dict[str, dict[str, int]]) -> str:
+def _named(table: pd.DataFrame, names: Labels) -> pd.DataFrame:
+    """A table for readers: groups by their labels."""
+    return table.assign(group=[names.group(group) or group for group in table["group"]])
+
+
+def _record(by_group: dict[str, dict[str, int]], names: Labels) -> str:
     return "\n".join(
-        f"  {group}: {counts['refused_in_record']:,} in the record, "
+        f"  {names.group(group) or group}: {counts['refused_in_record']:,} in the record, "
         f"{counts['refused_by_surrogate']:,} by the surrogate; "
         f"it decides otherwise than the record about {many(counts['differ'], 'person', 'people')}"
         for group, counts in by_group.items()

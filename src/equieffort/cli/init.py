@@ -177,6 +177,8 @@ def draft(table: pd.DataFrame, path: str, answers: Answers, name: str, found: Se
         '# subgroups: {young: "age < 25"}',
         "# Compare each person with those most like them; left out, with everybody:",
         "# neighbourhood: {quantile: 0.2}",
+        "# What readers are told instead of codes, in every sentence, table and picture:",
+        '# labels: {groups: {"0": women}, features: {ltv: loan-to-value ratio}, levels: {job: {A171: unskilled}}}',
         "# How many of the recorded decisions a trained model must repeat, and how many of the refusals it must find,",
         "# over everybody and in each group compared; below that the audit is inconclusive:",
         "# surrogate: {min_agreement: 0.9, min_refusal_recall: 0.5}",

@@ -50,7 +50,7 @@ def statuses(material: Material) -> Table:
         split = seen.parts and not material.guard.hides(optimal, feasible)
         told = {Status.NOT_NEEDED: seen.rate, Status.OPTIMAL: split, Status.FEASIBLE: split}
         cells = [material.guard.count(stats.count(s), seen=told.get(s, seen.parts)) for s in STATUSES]
-        rows.append([Name(group.label), *cells])
+        rows.append([material.group(group.label), *cells])
     return Table("People by what is certified of them", (Name(material.column), *STATUSES.values()), rows)
 
 

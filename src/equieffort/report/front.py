@@ -149,7 +149,9 @@ def _deciding(material: Material) -> list[Tile]:
 def careful(material: Material, *, links: bool = True) -> list[Cell]:
     """The caveats that weigh most; what a surrogate is worth stands above already."""
     audit = material.audit
-    found = [one for one in caveats(audit.verdict, audit.recourse, audit.provenance.fit) if one.code != "SURROGATE"]
+    made = audit.provenance
+    known = caveats(audit.verdict, audit.recourse, made.fit, made.guessed)
+    found = [one for one in known if one.code != "SURROGATE"]
     items: list[Cell] = []
     for one in found[:MOST_CAVEATS]:
         text = one.guarded if material.guard.is_on else one.text

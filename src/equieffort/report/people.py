@@ -61,7 +61,7 @@ def _table(material: Material) -> tuple[Table, list[Bar]]:
         shown = kept(share(approved), seen.rate)
         rows.append(
             [
-                Name(group.label), material.table.groups.role(group.code), guard.count(stats.n),
+                material.group(group.label), material.table.groups.role(group.code), guard.count(stats.n),
                 guard.count(stats.n_unfavourable, seen=seen.rate), shown,
                 kept(ratio(approved / base if base > 0 else np.nan), seen.rate and (other is None or other.seen.rate)),
                 guard.count(stats.n_acting, seen=seen.parts),
@@ -94,7 +94,7 @@ def _recorded(material: Material) -> list[Block]:
         n, (now, before) = both + record + surrogate + neither, (both + surrogate, both + record)
         shares = [kept(share(rate(part, n)), told) for part in (before, now)]
         numbers = [guard.count(part, seen=told) for part in (before, now, record, surrogate)]
-        rows.append([Name(group.label), shares[0], numbers[0], shares[1], *numbers[1:]])
+        rows.append([material.group(group.label), shares[0], numbers[0], shares[1], *numbers[1:]])
     head = (
         Name(material.column), "refused in the record", "people", "refused by the surrogate", "people",
         "in the record only", "by the surrogate only",

@@ -11,7 +11,7 @@ from equieffort.recourse.status import LimitKind
 from equieffort.report.material import Material
 from equieffort.report.tables import Table
 from equieffort.report.units import price_words
-from equieffort.report.words import MISSING, Cell, Name, Phrase, name_list, share
+from equieffort.report.words import MISSING, Cell, Phrase, name_list, share
 from equieffort.results.explanation import assumed_spans
 from equieffort.words.limits import limit_text
 from equieffort.world.scm.records import EquationRecord
@@ -35,7 +35,9 @@ def _roles(material: Material) -> list[list[Cell]]:
     declared = {*schema.features, *schema.protected_columns}
     order = ("sensitive", "actionable", "mutable", "immutable")
     rows = sorted(((schema.role(name), name) for name in names), key=lambda pair: order.index(pair[0]))
-    return [[Name(name), "role", role, DECLARED if name in declared else DEFAULT, ""] for role, name in rows]
+    return [
+        [material.feature(name), "role", role, DECLARED if name in declared else DEFAULT, ""] for role, name in rows
+    ]
 
 
 def _follows(material: Material) -> Iterator[list[Cell]]:
@@ -48,12 +50,14 @@ def _follows(material: Material) -> Iterator[list[Cell]]:
     for node in dict.fromkeys([*texts, *causes]):
         equation = texts.get(node)
         if equation is None or equation.kind is None:
-            words = ("follows ", *name_list(causes.get(node, [])), "; no equation")
-            yield [Name(node), "edges", words, f"edges {DECLARED}", ""]
+            words = ("follows ", *name_list(map(material.feature, causes.get(node, []))), "; no equation")
+            yield [material.feature(node), "edges", words, f"edges {DECLARED}", ""]
             continue
         words, source = material.told(one_line(equation)), LEARNED if node in made.learned_by else DECLARED
+        if node in made.guessed:
+            source = f"{DEFAULT} to be linear, {LEARNED}"
         told = f"R2 {share(fit[node].r2)}{', weak' if fit[node].is_poor else ''}" if node in fit else ""
-        yield [Name(node), "edges, equation", words, f"edges {DECLARED}, equation {source}", told]
+        yield [material.feature(node), "edges, equation", words, f"edges {DECLARED}, equation {source}", told]
 
 
 def one_line(equation: EquationRecord) -> str:
@@ -91,7 +95,7 @@ def _costs(material: Material) -> Iterator[list[Cell]]:
         weight = number(up) if up == down else f"{number(up)} up, {number(down)} down"
         words, scale = price_words(material, name)
         of_weight = DEFAULT if up == down == 1 else DECLARED
-        yield [Name(name), "cost", words, f"{scale}weight {weight} {of_weight}", ""]
+        yield [material.feature(name), "cost", words, f"{scale}weight {weight} {of_weight}", ""]
 
 
 def _limits(material: Material) -> Iterator[list[Cell]]:
@@ -101,20 +105,23 @@ def _limits(material: Material) -> Iterator[list[Cell]]:
         feature = schema.feature(name)
         declared = [limit_text(one, name) for one in limits(feature) if one.kind not in ASSUMED]
         if declared:
-            yield [Name(name), "limits", ", ".join(declared), DECLARED, ""]
+            yield [material.feature(name), "limits", ", ".join(declared), DECLARED, ""]
         if name in spans:
-            yield [Name(name), "limits", f"{spans[name]}, the observed values", DEFAULT, ""]
+            yield [material.feature(name), "limits", f"{spans[name]}, the observed values", DEFAULT, ""]
         elif name in schema.zero_one:
-            yield [Name(name), "limits", "0 or 1", DEFAULT, ""]
+            yield [material.feature(name), "limits", "0 or 1", DEFAULT, ""]
         elif not declared and feature.role == "actionable":
             is_free = material.table.source.encoding[name].is_category
             text, source = ("any observed level", DEFAULT) if is_free else ("none", DECLARED)
-            yield [Name(name), "limits", text, source, ""]
+            yield [material.feature(name), "limits", text, source, ""]
 
 
 def _rules(material: Material) -> list[list[Cell]]:
     schema = material.table.source.schema
-    return [[name_list(link.names), "rule", (Phrase(str(link)),), DECLARED, ""] for link in schema.constraints]
+    return [
+        [name_list(map(material.feature, link.names)), "rule", (Phrase(str(link)),), DECLARED, ""]
+        for link in schema.constraints
+    ]
 
 
 def equations(material: Material) -> Table:

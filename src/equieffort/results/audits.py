@@ -80,7 +80,7 @@ from equieffort.recourse.solving import solve, solve_further
 from equieffort.recourse.table import RecourseTable
 from equieffort.results.explanation import Explanation, Recorded, explain
 from equieffort.results.faces import Report, What, audit_page, audit_text, audit_told, frame_of, written_to
-from equieffort.results.inputs import AuditInputs, columns_of
+from equieffort.results.inputs import AuditInputs, columns_of, is_edges
 from equieffort.results.observed import favourable_labels
 from equieffort.results.provenance import CostRecord, Provenance, SolverUsed, kind_of, versions
 from equieffort.results.regrouping import regrouped
@@ -91,6 +91,7 @@ from equieffort.words.shown import with_saved
 from equieffort.world.cost import Cost
 from equieffort.world.distances import BoundDistance, Distance, Manhattan, check_distance
 from equieffort.world.giveaways import FIRST, copies
+from equieffort.world.graph import CausalGraph
 from equieffort.world.rules import parse_rule
 from equieffort.world.schema import Schema
 from equieffort.world.scm import StructuralCausalModel
@@ -865,7 +866,7 @@ def audit(
     X: Any,
     *,
     schema: Schema,
-    scm: StructuralCausalModel,
+    scm: StructuralCausalModel | Sequence[tuple[str, str]] | CausalGraph,
     sensitive_features: Any = None,
     model_features: Sequence[str] | None = None,
     cost: Cost | None = None,
@@ -890,7 +891,9 @@ def audit(
     schema
         Roles, limits, the protected groups and the favourable label.
     scm
-        The structural causal model; fitted, or with all equations given.
+        The structural causal model; fitted, or with all equations given. Edges alone, as pairs (cause, effect) or a
+        `CausalGraph`, get linear equations fitted to X, which is said wherever the result is told; ``[]`` means that
+        nothing follows anything.
     sensitive_features
         The sensitive column(s), if they are not in X.
     model_features
@@ -957,6 +960,7 @@ def audit(
         margin=float(margin),
         budget=default_budget(table.effort),
         subgroups=dict(subgroups or {}),
+        edges_only=is_edges(scm),
     )
     return Audit(
         table,

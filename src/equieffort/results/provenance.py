@@ -124,6 +124,8 @@ class Provenance:
     solver: SolverUsed = SolverUsed()
     graph: CausalGraph = field(default_factory=lambda: CausalGraph(()))
     equations: tuple[EquationRecord, ...] = ()
+    edges_only: bool = False
+    """Whether nothing but the graph was given, so that linear equations were fitted to the people audited."""
     learned_by: Mapping[str, str] = field(default_factory=dict)
     """What learned each equation that was not given, by node."""
     fit: tuple[Fit, ...] = ()
@@ -162,6 +164,11 @@ class Provenance:
     def __post_init__(self) -> None:
         if not isfinite(self.margin) or not (self.budget is None or (isfinite(self.budget) and self.budget > 0)):
             raise ValueError("the margin or the budget is no number that it could be")
+
+    @property
+    def guessed(self) -> tuple[str, ...]:
+        """The features whose equations nobody chose: linear since only edges were given."""
+        return tuple(self.learned_by) if self.edges_only else ()
 
     def to_dict(self) -> dict[str, Any]:
         """A form that JSON can hold."""

@@ -24,6 +24,7 @@ from equieffort.spec.validate_data import refuse_truth
 from equieffort.words.durations import roughly
 from equieffort.words.problems import spec_words
 from equieffort.world.groups import Groups, group_name
+from equieffort.world.labels import labels_of
 from equieffort.world.schema import AssumedLimit
 
 LONG_ENOUGH = 2.0
@@ -79,7 +80,7 @@ class Estimate:
                 f"{many(people * self.intervention_sets, 'small problem', 'small problems')} in all."
             )
         lines.append(f"Solver: {solver_words(SolverUsed.of(self.solver))}. {self.reason}")
-        lines += [told] if (told := assumed_text(self.assumed, self.zero_one)) else []
+        lines += [told] if (told := assumed_text(self.assumed, self.zero_one, labels_of(self.columns))) else []
         lines += ["Structural equations:", *(f"  {equation}" for equation in self.equations)] if self.equations else []
         if self.surrogate is not None:
             lines += [str(self.surrogate), *fidelity.refusal_lines(self.surrogate)]

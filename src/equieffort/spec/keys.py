@@ -286,6 +286,21 @@ SURROGATE = Section(
         ),
     }
 )
+LABELED = MapOf(Text(named="a label"), "a table of names and labels")
+LABELS = Section(
+    {
+        "groups": Key(
+            LABELED,
+            'Groups by their value, as people who are refused or approved: `{"0": Black applicants}`; of several '
+            "sensitive columns by all values, `female & 1`.",
+        ),
+        "features": Key(LABELED, "Columns: `{ltv: loan-to-value ratio}`."),
+        "levels": Key(
+            MapOf(LABELED, "a table of columns, each a table of levels and labels"),
+            "Levels of columns: `{job: {A171: unskilled}}`.",
+        ),
+    }
+)
 REPORT = Section(
     {
         "suppress_below": Key(
@@ -338,6 +353,9 @@ SPEC = Section(
         "criteria": Key(CRITERIA, "What counts as equal."),
         "surrogate": Key(SURROGATE, "What a surrogate must reach."),
         "solver": Key(SOLVER, "Who looks for the cheapest actions, and how long.", "auto"),
+        "labels": Key(
+            LABELS, "What people call groups, features and levels in all they read; files of data keep the names."
+        ),
         "report": Key(REPORT, "What a report shows."),
         "random_state": Key(
             Number(low=0, high=2**32 - 1, whole=True), "Where chance starts, so that a run can be repeated.", 0

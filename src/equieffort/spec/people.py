@@ -8,6 +8,7 @@ from equieffort.errors import SchemaError, many
 from equieffort.spec.keys import UNUSED
 from equieffort.spec.nodes import Items
 from equieffort.spec.parsed import Parsed, placed
+from equieffort.world.labels import Labels
 from equieffort.world.opponents import AllPairs, Rest
 from equieffort.world.rules import Constraint, Forbidden, Monotone, Sum, read_constraint
 from equieffort.world.schema import Feature, Schema
@@ -43,6 +44,7 @@ def read_schema(given: Parsed) -> Schema:
         also_protected=tuple(also),
         features=features,
         rules=_rules(given),
+        labels=_labels(given),
     )
 
 
@@ -61,6 +63,12 @@ def _feature(given: Parsed, name: str, columns: list[str], also: list[str]) -> F
         # Alone with its protected columns, so that the error is about this feature and no other.
         Schema(sensitive=columns, protected=None, favourable=None, also_protected=also, features={name: feature})
     return feature
+
+
+def _labels(given: Parsed) -> Labels:
+    said = {part: names for part, names in given["labels"].items() if names is not None}
+    with placed(given.find("labels"), "labels"):
+        return Labels(**said)
 
 
 def _rules(given: Parsed) -> list[Constraint]:

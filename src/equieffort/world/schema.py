@@ -22,6 +22,7 @@ from equieffort.errors import DataError, SchemaError, Setting, closest, label, l
 from equieffort.foundations.arguments import check_mapping, is_number, items_in, names_in, shown
 from equieffort.foundations.saved import as_fields, from_hints
 from equieffort.world.graph import CausalGraph
+from equieffort.world.labels import Labels, SensitiveColumns
 from equieffort.world.opponents import read_reference
 from equieffort.world.rules import Constraint, read_constraint
 
@@ -212,6 +213,9 @@ class Schema:
     rules
         What must hold between features in every counterfactual: `Implies`, `Monotone`, `Sum`, `Forbidden`, `Always`,
         or text such as "if employed = 0 then tenure = 0".
+    labels
+        What people call groups, features and levels in everything they read (`Labels`, or a mapping with its parts).
+        Tables, JSON and CSV keep the names of the data.
     """
 
     sensitive: str | Sequence[str]
@@ -222,8 +226,10 @@ class Schema:
     also_protected: Sequence[str] = ()
     features: Mapping[str, Feature | Role] = field(default_factory=dict)
     rules: Sequence[Constraint | str] = ()
+    labels: Labels | Mapping[str, Any] = field(default_factory=Labels)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "labels", Labels.of(self.labels))
         takes = "a column name or a list of them"
         if not names_in("sensitive", self.sensitive, takes, error=SchemaError):
             raise SchemaError("PARAMETER", "sensitive names no column.", fix="Name the column with the groups.")
@@ -269,8 +275,13 @@ class Schema:
 
     @property
     def sensitive_columns(self) -> tuple[str, ...]:
-        """The sensitive columns as a tuple."""
-        return names_in("sensitive", self.sensitive)
+        """The sensitive columns as a tuple, which knows what their groups are called."""
+        return SensitiveColumns(names_in("sensitive", self.sensitive), self.names)
+
+    @property
+    def names(self) -> Labels:
+        """What people call groups, features and levels."""
+        return Labels.of(self.labels)
 
     @property
     def protected_columns(self) -> tuple[str, ...]:
@@ -428,6 +439,7 @@ SAVED = {
     "also_protected": tuple[str, ...],
     "features": dict[str, Feature],
     "rules": tuple[Constraint, ...],
+    "labels": Labels,
 }
 """What the saved form of a schema holds."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import zipfile
+from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
@@ -25,9 +26,8 @@ def skops_bytes(model: Any) -> tuple[bytes, list[str]]:
 
     skops names parts by their address in memory, which differs from run to run: here they are counted.
     """
-    import skops.io
-
-    raw = skops.io.dumps(model)
+    skops: Any = import_module("skops.io")
+    raw = skops.dumps(model)
     with zipfile.ZipFile(io.BytesIO(raw)) as archive:
         parts = {name: archive.read(name) for name in archive.namelist()}
     counted = _Counted()
@@ -41,7 +41,7 @@ def skops_bytes(model: Any) -> tuple[bytes, list[str]]:
             info.compress_type = zipfile.ZIP_DEFLATED
             archive.writestr(info, named[name])
     data = made.getvalue()
-    return data, list(skops.io.get_untrusted_types(data=data))
+    return data, list(skops.get_untrusted_types(data=data))
 
 
 class _Counted:
@@ -56,7 +56,7 @@ class _Counted:
             return [self.walk(one) for one in part]
         if not isinstance(part, dict):
             return part
-        found = {}
+        found: dict[str, Any] = {}
         for key, value in part.items():
             if key == "__id__" and isinstance(value, int):
                 found[key] = self.known.setdefault(value, len(self.known))
