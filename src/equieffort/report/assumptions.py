@@ -61,7 +61,7 @@ def graph(material: Material) -> Chart:
 def _graph_title(material: Material, edges: list[tuple[str, str]]) -> str:
     """What to see: how many features follow what can be set."""
     acts = set(material.table.source.schema.actionable)
-    follow = list(dict.fromkeys(effect for cause, effect in edges if cause in acts))
+    follow = list(dict.fromkeys(str(material.feature(effect)) for cause, effect in edges if cause in acts))
     if not follow:
         return "The assumed causal graph: nothing follows what can be set"
     named = ", ".join(follow[:3]) + (f" and {len(follow) - 3} more" if len(follow) > 3 else "")

@@ -49,7 +49,7 @@ def notions(material: Material) -> Section | None:
 def _table(material: Material, found: Notions, readings: Sequence[NotionReading], caption: str) -> Table:
     texts = {id(one): reading_text(found.notion(one.notion), one) for one in readings}
     columns: list[tuple[Cell, bool, Callable[[NotionReading], Cell]]] = [
-        ("notion", True, lambda r: Phrase(title_of(found.notion(r.notion), r))),
+        ("notion", True, lambda r: Phrase(title_of(found.notion(r.notion), r, material.names))),
         (Name(material.column), True, lambda r: material.group(r.group) if r.group else "everybody"),
         ("against", True, lambda r: material.group(r.against) if r.against else ""),
         ("estimate", False, lambda r: texts[id(r)][0]),

@@ -14,6 +14,7 @@ from equieffort.report.units import price_words
 from equieffort.report.words import MISSING, Cell, Phrase, name_list, share
 from equieffort.results.explanation import assumed_spans
 from equieffort.words.limits import limit_text
+from equieffort.world.labels import NO_LABELS, Labels
 from equieffort.world.scm.records import EquationRecord
 
 DECLARED, LEARNED, DEFAULT = "declared", "learned from the data", "assumed by default"
@@ -53,14 +54,17 @@ def _follows(material: Material) -> Iterator[list[Cell]]:
             words = ("follows ", *name_list(map(material.feature, causes.get(node, []))), "; no equation")
             yield [material.feature(node), "edges", words, f"edges {DECLARED}", ""]
             continue
-        words, source = material.told(one_line(equation)), LEARNED if node in made.learned_by else DECLARED
+        words, source = (
+            material.told(one_line(equation, material.names)),
+            LEARNED if node in made.learned_by else DECLARED,
+        )
         if node in made.guessed:
             source = f"{DEFAULT} to be linear, {LEARNED}"
         told = f"R2 {share(fit[node].r2)}{', weak' if fit[node].is_poor else ''}" if node in fit else ""
         yield [material.feature(node), "edges, equation", words, f"edges {DECLARED}, equation {source}", told]
 
 
-def one_line(equation: EquationRecord) -> str:
+def one_line(equation: EquationRecord, names: Labels = NO_LABELS) -> str:
     """An equation in one line: the many levels of a category are one term, a long one ends early.
 
     >>> coef = {"age": 0.31234567, "job": {"a": -1.0, "b": 0.5, "c": 2.0}}
@@ -70,18 +74,21 @@ def one_line(equation: EquationRecord) -> str:
     text = equation.text
     if equation.kind == "Linear":
         parts = equation.parts
-        text = f"{equation.node} = {_short(parts['intercept'])}"
-        text += "".join(_term(name, value) for name, value in parts["coef"].items())
+        text = f"{names.feature(equation.node)} = {_short(parts['intercept'])}"
+        text += "".join(_term(name, value, names) for name, value in parts["coef"].items())
     return text if len(text) <= LONGEST else f"{text[:LONGEST].rstrip()} …"
 
 
-def _term(name: str, value: Any) -> str:
+def _term(name: str, value: Any, names: Labels) -> str:
+    told = names.feature(name)
     if not isinstance(value, dict):
-        return f" {'-' if value < 0 else '+'} {_short(abs(value))}*{name}"
+        return f" {'-' if value < 0 else '+'} {_short(abs(value))}*{told}"
     if len(value) > FOLDED:
         low, high = _short(min(value.values())), _short(max(value.values()))
-        return f" + {name} ({len(value)} levels, {low} to {high})"
-    return "".join(_term(f"[{name}={level}]", effect) for level, effect in value.items())
+        return f" + {told} ({len(value)} levels, {low} to {high})"
+    return "".join(
+        _term(f"[{told}={names.level(name, level) or level}]", effect, NO_LABELS) for level, effect in value.items()
+    )
 
 
 def _short(value: float) -> str:

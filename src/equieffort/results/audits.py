@@ -92,6 +92,7 @@ from equieffort.world.cost import Cost
 from equieffort.world.distances import BoundDistance, Distance, Manhattan, check_distance
 from equieffort.world.giveaways import FIRST, copies
 from equieffort.world.graph import CausalGraph
+from equieffort.world.labels import told_rule
 from equieffort.world.rules import parse_rule
 from equieffort.world.schema import Schema
 from equieffort.world.scm import StructuralCausalModel
@@ -214,7 +215,7 @@ class Audit(Shown):
             columns = columns_of(self.recourse.data)
             for sentence in rule.unmatched(columns):
                 warn("RULE_UNMATCHED", sentence, fix="Check the spelling; quotes and case count.")
-            return f"People with {rule}", rule.evaluate(columns)
+            return f"People with {told_rule(str(rule), self.recourse.source.schema.names)}", rule.evaluate(columns)
         data = self.recourse.data
         mask = np.asarray(aligned(which, data.index, "the mask", "mask.loc[audit.recourse.index]", derived=True))
         if mask.dtype != bool or mask.shape != (len(self.recourse),):
@@ -932,7 +933,8 @@ def audit(
     with collecting() as kept:
         with stage("Reading the inputs"):
             inputs = AuditInputs.of(
-                classifier, X, schema=schema, scm=scm, sensitive_features=sensitive_features, reference=reference,
+                classifier, X, schema=schema, scm=cast("Any", scm), reference=reference,
+                sensitive_features=sensitive_features,
                 model_features=model_features, cost=cost, solver=solver, subgroups=subgroups, missing=missing,
                 margin=margin,
             )  # fmt: skip

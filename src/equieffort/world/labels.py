@@ -8,6 +8,8 @@ from typing import Any
 
 from equieffort.errors import SchemaError, closest, listed
 from equieffort.foundations.arguments import check_mapping, refused, shown
+from equieffort.world.rules import parse_rule
+from equieffort.world.rules.tree import Compare, Joined, Literal, Name, Node, Not, Within
 
 BETWEEN = " & "
 """Between the values of several columns in the name of a group."""
@@ -146,3 +148,34 @@ class SensitiveColumns(tuple[str, ...]):
 def labels_of(columns: Iterable[str]) -> Labels:
     """The labels that come with sensitive columns, if any do."""
     return columns.labels if isinstance(columns, SensitiveColumns) else NO_LABELS
+
+
+def told_rule(rule: str, names: Labels) -> str:
+    """A rule for readers: features and levels by their labels; as it is written where there are none.
+
+    >>> told_rule("income < 45 and job = 'A171'", Labels(features={"income": "yearly income"}))
+    "yearly income < 45 and job = 'A171'"
+    """
+    return _told(parse_rule(rule).tree, names) if names.features or names.levels else rule
+
+
+def _told(node: Node, names: Labels) -> str:
+    if isinstance(node, Joined):
+        parts = (f"({_told(part, names)})" if isinstance(part, Joined) else _told(part, names) for part in node.parts)
+        return f" {node.word} ".join(parts)
+    if isinstance(node, Not):
+        inner = _told(node.part, names)
+        return f"not ({inner})" if isinstance(node.part, Joined) else f"not {inner}"
+    column = node.name.name
+
+    def value(one: Literal | Name) -> str:
+        if isinstance(one, Name):
+            return names.features.get(one.name) or str(one)
+        return names.level(column, one.value) or str(one)
+
+    name = names.features.get(column) or str(node.name)
+    if isinstance(node, Compare):
+        return f"{name} {node.sign} {value(node.other)}"
+    if isinstance(node, Within):
+        return f"{name} {'not in' if node.negated else 'in'} ({', '.join(map(value, node.values))})"
+    return f"{name} between {value(node.low)} and {value(node.high)}"
