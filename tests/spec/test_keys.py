@@ -22,6 +22,7 @@ from equieffort.spec.docs_table import Row, rows
 from equieffort.spec.keys import SPEC
 from equieffort.spec.kinds import Either, Flag, Number, OrNone, Text, Value
 from equieffort.spec.sections import ByKind, MapOf, Section
+from equieffort.world.labels import Labels
 
 ROOT = Path(__file__).parents[2]
 ROWS = {f"{row.path} [{row.forms[0]}]" if row.forms else row.path: row for row in rows()}
@@ -254,6 +255,10 @@ VALID: dict[str, list[tuple[Any, Any, Any]]] = {
     "solver.gap [spatial_branch_and_bound]": [(1e-3, "solver", ee.SpatialBranchAndBound(1e-3))],
     "solver.node_limit [spatial_branch_and_bound]": [(9, "solver", ee.SpatialBranchAndBound(node_limit=9))],
     "solver.budget [search]": [(9, "solver", ee.Search(9))],
+    "labels": [({"groups": {"0": "women"}}, lambda spec: spec.schema.names, Labels(groups={"0": "women"}))],
+    "labels.groups": [({"0": "women"}, lambda spec: spec.schema.names.groups, {"0": "women"})],
+    "labels.features": [({"income": "pay"}, lambda spec: spec.schema.names.features, {"income": "pay"})],
+    "labels.levels": [({"job": {"1": "a"}}, lambda spec: spec.schema.names.levels, {"job": {"1": "a"}})],
     "report": [({}, "suppress_below", 0)],
     "report.suppress_below": [(10, "suppress_below", 10)],
     "random_state": [(7, "random_state", 7), (2**32 - 1, "random_state", 2**32 - 1)],

@@ -182,7 +182,11 @@ class SubgroupSearch(Shown):
         first, *lines = [line for part in self._first for line in part.split("\n")]
         care = [line for line in self._last.split("\n") if line]
         return Told(
-            first, lines, {"The worst": rows_text(self.asked, self.named(self.frame(SHOWN)))}, care, ".frame(), .flagged, .plot()"
+            first,
+            lines,
+            {"The worst": rows_text(self.asked, self.named(self.frame(SHOWN)))},
+            care,
+            ".frame(), .flagged, .plot()",
         )
 
     def to_dict(self, most: int | None = None) -> dict[str, Any]:
