@@ -135,6 +135,7 @@ __all__ = [
 _ROOMS: dict[str, tuple[str, ...]] = {
     "world.graph": ("CausalGraph",),
     "world.opponents": ("AllPairs", "Rest"),
+    "world.labels": ("Labels",),
     "world.schema": ("Feature", "Schema"),
     "world.rules": ("Always", "Forbidden", "Implies", "Monotone", "Sum", "parse_rule"),
     "world.scm": (

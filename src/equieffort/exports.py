@@ -55,7 +55,9 @@ def summary(audit: Audit) -> dict[str, Any]:
         "format": "equieffort-summary",
         "version": SUMMARY_VERSION,
         "verdict": _verdict(audit.verdict),
-        "caveats": [{"code": one.code, "text": one.text} for one in caveats(audit.verdict, people, made.fit)],
+        "caveats": [
+            {"code": one.code, "text": one.text} for one in caveats(audit.verdict, people, made.fit, made.guessed)
+        ],
         "measures": records(audit.measures),
         "by_group": records(audit.system.groups.reset_index()),
         "budget": plain(audit.budget),

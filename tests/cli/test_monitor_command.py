@@ -19,7 +19,7 @@ from tests.cli.conftest import SPEC, loans
 
 from equieffort.monitor import Monitor
 
-FILED = SPEC.replace("model: {train: logistic}", "model: {file: model.skops}")
+FILED = SPEC.replace("model: {train: logistic}", "model: {path: model.skops}")
 
 
 def batch(path: Path, number: int, n: int = 120, gap: float = 6.0) -> Path:

@@ -92,7 +92,7 @@ def test_a_number_for_a_name_asks_for_quotes():
         ("debt: mutable", "sex: mutable", "SCHEMA_SENSITIVE_ACTIONABLE", "line 9, column 8: features.sex: "),
         ("role: actionable, direction: up", "role: mutable", "PROBLEM_NOTHING_ACTIONABLE", "line 8, column 3: "),
         ("[[income, debt]]", "[[a, b], [b, a]]", "GRAPH_CYCLE", "line 6, column 8: graph: The causal graph has a"),
-        ("[[income, debt]]", "{file: no.gml}", "GRAPH_PARSE", "line 6, column 15: graph: There is no graph file"),
+        ("[[income, debt]]", "{path: no.gml}", "GRAPH_PARSE", "line 6, column 15: graph: There is no graph file"),
         ("[[income, debt]]", "[[income]]", "SPEC_VALUE", "graph, item 1 is a list of 1 value, but must be a pair"),
         ("[[income, debt]]", "[income, debt]", "SPEC_VALUE", "graph, item 1 is the text 'income'"),
         ("[[income, debt]]", "[[income, decision]]", "SPEC_VALUE", "graph holds 'decision', which is the column of"),
@@ -100,7 +100,7 @@ def test_a_number_for_a_name_asks_for_quotes():
         ("debt: mutable", "applicant: mutable", "SPEC_VALUE", "which is the column that names people"),
         ("column: sex", "column: decision", "SPEC_VALUE", "sensitive holds 'decision'"),
         ("column: decision, ", "", "SPEC_KEY", "line 4, column 10: outcome lacks the key 'column'."),
-        ("train: logistic", "train: logistic, file: m.skops", "SPEC_KEY", "model has both 'file' and 'train'."),
+        ("train: logistic", "train: logistic, path: m.skops", "SPEC_KEY", "model has both 'path' and 'train'."),
         ("{train: logistic}", "{}", "SPEC_KEY", "model has neither 'file' nor 'train'."),
         ("path: people.csv", "path: p, encoding: utf-9", "SPEC_VALUE", "data.encoding is 'utf-9'"),
         ("path: people.csv", "path: p, encoding: rot13", "SPEC_VALUE", "data.encoding is 'rot13'"),
@@ -200,7 +200,7 @@ def test_a_spec_file_knows_its_folder(tmp_path):
         encoding="utf-8",
     )
     path = tmp_path / "audit.yaml"
-    path.write_text("\ufeff" + GOOD.replace("[[income, debt]]", "{file: graph.gml}"), encoding="utf-8")
+    path.write_text("\ufeff" + GOOD.replace("[[income, debt]]", "{path: graph.gml}"), encoding="utf-8")
     spec = read_spec(str(path))
     assert spec.data.path == tmp_path / "people.csv"
     assert (spec.edges, spec.nodes, spec.path) == ([("income", "debt")], ["age"], path)
@@ -228,7 +228,7 @@ def test_files_that_cannot_be_read(tmp_path):
     path.write_bytes(b"title: ok\ndata: M\xfcnchen\n")
     with pytest.raises(SpecError, match=r"is not UTF-8: line 2 has the byte 0xfc at offset 17\."):
         read_spec(path)
-    path.write_text(GOOD.replace("[[income, debt]]", "{file: bad.gml}"), encoding="utf-8")
+    path.write_text(GOOD.replace("[[income, debt]]", "{path: bad.gml}"), encoding="utf-8")
     (tmp_path / "bad.gml").write_bytes(b"graph [ \xff ]")
     with pytest.raises(EquieffortError, match=r"audit\.yaml, line 6, column 15: graph"):
         read_spec(path)

@@ -18,6 +18,7 @@ from equieffort.effort.budget import default_budget
 from equieffort.errors import DataError, MonitorError, ParameterError, Setting, sentence
 from equieffort.foundations.arguments import check_choice, check_flag, check_number, check_path, names_in, refused
 from equieffort.foundations.progress import Watched, check_progress
+from equieffort.models.classifiers.naming import model_name
 from equieffort.monitor.batches import Solved, check_groups, digest, like, with_absent
 from equieffort.monitor.file import read_state, write_state
 from equieffort.monitor.state import MEASURES, Batch, Fixed, MonitorState
@@ -321,7 +322,7 @@ def _model_hash(classifier: Any) -> str:
     except Exception as error:
         raise MonitorError(
             "MONITOR_STATE",
-            f"Of the classifier {type(classifier).__name__} no hash can be made: {type(error).__name__}: "
+            f"Of the classifier {model_name(classifier)} no hash can be made: {type(error).__name__}: "
             f"{sentence(error)}",
             fix='Name the model yourself, by its version or the hash of its file: Monitor(..., model="2026-11").',
         ) from error

@@ -48,6 +48,7 @@ from equieffort.notions.twins import EQUATIONS, Levels, TwinDecisions, twins_at
 from equieffort.recourse.problem import RecourseProblem
 from equieffort.recourse.status import Status
 from equieffort.world.groups import Groups
+from equieffort.world.labels import labels_of
 
 DECIDED = ("refused", "everybody")
 TREATED = ("stays", "turns", "undefined")
@@ -170,7 +171,7 @@ class CounterfactualFairness(Shown):
     def sentences(self) -> list[str]:
         """What it says, a sentence a group."""
         found = []
-        columns = " or ".join(self.groups.columns)
+        columns = " or ".join(map(labels_of(self.groups.columns).feature, self.groups.columns))
         for group in self.groups.labels:
             one = self.ratio(group)
             unknown = f"; of {one.n_undefined:,} more it is not known" if one.n_undefined else ""
@@ -181,7 +182,8 @@ class CounterfactualFairness(Shown):
         return found
 
     def __str__(self) -> str:
-        efforts = self.efforts.to_string(index=False, float_format=lambda value: f"{value:.4g}", na_rep="-")
+        named = self.efforts.assign(group=[self.groups.name(group) for group in self.efforts["group"]])
+        efforts = named.to_string(index=False, float_format=lambda value: f"{value:.4g}", na_rep="-")
         return "\n".join(["Counterfactual fairness", *self.sentences, "", "Effort of the refused", efforts])
 
     def _told(self) -> Told:

@@ -38,6 +38,7 @@ from equieffort.notions.shares import Share
 from equieffort.notions.twins import Levels, TwinDecisions
 from equieffort.recourse.problem import RecourseProblem
 from equieffort.world.groups import Groups
+from equieffort.world.labels import labels_of
 
 DRAWS = 10_000
 
@@ -125,7 +126,10 @@ class CausalDiscrimination(Shown):
     @property
     def sentences(self) -> list[str]:
         """What it says."""
-        level, columns = self.audited.level, " and ".join(self.groups.columns)
+        level, columns = (
+            self.audited.level,
+            " and ".join(map(labels_of(self.groups.columns).feature, self.groups.columns)),
+        )
         found = [f"People whose label changes with {columns} alone: {self.overall.text(level)}."]
         for group in self.groups.labels:
             found.append(f"Of {self.groups.people(group)}: {self.shares['people', group, ''].text(level)}.")

@@ -26,7 +26,8 @@ from equieffort.foundations.saved import APART, from_fields, is_scalar
 from equieffort.foundations.tolerances import LARGEST
 from equieffort.recourse.status import Ending, Fault, Infeasibility, Reason, Status, Termination, fact_from_dict
 from equieffort.recourse.table import STORED, Audience, RecourseTable, Rows, TableSource, split_actions
-from equieffort.world.groups import BETWEEN, UNKNOWN, Groups
+from equieffort.world.groups import UNKNOWN, Groups
+from equieffort.world.labels import BETWEEN
 from equieffort.world.opponents import AllPairs, Rest
 from equieffort.world.schema import Schema, check_kinds
 

@@ -148,6 +148,16 @@ def solve_further(table: RecourseTable, rows: npt.NDArray[np.intp], *, solver: S
     return replace(merged, source=replace(source, further=engine))
 
 
+def solve_rows(people: People, choice: Choice, rows: npt.NDArray[np.intp]) -> RecourseTable:
+    """Some of the people alone, such as for a guess how long all take."""
+    problem, engine = people.problem, choice.solver
+    groups = replace(people.groups, codes=people.groups.codes[rows])
+    part = RecourseTable.blank(SolvedSource(problem, engine, choice.prepared, people.frame.iloc[rows]), groups)
+    ActionVerifier(problem.scaled, engine, choice.prepared, part.data).run(part, 0)
+    _check_efforts(part, slice(None))
+    return part
+
+
 def _merged(table: RecourseTable, part: RecourseTable, rows: npt.NDArray[np.intp], gap: float) -> RecourseTable:
     arrays = {name: getattr(table, name).copy() for name in STORED}
     notes, ceilings = dict(table.notes), dict(table.ceilings)

@@ -184,7 +184,8 @@ class RecourseTable(Shown):
         """Reasons as sentences for those who read the table; empty where there is none."""
         from equieffort.words.reasons import told
 
-        return [told(reason, self.audience) for reason in reasons]
+        names = self.source.schema.names
+        return [told(reason, self.audience, names) for reason in reasons]
 
     def _told(self) -> Told:
         from equieffort.words.recourse import table_told

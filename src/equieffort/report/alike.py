@@ -39,7 +39,7 @@ def levels(material: Material) -> Section | None:
                 if (f.comparison.group, f.comparison.against) == (c.group, c.against)
             ]
             row: list[Cell] = [
-                who, Name(c.group), Name(c.against),
+                who, material.group(c.group), material.group(c.against),
                 material.guard.count(c.mine.n_unfavourable, seen=mine.rate),
                 material.guard.count(c.theirs.n_unfavourable, seen=theirs.rate),
                 with_interval(material, c, "acr", both), with_interval(material, c, "rd", both and parts),
@@ -115,7 +115,8 @@ def ratio_chart(material: Material, found: pd.DataFrame) -> Chart | Table:
             whole = group.seen.rate and not guard.hides(undefined, defined)
             rows.append(
                 [
-                    Name(group.label), Name(against.label), part(record["quantile"]), kept(mean, told),
+                    material.group(group.label), material.group(against.label), part(record["quantile"]),
+                    kept(mean, told),
                     kept(low if low == MISSING else f"{low} to {high}", told),
                     guard.count(defined, seen=whole), guard.count(undefined, seen=whole),
                 ]
@@ -192,7 +193,7 @@ def individual_chart(material: Material, near: Near) -> Chart | Table:
         outside = whole and not guard.hides(beyond, len(defined) - beyond)
         rows.append(
             [
-                Name(a.label), Name(b.label),
+                material.group(a.label), material.group(b.label),
                 guard.count(len(defined), seen=whole), guard.count(undefined, seen=whole),
                 *(times(q) if told or not len(defined) else HIDDEN for q in quantiles),
                 guard.count(beyond, seen=outside and told),

@@ -7,7 +7,7 @@ import numpy as np
 from equieffort.data.frames import number, percent
 from equieffort.report.material import Material
 from equieffort.report.tables import Table
-from equieffort.report.words import MISSING, Cell, Name, Words, joined, ratio, say
+from equieffort.report.words import MISSING, Cell, Words, joined, ratio, say
 
 SAID = 2
 """So many features are named where effort is first spoken of."""
@@ -24,7 +24,7 @@ def unit_of_effort(material: Material) -> Words:
             rise = up or down
             by = f"{ratio(1 / rise)} times its own value" if cost.own else _amount(1 / rise)
             verb = "a change" if up == down else "a rise" if up else "a fall"
-            examples.append(say("{} of {} by {}", verb, Name(name), by))
+            examples.append(say("{} of {} by {}", verb, material.feature(name), by))
     elif cost.percentiles is not None:
         words += ("A change costs the share of people it overtakes: to pass half of them costs 0.5. ",)
     elif cost.kind:
@@ -32,7 +32,7 @@ def unit_of_effort(material: Material) -> Words:
     weights = _categories(material)
     whole = [name for name, weight in weights.items() if weight == 1]
     if whole:
-        examples.append(say("any other value of {}", Name(whole[0])))
+        examples.append(say("any other value of {}", material.feature(whole[0])))
     if examples:
         *first, last = examples
         words += say("An effort of 1 is {}", joined((joined(first), last), " or ") if first else last)
@@ -58,21 +58,21 @@ def cost_table(material: Material) -> Table:
     if cost.prices is not None:
         unit = " times the own value" if cost.own else ""
         rows: list[list[Cell]] = [
-            [Name(name), *(f"{number(1 / price)}{unit}" if price else MISSING for price in of)]
+            [material.feature(name), *(f"{number(1 / price)}{unit}" if price else MISSING for price in of)]
             for name, of in cost.prices.items()
         ]
         table = Table(f"The change that costs an effort of 1 ({kind})", ("feature", "upwards", "downwards"), rows)
     elif cost.percentiles is not None:
-        rows = [[Name(name), *_percentiles(curve)] for name, curve in cost.percentiles.items()]
+        rows = [[material.feature(name), *_percentiles(curve)] for name, curve in cost.percentiles.items()]
         heads = tuple(f"{percent(at, 0)} of people are at most at" for at in (LOW, MIDDLE, HIGH))
         table = Table(f"A change costs the share of people it overtakes ({kind})", ("feature", *heads), rows)
     else:
         named = {str(name) for value in cost.rest.values() if isinstance(value, dict) for name in value}
-        rows = [[Name(name), "by a function that was given"] for name in sorted(named)]
+        rows = [[material.feature(name), "by a function that was given"] for name in sorted(named)]
         table = Table(f"Cost of a change ({kind})", ("feature", "cost"), rows or [["not recorded", ""]])
     width = len(table.head) - 2
     for name, weight in _categories(material).items():
-        table.rows.append([Name(name), f"any other value: effort {number(weight)}", *[""] * width])
+        table.rows.append([material.feature(name), f"any other value: effort {number(weight)}", *[""] * width])
     return table
 
 
@@ -120,5 +120,5 @@ def in_units(material: Material, effort: float) -> Words:
     _, k, size = best
     name, facts = table.source.encoding.columns[k].name, material.facts[:, k]
     if not cost.own and size > np.nanmax(facts) - np.nanmin(facts):
-        return say("more than the whole range of {}", Name(name))
-    return say("as much as {}{} of {}", ratio(size), " times the own value" if cost.own else "", Name(name))
+        return say("more than the whole range of {}", material.feature(name))
+    return say("as much as {}{} of {}", ratio(size), " times the own value" if cost.own else "", material.feature(name))

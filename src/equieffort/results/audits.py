@@ -81,7 +81,7 @@ from equieffort.recourse.solving import solve, solve_further
 from equieffort.recourse.table import RecourseTable
 from equieffort.results.explanation import Explanation, Recorded, explain
 from equieffort.results.faces import Report, What, audit_page, audit_text, audit_told, frame_of, written_to
-from equieffort.results.inputs import AuditInputs, columns_of
+from equieffort.results.inputs import AuditInputs, columns_of, is_edges
 from equieffort.results.observed import favourable_labels
 from equieffort.results.provenance import CostRecord, Provenance, SolverUsed, kind_of, versions
 from equieffort.results.regrouping import regrouped
@@ -92,6 +92,8 @@ from equieffort.words.shown import with_saved
 from equieffort.world.cost import Cost
 from equieffort.world.distances import BoundDistance, Distance, Manhattan, check_distance
 from equieffort.world.giveaways import FIRST, copies
+from equieffort.world.graph import CausalGraph
+from equieffort.world.labels import told_rule
 from equieffort.world.rules import parse_rule
 from equieffort.world.schema import Schema
 from equieffort.world.scm import StructuralCausalModel
@@ -216,7 +218,7 @@ class Audit(Shown):
             columns = columns_of(self.recourse.data)
             for sentence in rule.unmatched(columns):
                 warn("RULE_UNMATCHED", sentence, fix="Check the spelling; quotes and case count.")
-            return f"People with {rule}", rule.evaluate(columns)
+            return f"People with {told_rule(str(rule), self.recourse.source.schema.names)}", rule.evaluate(columns)
         data = self.recourse.data
         mask = np.asarray(aligned(which, data.index, "the mask", "mask.loc[audit.recourse.index]", derived=True))
         if mask.dtype != bool or mask.shape != (len(self.recourse),):
@@ -897,7 +899,7 @@ def audit(
     X: Any,
     *,
     schema: Schema,
-    scm: StructuralCausalModel,
+    scm: StructuralCausalModel | Sequence[tuple[str, str]] | CausalGraph,
     sensitive_features: Any = None,
     model_features: Sequence[str] | None = None,
     cost: Cost | None = None,
@@ -922,7 +924,9 @@ def audit(
     schema
         Roles, limits, the protected groups and the favourable label.
     scm
-        The structural causal model; fitted, or with all equations given.
+        The structural causal model; fitted, or with all equations given. Edges alone, as pairs (cause, effect) or a
+        `CausalGraph`, get linear equations fitted to X, which is said wherever the result is told; ``[]`` means that
+        nothing follows anything.
     sensitive_features
         The sensitive column(s), if they are not in X.
     model_features
@@ -961,17 +965,18 @@ def audit(
     with collecting() as kept:
         with stage("Reading the inputs"):
             inputs = AuditInputs.of(
-                classifier, X, schema=schema, scm=scm, sensitive_features=sensitive_features, reference=reference,
+                classifier, X, schema=schema, scm=cast("Any", scm), reference=reference,
+                sensitive_features=sensitive_features,
                 model_features=model_features, cost=cost, solver=solver, subgroups=subgroups, missing=missing,
                 margin=margin,
             )  # fmt: skip
         problem = inputs.problem
-        table = solve(problem, inputs.people, solver=inputs.choice, missing=missing, progress=watching or False)
         near = neighbourhood if neighbourhood is not None else Everyone()
         distances: dict[Distance, BoundDistance] = {}
         if isinstance(near, Nearest | NearestK):
-            # Bound here, so that what it warns about is part of the audit.
-            distances[near.distance] = near.distance.bind(table.source.data, table.source.encoding, schema)
+            # Bound before anybody is solved: what it refuses is told at once, what it warns about is in the audit.
+            distances[near.distance] = near.distance.bind(inputs.people.frame, problem.encoding, schema)
+        table = solve(problem, inputs.people, solver=inputs.choice, missing=missing, progress=watching or False)
         seen = [name for name in problem.decision.features if name not in schema.protected_columns]
         for one in copies(table.data, seen, table.is_unfavourable):
             warn(one.code, one.what, fix=one.fix)
@@ -989,6 +994,7 @@ def audit(
         margin=float(margin),
         budget=default_budget(table.effort),
         subgroups=dict(subgroups or {}),
+        edges_only=is_edges(scm),
     )
     return Audit(
         table,

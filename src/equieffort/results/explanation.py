@@ -19,6 +19,7 @@ from equieffort.recourse.solvers import Status
 from equieffort.recourse.table import RecourseTable, SolvedSource
 from equieffort.words.recourse import NOT_A_REASON
 from equieffort.words.ways import ENDINGS, Further, at_most, way_heading
+from equieffort.world.labels import NO_LABELS, Labels
 from equieffort.world.schema import AssumedLimit
 
 LOOKED_AT = 1000
@@ -40,6 +41,17 @@ class Step:
     least: float = float("-inf")
     most: float = float("inf")
     """Where the person may set it; what is shown stays inside."""
+    labels: Labels = NO_LABELS
+    """What readers call features and levels."""
+
+    @property
+    def name(self) -> str:
+        """The feature for a reader."""
+        return self.labels.feature(self.feature)
+
+    def told(self, value: Any) -> str:
+        """A value for a reader: a level by its label."""
+        return self.labels.level(self.feature, value) or written(value)
 
     @property
     def shown(self) -> Any:
@@ -52,14 +64,15 @@ class Step:
         return coarse if self.least <= coarse <= self.most else round_away(self.before, self.after)
 
     def __str__(self) -> str:
-        before, after = written(self.before), written(self.shown)
+        before, after = self.told(self.before), self.told(self.shown)
         if self.kind == "hold":
-            return f"keep {self.feature} at {before} although its causes change"
-        moved = "" if isinstance(self.before, str | bool) else f" ({_signed(self.shown - self.before)})"
+            return f"keep {self.name} at {before} although its causes change"
+        is_named = isinstance(self.before, str | bool) or before != written(self.before)
+        moved = "" if is_named else f" ({_signed(self.shown - self.before)})"
         verb = "set" if self.kind == "set" else "then follows"
         if self.kind == "set":
-            return f"{verb} {self.feature} from {before} to {after}{moved}, cost {self.cost:.4g}"
-        return f"{self.feature} {verb} from {before} to {after}{moved}"
+            return f"{verb} {self.name} from {before} to {after}{moved}, cost {self.cost:.4g}"
+        return f"{self.name} {verb} from {before} to {after}{moved}"
 
 
 def _signed(value: float) -> str:
@@ -103,13 +116,15 @@ class Explanation(Shown):
     surrogate: str = ""
     """The kind of model that stands in for the system, if one does."""
     recorded: str = ""
-    """Beside a stand-in what was decided according to the data: "favourable" or "unfavourable"."""
+    """Beside a surrogate what was decided according to the data: "favourable" or "unfavourable"."""
     max_actions: int | None = None
     """How many features may be changed at once, where that is limited."""
     alternatives: tuple[Explanation, ...] = ()
     """The next cheapest ways, each of which leaves a feature of every way before it unchanged."""
     further: Further = ""
     """Whether there is a way beyond these, where fewer were found than asked for: "none" is proven, or "unknown"."""
+    called: str = ""
+    """What readers call the people of the group; empty where it has no label."""
 
     @property
     def actions(self) -> tuple[Step, ...]:
@@ -172,10 +187,11 @@ class Explanation(Shown):
 
     def _who(self) -> str:
         name = "This person" if self.person is None else f"Person {self.person}"
-        return name + (f" ({self.group})" if self.group else "")
+        group = self.called or self.group
+        return name + (f" ({group})" if group else "")
 
     def _answer(self) -> str:
-        whose, few = "the stand-in's decision" if self.surrogate else "the decision", at_most(self.max_actions)
+        whose, few = "the surrogate's decision" if self.surrogate else "the decision", at_most(self.max_actions)
         if self.status == "not_needed":
             return f"{whose} is favourable already; nothing is needed."
         if self.status == "infeasible":
@@ -198,7 +214,7 @@ class Explanation(Shown):
         if self.recorded == decided:
             return f"{text} The recorded decision is {self.recorded} too."
         return (
-            f"{text} The recorded decision is {self.recorded}: for this person the stand-in decides otherwise, "
+            f"{text} The recorded decision is {self.recorded}: for this person the surrogate decides otherwise, "
             "and nothing here says how to turn it."
         )
 
@@ -234,7 +250,7 @@ def _finite(value: float) -> float | None:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Recorded(Shown):
-    """What was decided of each person according to the data, beside a stand-in that decides anew."""
+    """What was decided of each person according to the data, beside a surrogate that decides anew."""
 
     is_known: Bools
     is_favourable: Bools
@@ -319,6 +335,7 @@ def explain(
         table.source.schema.max_actions,
         tuple(ways),
         is_last,
+        table.source.schema.names.group(table.groups.labels[table.groups.codes[row]]) or "",
     )
 
 
@@ -338,16 +355,16 @@ def assumed_spans(limits: Iterable[AssumedLimit]) -> dict[str, str]:
     return found
 
 
-def assumed_text(limits: Iterable[AssumedLimit], zero_one: Iterable[str] = ()) -> str:
+def assumed_text(limits: Iterable[AssumedLimit], zero_one: Iterable[str] = (), labels: Labels = NO_LABELS) -> str:
     """The limits that nobody declared, and what is 0 or 1, for a terminal; empty if there are none."""
-    lines = [f"  {name}: {span}" for name, span in assumed_spans(limits).items()]
+    lines = [f"  {labels.feature(name)}: {span}" for name, span in assumed_spans(limits).items()]
     if lines:
         lines.insert(
             0,
             "Assumed limits: nobody declared how far these may be set, so actions stay within the observed values. "
             "Declare lower and upper, or an infinity for no limit.",
         )
-    binary = ", ".join(zero_one)
+    binary = ", ".join(map(labels.feature, zero_one))
     return "\n".join(lines + ([f"Set to 0 or 1 only: {binary}"] if binary else []))
 
 
@@ -374,19 +391,20 @@ def _steps(table: RecourseTable, one: npt.NDArray[np.intp]) -> list[Step]:
 
 
 def _step(table: RecourseTable, sample: Floats, k: int, kind: str, before: float, after: float, cost: float) -> Step:
-    column = table.source.encoding.columns[k]
+    column, names = table.source.encoding.columns[k], table.source.schema.names
     values = [column.decode(np.array([value]))[0] for value in (before, after)]
     plain = [as_plain(value) for value in values]
     if column.is_category:
-        return Step(column.name, kind, plain[0], plain[1], cost)
+        return Step(column.name, kind, plain[0], plain[1], cost, labels=names)
     fact = np.array([before])
     ends: dict[int, list[float]] = {-1: [-np.inf], 1: [np.inf]}
     for limit in limits(table.source.schema.feature(column.name)):
         ends[limit.side].append(float(limit.at(fact)[0]))
     places = decimals(sample[:, k])
     return Step(
-        column.name, kind, plain[0], plain[1], cost, None if places is None else places + 1, max(ends[-1]), min(ends[1])
-    )
+        column.name, kind, plain[0], plain[1], cost, None if places is None else places + 1, max(ends[-1]),
+        min(ends[1]), names,
+    )  # fmt: skip
 
 
 def decimals(values: Floats, most: int = 4) -> int | None:

@@ -45,7 +45,7 @@ def _assumed(audit: Audit) -> str:
 def audit_told(audit: Audit) -> Told:
     """The verdict's first line and the groups; all of it in a notebook."""
     verdict = audit.verdict
-    care = [one.text for one in caveats(verdict, audit.recourse, audit.provenance.fit)]
+    care = [one.text for one in caveats(verdict, audit.recourse, audit.provenance.fit, audit.provenance.guessed)]
     care += [str(one) for one in audit.warnings]
     return Told(verdict.first_line, group_lines(audit.recourse.groups, audit.by_group), care=care, more=MORE)
 

@@ -13,6 +13,7 @@ from typing import Any
 from equieffort.foundations.arguments import is_number
 from equieffort.foundations.saved import as_data, as_fields, from_data, from_fields
 from equieffort.foundations.version import __version__
+from equieffort.models.classifiers.naming import model_name
 from equieffort.models.fidelity import RecordedDecisions, Surrogate
 from equieffort.notions.collection import Notions
 from equieffort.recourse.solvers import Solver
@@ -103,6 +104,16 @@ class DataFile:
 
 
 @dataclass(frozen=True)
+class ModelFile:
+    """The file that the audited model was read from, or that a surrogate was kept in."""
+
+    path: str
+    sha256: str
+    trusted: tuple[str, ...] = ()
+    """Types in it that whoever reads it must vouch for."""
+
+
+@dataclass(frozen=True)
 class Provenance:
     """How an audit was made, as typed data; what is empty was not recorded."""
 
@@ -113,6 +124,8 @@ class Provenance:
     solver: SolverUsed = SolverUsed()
     graph: CausalGraph = field(default_factory=lambda: CausalGraph(()))
     equations: tuple[EquationRecord, ...] = ()
+    edges_only: bool = False
+    """Whether nothing but the graph was given, so that linear equations were fitted to the people audited."""
     learned_by: Mapping[str, str] = field(default_factory=dict)
     """What learned each equation that was not given, by node."""
     fit: tuple[Fit, ...] = ()
@@ -135,6 +148,10 @@ class Provenance:
     random_state: int | None = None
     """The seed of a spec."""
     data: DataFile | None = None
+    learned_from: Mapping[str, DataFile] = field(default_factory=dict)
+    """Tables of their own that equations and a surrogate were learned from, by their key in the spec."""
+    model: ModelFile | None = None
+    """Where the model can be read again; None where it came from memory and was not kept."""
     surrogate: Surrogate | None = None
     recorded: RecordedDecisions | None = None
     """Beside a surrogate: for whom it decides otherwise than the data."""
@@ -147,6 +164,11 @@ class Provenance:
     def __post_init__(self) -> None:
         if not isfinite(self.margin) or not (self.budget is None or (isfinite(self.budget) and self.budget > 0)):
             raise ValueError("the margin or the budget is no number that it could be")
+
+    @property
+    def guessed(self) -> tuple[str, ...]:
+        """The features whose equations nobody chose: linear since only edges were given."""
+        return tuple(self.learned_by) if self.edges_only else ()
 
     def to_dict(self) -> dict[str, Any]:
         """A form that JSON can hold."""
@@ -167,5 +189,5 @@ def versions() -> dict[str, str]:
 
 def kind_of(classifier: Any) -> str:
     """The name of the classifier's class; of a pipeline also that of the model it ends in."""
-    name, steps = type(classifier).__name__, getattr(classifier, "steps", None)
+    name, steps = model_name(classifier), getattr(classifier, "steps", None)
     return f"{name} ending in {type(steps[-1][1]).__name__}" if isinstance(steps, list) and steps else name

@@ -23,6 +23,7 @@ from equieffort.errors import DataError, EquieffortError, ParameterError, Settin
 from equieffort.foundations.arguments import calling, check_whole
 from equieffort.foundations.progress import Progress
 from equieffort.foundations.shown import Shown, Told
+from equieffort.models.classifiers.naming import model_name
 from equieffort.recourse.problem import RecourseProblem
 from equieffort.recourse.solvers import Status
 from equieffort.recourse.solving import solve
@@ -76,6 +77,9 @@ class Resampling(ABC):
     def __post_init__(self) -> None:
         check_whole("replicates", self.replicates, 10)
         check_whole("random_state", self.random_state)
+
+    def check(self, classifier: Any) -> None:  # noqa: B027 (most take every model)
+        """Refuse a model that cannot be used so, before anything is solved."""
 
     @abstractmethod
     def replicate(self, audit: Audit) -> Iterator[Replicate]:
@@ -198,21 +202,29 @@ class Procedure(Resampling):
                 fix="Give the table the model was trained on, and one label a row.",
             )
 
+    def check(self, classifier: Any) -> None:
+        """Refuse a model that cannot be trained again."""
+        self._blank(classifier)
+
+    def _blank(self, classifier: Any) -> Any:
+        from sklearn.base import clone
+
+        try:
+            return clone(classifier)
+        except TypeError as error:
+            raise ParameterError(
+                "PARAMETER",
+                f"The model ({model_name(classifier)}) cannot be trained again: it is no scikit-learn estimator.",
+                fix=("Audit a model of scikit-learn, or ", Setting("resample"), "."),
+            ) from error
+
     def replicate(self, audit: Audit) -> Iterator[Replicate]:
         """One training and one audit a replicate."""
         from sklearn.base import clone
 
         made = inputs_of(audit, "resample(ee.Procedure(X_train, y_train))")
         frame, labels = read_frame(self.X_train), np.asarray(self.y_train)
-        try:
-            blank = clone(made.classifier)
-        except TypeError as error:
-            raise ParameterError(
-                "PARAMETER",
-                f"{type(made.classifier).__name__} cannot be trained again: it is no scikit-learn estimator.",
-                fix=("Audit a model of scikit-learn, or ", Setting("resample"), "."),
-            ) from error
-
+        blank = self._blank(made.classifier)
         people = made.table
         same = len(frame) == len(people) and frame.index.equals(people.index)
 

@@ -34,6 +34,7 @@ from equieffort.foundations.shown import Shown, Told
 from equieffort.recourse.table import RecourseTable
 from equieffort.words.subgroups import WITHHELD, bound_text, counts_text, head_text, missing_text, rows_text, whole_text
 from equieffort.world.groups import Groups, Versus
+from equieffort.world.labels import labels_of, told_rule
 
 if TYPE_CHECKING:
     from equieffort.effort.search import Counted, Sides
@@ -143,8 +144,19 @@ class SubgroupSearch(Shown):
         name, labels = self.groups.name, self.groups.labels
         return [f"{name(labels[one.group])} against {name(one.against)}" for one in self.pairs]
 
+    def named(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """Rows for readers: groups, features and levels by their labels."""
+        names = labels_of(self.groups.columns)
+        if not names:
+            return frame
+        told = {key: [names.group(one) or one for one in frame[key]] for key in ("group", "against")}
+        rules = (
+            {"rule": [told_rule(rule, names) if rule else rule for rule in frame["rule"]]} if "rule" in frame else {}
+        )
+        return frame.assign(**told, **rules)
+
     def __str__(self) -> str:
-        rows = rows_text(self.asked, self.frame(SHOWN))
+        rows = rows_text(self.asked, self.named(self.frame(SHOWN)))
         widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
         table = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
         return "\n\n".join(["\n".join(self._first), *(["\n".join(table)] if len(rows) > 1 else []), self._last])
@@ -152,7 +164,11 @@ class SubgroupSearch(Shown):
     @property
     def _first(self) -> list[str]:
         head = head_text(self.asked, self.counts, int(self.found.flagged.sum()), self.comparisons)
-        return [head, *([WITHHELD[self.withheld]] if self.withheld else []), *whole_text(self.asked, self.whole)]
+        return [
+            head,
+            *([WITHHELD[self.withheld]] if self.withheld else []),
+            *whole_text(self.asked, self.named(self.whole)),
+        ]
 
     @property
     def _last(self) -> str:
@@ -166,7 +182,11 @@ class SubgroupSearch(Shown):
         first, *lines = [line for part in self._first for line in part.split("\n")]
         care = [line for line in self._last.split("\n") if line]
         return Told(
-            first, lines, {"The worst": rows_text(self.asked, self.frame(SHOWN))}, care, ".frame(), .flagged, .plot()"
+            first,
+            lines,
+            {"The worst": rows_text(self.asked, self.named(self.frame(SHOWN)))},
+            care,
+            ".frame(), .flagged, .plot()",
         )
 
     def to_dict(self, most: int | None = None) -> dict[str, Any]:

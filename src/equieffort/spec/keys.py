@@ -10,10 +10,13 @@ from typing import Any
 
 from equieffort.data.frames import KINDS
 from equieffort.effort.measures import JUDGED
+from equieffort.models.surrogate import SURROGATES
 from equieffort.spec.forms import DEFAULT, EQUATION, SOLVER
 from equieffort.spec.kinds import Chosen, Either, Flag, ListOf, Number, OrNone, Text, Value
 from equieffort.spec.sections import REQUIRED, Key, MapOf, Section
 
+UNUSED = "unused"
+"""The role of a column that is no feature: the same as leaving it out."""
 COLUMN = Text(named="the name of a column")
 COLUMNS = ListOf(COLUMN, "a list of column names", least=1)
 EDGES = ListOf(ListOf(COLUMN, "a pair [cause, effect]", length=2), "a list of pairs [cause, effect]")
@@ -31,26 +34,43 @@ OPPONENTS = Section(
     one_of=("rest", "all_pairs"),
 )
 
+ENCODING, DELIMITER, DECIMAL = (
+    Text(named="the name of an encoding"),
+    Text(empty=True, named="one character"),
+    Text((".", ",")),
+)
 DATA = Section(
     {
         "path": Key(FILE, "The table of people, CSV or Parquet.", REQUIRED, example="decisions.csv"),
         "id": Key(
             COLUMN, "The column that names people, kept as text, each name once; left out, rows are counted from 0."
         ),
-        "encoding": Key(Text(named="the name of an encoding"), "How a CSV file writes letters as bytes.", "utf-8"),
-        "delimiter": Key(Text(empty=True, named="one character"), "What stands between the cells of a CSV file.", ","),
-        "decimal": Key(Text((".", ",")), "What stands before the decimals of numbers in a CSV file.", "."),
+        "encoding": Key(ENCODING, "How a CSV file writes letters as bytes.", "utf-8"),
+        "delimiter": Key(DELIMITER, "What stands between the cells of a CSV file.", ","),
+        "decimal": Key(DECIMAL, "What stands before the decimals of numbers in a CSV file.", "."),
         "missing": Key(
             Text(("error", "drop", "model")),
             "What to do about people with an empty cell: refuse the data, leave them out, or let a saved model decide "
             "and call their recourse unknown.",
             "error",
         ),
-    }
+    },
+    short="path",
 )
+AS_DATA = "Left out, as under `data`."
+TABLE = Section(
+    {
+        "path": Key(FILE, "The table, CSV or Parquet.", REQUIRED, example="history.csv"),
+        "encoding": Key(ENCODING, f"How its letters are written as bytes. {AS_DATA}"),
+        "delimiter": Key(DELIMITER, f"What stands between its cells. {AS_DATA}"),
+        "decimal": Key(DECIMAL, f"What stands before the decimals of its numbers. {AS_DATA}"),
+    },
+    short="path",
+)
+"""A table that something is learned from."""
 MODEL = Section(
     {
-        "file": Key(FILE, "A saved model."),
+        "path": Key(FILE, "A saved model."),
         "features": Key(
             COLUMNS,
             "The columns a saved model sees, in its order, when it does not know their names.",
@@ -59,22 +79,28 @@ MODEL = Section(
             ListOf(Text(), "a list of type names", least=1),
             "Types in a skops file that you vouch for, as the refusal lists them.",
         ),
-        "training_data": Key(FILE, "What a saved model was trained on, for `--resample procedure`."),
-        "training_label": Key(COLUMN, "The column of that file with the labels it was trained on."),
         "train": Key(
-            Text(("logistic", "ridge", "linear_svc", "forest", "boosted")),
-            "Train a stand-in on the recorded decisions: linear, or 100 trees. What is found holds for the stand-in, "
+            Text(SURROGATES),
+            "Train a surrogate on the recorded decisions: linear, or 100 trees. What is found holds for the surrogate, "
             "so its agreement with the decisions is reported.",
         ),
+        "data": Key(
+            TABLE,
+            "A table of its own: what a surrogate is trained on in place of the people who are audited, or what a "
+            "saved model was trained on (for `--resample procedure`).",
+        ),
+        "label": Key(COLUMN, "The column of that table with the decisions; left out, `outcome.column`."),
     },
-    one_of=("file", "train"),
+    one_of=("path", "train"),
+    short="path",
+    renamed={"file": "path", "training_data": "data", "training_label": "label"},
 )
 OUTCOME = Section(
     {
-        "column": Key(COLUMN, "The column of recorded decisions; needed to train a stand-in."),
+        "column": Key(COLUMN, "The column of recorded decisions; needed to train a surrogate."),
         "favourable": Key(
             Either((Value(), ListOf(Value(), "a list of values", least=1))),
-            "The decision people want; a list when there are more than two decisions and people want several.",
+            "The decision people want, or a list of them: of more than two decisions, these against all others.",
             REQUIRED,
             example="approved",
         ),
@@ -114,7 +140,7 @@ SENSITIVE = Section(
 GRAPH = Section(
     {
         "edges": Key(EDGES, "Pairs [cause, effect]."),
-        "file": Key(FILE, "A graph in GML or DOT."),
+        "path": Key(FILE, "A graph in GML or DOT."),
         "nodes": Key(COLUMNS, "Features that neither cause nor follow others, to say that this is meant."),
         "default": Key(
             DEFAULT,
@@ -126,8 +152,13 @@ GRAPH = Section(
             MapOf(EQUATION, "a table of equations, one for each column"),
             "The structural equations of columns with causes that are learned otherwise, or given.",
         ),
+        "data": Key(
+            TABLE, "A table of its own that the equations are learned from, in place of the people who are audited."
+        ),
     },
-    one_of=("edges", "file"),
+    one_of=("edges", "path"),
+    short="path",
+    renamed={"file": "path"},
 )
 RULE = Section(
     {
@@ -145,12 +176,12 @@ RULE = Section(
     },
     one_of=("sum", "cause", "feature"),
 )
-ROLE = Text(("actionable", "mutable", "immutable"))
+ROLE = Text(("actionable", "mutable", "immutable", UNUSED))
 FEATURE = Section(
     {
         "role": Key(
             ROLE,
-            "Whether a person may set it, it only follows its causes, or it must not move.",
+            "Whether a person may set it, it only follows its causes, or it must not move; `unused`: it is no feature.",
             REQUIRED,
             example="actionable",
         ),
@@ -255,6 +286,21 @@ SURROGATE = Section(
         ),
     }
 )
+LABELED = MapOf(Text(named="a label"), "a table of names and labels")
+LABELS = Section(
+    {
+        "groups": Key(
+            LABELED,
+            'Groups by their value, as people who are refused or approved: `{"0": Black applicants}`; of several '
+            "sensitive columns by all values, `female & 1`.",
+        ),
+        "features": Key(LABELED, "Columns: `{ltv: loan-to-value ratio}`."),
+        "levels": Key(
+            MapOf(LABELED, "a table of columns, each a table of levels and labels"),
+            "Levels of columns: `{job: {A171: unskilled}}`.",
+        ),
+    }
+)
 REPORT = Section(
     {
         "suppress_below": Key(
@@ -276,13 +322,13 @@ SPEC = Section(
         "also_protected": Key(ListOf(COLUMN, "a list of column names"), "Further columns that no action may change."),
         "use_sensitive": Key(
             Flag(),
-            "Let a stand-in that is trained here see the sensitive columns. Without them it cannot repeat decisions "
+            "Let a surrogate that is trained here see the sensitive columns. Without them it cannot repeat decisions "
             "that depended on the group itself: such inequality is then missed, and the agreement is lower.",
             False,
         ),
         "graph": Key(
             Either((EDGES, GRAPH)),
-            "What causes what. An empty list says that nothing does.",
+            "What causes what: pairs, the path of a graph, or a table. An empty list says that nothing does.",
             REQUIRED,
             example="[[income, debt]]",
         ),
@@ -311,6 +357,9 @@ SPEC = Section(
         "criteria": Key(CRITERIA, "What counts as equal."),
         "surrogate": Key(SURROGATE, "What a surrogate must reach."),
         "solver": Key(SOLVER, "Who looks for the cheapest actions, and how long.", "auto"),
+        "labels": Key(
+            LABELS, "What people call groups, features and levels in all they read; files of data keep the names."
+        ),
         "report": Key(REPORT, "What a report shows."),
         "random_state": Key(
             Number(low=0, high=2**32 - 1, whole=True), "Where chance starts, so that a run can be repeated.", 0

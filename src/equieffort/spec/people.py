@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from equieffort.errors import SchemaError, many
+from equieffort.spec.keys import UNUSED
 from equieffort.spec.nodes import Items
 from equieffort.spec.parsed import Parsed, placed
+from equieffort.world.labels import Labels
 from equieffort.world.opponents import AllPairs, Rest
 from equieffort.world.rules import Constraint, Forbidden, Monotone, Sum, read_constraint
 from equieffort.world.schema import Feature, Schema
@@ -24,7 +26,8 @@ def read_schema(given: Parsed) -> Schema:
     sensitive = given["sensitive"]
     columns = [sensitive["column"]] if isinstance(sensitive["column"], str) else sensitive["column"]
     also = given["also_protected"] or []
-    features = {name: _feature(given, name, columns, also) for name in given["features"]}
+    used = [name for name, said in given["features"].items() if UNUSED not in (said, _role(said))]
+    features = {name: _feature(given, name, columns, also) for name in used}
     if all(feature.role != "actionable" for feature in features.values()):
         raise given.refuse(
             "features",
@@ -42,7 +45,12 @@ def read_schema(given: Parsed) -> Schema:
         features=features,
         rules=_rules(given),
         max_actions=given["max_actions"],
+        labels=_labels(given),
     )
+
+
+def _role(said: Any) -> Any:
+    return said.get("role") if isinstance(said, dict) else None
 
 
 def _feature(given: Parsed, name: str, columns: list[str], also: list[str]) -> Feature:
@@ -56,6 +64,12 @@ def _feature(given: Parsed, name: str, columns: list[str], also: list[str]) -> F
         # Alone with its protected columns, so that the error is about this feature and no other.
         Schema(sensitive=columns, protected=None, favourable=None, also_protected=also, features={name: feature})
     return feature
+
+
+def _labels(given: Parsed) -> Labels:
+    said = {part: names for part, names in given["labels"].items() if names is not None}
+    with placed(given.find("labels"), "labels"):
+        return Labels(**said)
 
 
 def _rules(given: Parsed) -> list[Constraint]:

@@ -8,6 +8,7 @@ from equieffort.data.frames import number
 from equieffort.errors import many
 from equieffort.recourse.problem import Limit
 from equieffort.recourse.status import LimitKind, Obstacle
+from equieffort.world.labels import NO_LABELS, Labels
 
 
 @dataclass(frozen=True)
@@ -20,6 +21,16 @@ class Audience:
     """How to declare a limit that nobody declared, with {feature} and {key}; empty likewise."""
     person: bool = True
     """Whether to tell the person's own numbers."""
+    labels: Labels = NO_LABELS
+    """What readers call the features."""
+
+    def name(self, feature: str) -> str:
+        """A feature in a sentence."""
+        return self.labels.feature(feature)
+
+    def quoted(self, feature: str) -> str:
+        """A column in a sentence: by its label, or as its name in quotes."""
+        return self.labels.features.get(feature) or repr(feature)
 
 
 PYTHON = Audience("raise {}", "declare {key} to allow {way}")
@@ -78,12 +89,13 @@ def obstacle_text(obstacle: Obstacle, audience: Audience = REPORT) -> str:
     """
     if obstacle.limit == LimitKind.MAX_ACTIONS and obstacle.value is not None:
         return f"at most {many(int(obstacle.value), 'feature', 'features')} changed at once"
+    name = audience.quoted
     if obstacle.rule:
         return f"the rule that {obstacle.rule}"
     if not obstacle.column:
         return _text(obstacle.limit, obstacle.side, obstacle.value, obstacle.feature, audience)
     if obstacle.guards:
-        return f"{obstacle.guards!r} must not move, and no equation says how it follows {obstacle.column!r}"
+        return f"{name(obstacle.guards)} must not move, and no equation says how it follows {name(obstacle.column)}"
     if obstacle.limit == LimitKind.FIXED:
-        return f"{obstacle.column!r} must not move"
-    return f"{'' if obstacle.feature else 'the '}plausible range of {obstacle.column!r}"
+        return f"{name(obstacle.column)} must not move"
+    return f"{'' if obstacle.feature else 'the '}plausible range of {name(obstacle.column)}"

@@ -10,6 +10,7 @@ from equieffort.notions.base import Notion, NotionReading
 from equieffort.notions.collection import Notions, Side
 from equieffort.words.shown import notes_text
 from equieffort.world.groups import group_name
+from equieffort.world.labels import NO_LABELS, Labels, labels_of
 
 SIDES: dict[Side, str] = {
     "worse": "group worse off", "better": "group better off", "open": "no difference shown",
@@ -30,9 +31,13 @@ def reading_text(notion: Notion, reading: NotionReading) -> tuple[str, str]:
     return value, f"{first} to {last}"
 
 
-def title_of(notion: Notion, reading: NotionReading) -> str:
-    """A notion with the form that was read."""
-    return f"{notion.title} ({reading.variant})" if reading.variant else notion.title
+def title_of(notion: Notion, reading: NotionReading, names: Labels = NO_LABELS) -> str:
+    """A notion with the form that was read; the feature or group that it begins with by its label."""
+    form = reading.variant
+    for name, label in {**names.groups, **names.features}.items():
+        if reading.variant == name or reading.variant.startswith(f"{name} "):
+            form = f"{label}{reading.variant[len(name) :]}"
+    return f"{notion.title} ({form})" if form else notion.title
 
 
 def people_text(reading: NotionReading) -> str:
@@ -46,7 +51,8 @@ def cells(found: Notions, reading: NotionReading) -> tuple[str, ...]:
     notion = found.notion(reading.notion)
     value, interval = reading_text(notion, reading)
     return (
-        title_of(notion, reading), group_name(reading.group, found.columns) if reading.group else "everybody",
+        title_of(notion, reading, labels_of(found.columns)),
+        group_name(reading.group, found.columns) if reading.group else "everybody",
         group_name(reading.against, found.columns) if reading.against else "", value, interval, people_text(reading),
         SIDES[found.side(reading)], notes_text(reading.note),
     )  # fmt: skip

@@ -43,7 +43,7 @@ SETTINGS: dict[str, Written] = {
     ),
     "the model path": Written(
         "Check the path; it starts from the working directory.",
-        "Check model.file; it starts from the folder of the spec.",
+        "Check model.path; it starts from the folder of the spec.",
     ),
     "encoding": Written("encoding", "data.encoding in the spec", "--encoding"),
     "delimiter": Written("delimiter", "data.delimiter in the spec", "--delimiter"),
@@ -147,10 +147,20 @@ SETTINGS: dict[str, Written] = {
     "certified": Written("Criteria(certified=False)", "criteria: {certified: false} in the spec"),
     "judged": Written('judged=("acr", "rd")', "criteria: {judged: [acr, rd]}"),
     # models
+    "no member": Written(" (it has no $bare)", ""),
+    "classes_": Written("give the model classes_", "save the model with its classes"),
+    "answering": Written("$bare must return", "The model must give"),
+    "only its classes": Written(
+        "predict must return the labels that classes_ lists.", "The model must give no labels but its own classes."
+    ),
+    "asked": Written("$bare", "The model ($key)"),
+    "raised": Written(" with $bare", ""),
+    "no predict": Written("has no predict method", "decides nothing"),
+    "a classifier": Written("Pass a fitted classifier with scikit-learn's interface.", "Save a fitted classifier."),
     "fit first": Written("Call its fit method first.", "Fit it before it is saved."),
     "booster": Written(
         "Save it and load it as a classifier: booster.save_model($of), then equieffort.load_model($of)",
-        "Save it with its own save_model($of), and write model: {file: $key}",
+        "Save it with its own save_model($of), and write model: {path: $key}",
     ),
     "trusted": Written("pass trusted=$value to load_model", "write model: {trusted: $value} in the spec"),
     "unsafe_load_pickle": Written("unsafe_load_pickle=True", "--unsafe-load-pickle"),

@@ -16,6 +16,7 @@ from equieffort.data.frames import Bools
 from equieffort.errors import DataError, SchemaError, Setting, closest, label, listed, many
 from equieffort.foundations.arguments import as_plain
 from equieffort.foundations.saved import APART, as_fields, from_fields
+from equieffort.world.labels import BETWEEN, labels_of
 from equieffort.world.opponents import EVERYBODY_ELSE, AllPairs, Rest
 from equieffort.world.schema import Schema
 
@@ -237,8 +238,6 @@ UNKNOWN = "unknown"
 """What stands for a missing value in a label."""
 NEITHER = "neither"
 """What people on neither side of a comparison are called where it is looked at alone."""
-BETWEEN = " & "
-"""Between the values of several columns in a label."""
 
 
 def group_name(text: str, columns: Sequence[str] = ()) -> str:
@@ -246,14 +245,20 @@ def group_name(text: str, columns: Sequence[str] = ()) -> str:
 
     >>> group_name("female", ["sex"]), group_name("female & 1", ["sex", "young"]), group_name("female")
     ('sex = female', 'sex = female and young = 1', 'female')
+
+    Where the groups have labels these are all that is said.
     """
+    names = labels_of(columns)
+    if (label := names.group(text)) is not None:
+        return label
     parts = text.split(BETWEEN) if len(columns) > 1 else [text]
     if not columns or text == EVERYBODY_ELSE:
         return _printed(text)
     if len(parts) != len(columns):
         # A value holds the sign itself: which part belongs to which column cannot be said.
         return f"{BETWEEN.join(map(_printed, columns))} = {_printed(text)}"
-    return " and ".join(f"{_printed(c)} = {_printed(part)}" for c, part in zip(columns, parts, strict=True))
+    told = ((names.feature(c), names.level(c, part) or part) for c, part in zip(columns, parts, strict=True))
+    return " and ".join(f"{_printed(c)} = {_printed(part)}" for c, part in told)
 
 
 def people_of(text: str, columns: Sequence[str] = ()) -> str:
@@ -264,6 +269,8 @@ def people_of(text: str, columns: Sequence[str] = ()) -> str:
     """
     if text == EVERYBODY_ELSE:
         return "people of all other groups"
+    if (label := labels_of(columns).group(text)) is not None:
+        return label
     return f"people {'with' if columns else 'in group'} {group_name(text, columns)}"
 
 

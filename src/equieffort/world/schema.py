@@ -22,6 +22,7 @@ from equieffort.errors import DataError, SchemaError, Setting, closest, label, l
 from equieffort.foundations.arguments import check_mapping, check_number, is_number, items_in, names_in, shown
 from equieffort.foundations.saved import as_fields, from_hints
 from equieffort.world.graph import CausalGraph
+from equieffort.world.labels import Labels, SensitiveColumns
 from equieffort.world.opponents import read_reference
 from equieffort.world.rules import Constraint, read_constraint
 
@@ -215,6 +216,9 @@ class Schema:
     max_actions
         At most so many features may be changed by one person at once; None sets no limit. What follows an action, and
         a feature that is held at its own value, is not counted.
+    labels
+        What people call groups, features and levels in everything they read (`Labels`, or a mapping with its parts).
+        Tables, JSON and CSV keep the names of the data.
     """
 
     sensitive: str | Sequence[str]
@@ -226,8 +230,10 @@ class Schema:
     features: Mapping[str, Feature | Role] = field(default_factory=dict)
     rules: Sequence[Constraint | str] = ()
     max_actions: int | None = None
+    labels: Labels | Mapping[str, Any] = field(default_factory=Labels)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "labels", Labels.of(self.labels))
         takes = "a column name or a list of them"
         if not names_in("sensitive", self.sensitive, takes, error=SchemaError):
             raise SchemaError("PARAMETER", "sensitive names no column.", fix="Name the column with the groups.")
@@ -277,8 +283,13 @@ class Schema:
 
     @property
     def sensitive_columns(self) -> tuple[str, ...]:
-        """The sensitive columns as a tuple."""
-        return names_in("sensitive", self.sensitive)
+        """The sensitive columns as a tuple, which knows what their groups are called."""
+        return SensitiveColumns(names_in("sensitive", self.sensitive), self.names)
+
+    @property
+    def names(self) -> Labels:
+        """What people call groups, features and levels."""
+        return Labels.of(self.labels)
 
     @property
     def protected_columns(self) -> tuple[str, ...]:
@@ -437,6 +448,7 @@ SAVED = {
     "features": dict[str, Feature],
     "rules": tuple[Constraint, ...],
     "max_actions": int | None,
+    "labels": Labels,
 }
 """What the saved form of a schema holds."""
 

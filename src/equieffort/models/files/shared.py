@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -63,6 +63,9 @@ class Labels:
 
     `feature_names_in_` and `classes_` exist only where known, `predict_proba` only where the file gives probabilities.
     """
+
+    told_as: ClassVar[str]
+    """What people read of it as."""
 
     feature_names_in_: np.ndarray[Any, Any]
     classes_: np.ndarray[Any, Any]

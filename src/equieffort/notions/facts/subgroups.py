@@ -13,6 +13,7 @@ from equieffort.data.frames import Bools, Column, Floats, percent
 from equieffort.errors import ParameterError
 from equieffort.foundations.arguments import check_choice, check_number, check_whole
 from equieffort.foundations.shown import Shown, Told
+from equieffort.notions.actions import Action
 from equieffort.notions.base import Audited, Notion
 from equieffort.notions.facts import curves
 from equieffort.notions.facts.family import MAX_FEATURES, MIN_SUPPORT, PHI, Mined
@@ -28,6 +29,7 @@ from equieffort.notions.facts.notions import (
 )
 from equieffort.notions.patterns import condition_items, frequent_patterns
 from equieffort.world.groups import Groups
+from equieffort.world.labels import Labels, labels_of, told_rule
 
 Viewpoint = Literal["macro", "micro"]
 MIN_PEOPLE = 10
@@ -45,8 +47,8 @@ class Side:
     """Refused people who are counted."""
     value: float
     """What the notion is of this side."""
-    action: str
-    """The action that it rests on; empty where each takes their own, or none turns anybody."""
+    action: Action | None
+    """The action that it rests on; None where each takes their own, or none turns anybody."""
     effectiveness: float
     """The share whom that action turns, or (micro) who have one of their own."""
     cost: float
@@ -95,7 +97,8 @@ class FactsTable(Shown):
                 rows.append(
                     {
                         "subgroup": one.rule, "group": side.group, "against": other.group, "n": side.n,
-                        "value": side.value, "action": side.action, "effectiveness": side.effectiveness,
+                        "value": side.value, "action": "" if side.action is None else str(side.action),
+                        "effectiveness": side.effectiveness,
                         "cost": side.cost, "score": one.score, "worse": one.worse, "n_undefined": one.n_undefined,
                         "n_open": one.n_open,
                     }
@@ -112,7 +115,10 @@ class FactsTable(Shown):
         if self.n_left_out:
             lines.append(f"{self.n_left_out:,} rarer actions were not tried.")
         for k, one in enumerate(self.subgroups[:SHOWN], 1):
-            lines += ["", f"{k}. {one.rule}: {self._score(one)}"]
+            lines += [
+                "",
+                f"{k}. {one.rule if one.rule == EVERYBODY else told_rule(one.rule, self._names)}: {self._score(one)}",
+            ]
             lines += [f"   {self._side(side)}" for side in (one.group, one.against)]
             if one.n_open:
                 lines.append(f"   {one.n_open:,} of them are not solved to the end and count as found.")
@@ -130,6 +136,10 @@ class FactsTable(Shown):
             return f"; phi = {self.asked.phi:g}"
         return f"; c = {self.asked.budget:g}" if self.notion == WITHIN_BUDGET and self.asked.budget is not None else ""
 
+    @property
+    def _names(self) -> Labels:
+        return labels_of(self.groups.columns)
+
     def _score(self, one: Subgroup) -> str:
         if isnan(one.score):
             return "not defined"
@@ -143,7 +153,7 @@ class FactsTable(Shown):
         counted = f"{side.value:g} actions reach phi; most effective: " if self.notion == CHOICE else ""
         if isnan(side.cost):
             return f"{who}: {counted}no action turns anybody"
-        what = side.action or "Each their own action"
+        what = "Each their own action" if side.action is None else side.action.told(self._names)
         return f"{who}: {counted}{what}: turns {percent(side.effectiveness, 0)} at a mean effort of {side.cost:.3g}"
 
 
@@ -193,7 +203,7 @@ def facts_table(
     refused = table.is_unfavourable
     mined = Mined.of(audited, min_support, max_features) if viewpoint == "macro" else None
     efforts = np.where(np.isnan(table.effort), np.inf, table.effort)[refused, None]
-    costs, actions = (efforts, ()) if mined is None else (mined.costs, tuple(map(str, mined.actions)))
+    costs, actions = (efforts, ()) if mined is None else (mined.costs, tuple(mined.actions))
     codes, groups = table.groups.codes[refused], table.groups
     is_open = table.is_unsettled[refused] if mined is None else np.zeros(len(codes), dtype=bool)
     encoding = table.source.encoding
@@ -240,7 +250,7 @@ def _subgroups(
 
 
 def _side(
-    label: str, costs: Floats, notion: Notion, asked: Asked, at: float, actions: tuple[str, ...], *, is_micro: bool
+    label: str, costs: Floats, notion: Notion, asked: Asked, at: float, actions: tuple[Action, ...], *, is_micro: bool
 ) -> Side:
     curve = curves.macro_curve(costs)
     value = {
@@ -253,9 +263,9 @@ def _side(
     }[notion.name]()
     best = best_action(costs, EFFECTIVENESS.name if is_micro else notion.name, asked, at)
     if best < 0:
-        return Side(label, len(costs), value, "", 0.0 if len(costs) else nan, nan)
+        return Side(label, len(costs), value, None, 0.0 if len(costs) else nan, nan)
     paid = costs[:, best]
     turned = np.isfinite(paid)
     return Side(
-        label, len(costs), value, "" if is_micro else actions[best], float(turned.mean()), float(paid[turned].mean())
+        label, len(costs), value, None if is_micro else actions[best], float(turned.mean()), float(paid[turned].mean())
     )

@@ -12,6 +12,7 @@ from equieffort.data.frames import number, percent
 from equieffort.foundations.shown import Shown, Told
 from equieffort.notions.group_routes.policies import Measured, Policy
 from equieffort.world.groups import Groups
+from equieffort.world.labels import Labels, labels_of, told_rule
 
 EVERYBODY = "everybody"
 NEARLY = 0.9
@@ -133,6 +134,10 @@ class GroupRoutes(Shown):
         same = ", ".join(map(self.groups.name, self.same_people))
         return f"{kept}{f' Not so for {same}: measured on the same people, which flatters them.' if same else ''}"
 
+    @property
+    def _names(self) -> Labels:
+        return labels_of(self.groups.columns)
+
     def _head(self, name: str) -> str:
         if name == EVERYBODY:
             return "The same routes for everybody"
@@ -147,7 +152,7 @@ class GroupRoutes(Shown):
         lines += [f"    {self._turns(one, named=shared)}" for one in policy.measured]
         for route in policy.routes:
             told = "; ".join(self._share(one, named=shared) for one in route.measured)
-            lines.append(f"    - {route.action}: turns {told}")
+            lines.append(f"    - {route.action.told(self._names)}: turns {told}")
         return lines
 
     def _tree(self, policy: Policy) -> list[str]:
@@ -155,11 +160,12 @@ class GroupRoutes(Shown):
         lines += [f"    {self._turns(one, named=policy.chosen_for == EVERYBODY)}" for one in policy.measured]
         for route in policy.routes:
             told = "; ".join(self._share(one, named=policy.chosen_for == EVERYBODY) for one in route.measured)
-            lines.append(f"    - {route.rule}: {route.action}: turns {told}")
+            rule, action = told_rule(route.rule, self._names) if route.rule else "", route.action.told(self._names)
+            lines.append(f"    - {rule}: {action}: turns {told}")
         return lines
 
     def _share(self, one: Measured, *, named: bool) -> str:
-        who = f" of those with {self.groups.name(one.group)}" if named else ""
+        who = f" of the {self.groups.people(one.group)}" if named else ""
         if not one.n:
             return f"nobody is left to measure{who}"
         cost = "" if isnan(one.mean_cost) else f" at a mean effort of {number(float(f'{one.mean_cost:.2g}'))}"
