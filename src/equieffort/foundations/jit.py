@@ -30,6 +30,7 @@ from typing import Any
 import numba
 
 from equieffort.foundations.deferred import deferred, gathering
+from equieffort.foundations.records import constructors
 
 Loop = Callable[..., Any]
 
@@ -131,11 +132,17 @@ def _twin(function: Any, parts: dict[str, Loop], made_by: Any, made: dict[Loop, 
     twins = {
         name: _twin(other, parts, made_by, made) for name, other in called.items() if getattr(other, "is_kernel", False)
     }
+    if made_by is _inner:
+        twins |= {name: constructors[other] for name, other in called.items() if _is_record(other)}
     twin = FunctionType(function.__code__, {**known, **twins}, function.__name__, function.__defaults__)
     twin.__qualname__, twin.__module__ = function.__qualname__, function.__module__
     twin.__dict__.update(function.__dict__)
     made[function] = made_by(twin) if whole else twin
     return made[function]
+
+
+def _is_record(known: Any) -> bool:
+    return isinstance(known, type) and known in constructors
 
 
 def _names(code: CodeType) -> list[str]:

@@ -11,10 +11,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from equieffort.foundations.jit import kernel, linked
+from equieffort.foundations.records import record
 from equieffort.foundations.tolerances import ALIKE, OUTWARDS
 from equieffort.world.cost import PiecewiseCost
 
 
+@record
 class Curves(NamedTuple):
     """The costs of people's actions; without bends all of it is empty, and a unit costs the same everywhere."""
 

@@ -1,0 +1,178 @@
+"""Classes of arrays handed from kernel to kernel by address.
+
+numba hands a NamedTuple on by value: every number of every array in it, their sizes and strides too, is an argument of
+its own, some hundred of them where a search is at work, and each call takes all apart and puts all together again. More
+than half of what was compiled was that. A *record* is a NamedTuple like any other to Python, and to compiled kernels an
+address. Its arrays are held by whoever made it: kernels read it, take records out of it and make new ones of what they
+were given, and count nobody.
+
+That leans on parts of numba that may change: where they are not as expected, records are handed on as numba does it,
+which takes longer to compile and nothing else.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any, TypeVar
+
+T = TypeVar("T", bound=type)
+
+constructors: dict[Any, Any] = {}
+"""What makes a record in compiled kernels, in the place of its class."""
+
+
+def record(cls: T) -> T:
+    """Mark a NamedTuple of arrays and numbers (and of other records) that kernels hand on by address.
+
+    >>> from typing import NamedTuple, Any
+    >>> import numpy as np
+    >>> from equieffort.foundations.jit import kernel, linked
+    >>> @record
+    ... class Pair(NamedTuple):
+    ...     one: Any
+    ...     other: float
+    >>> @kernel
+    ... def last(pair):
+    ...     return pair.one[-1] + pair.other
+    >>> linked(last)(Pair(np.arange(3.0), 40.0))
+    42.0
+    """
+    if _register is not None and cls not in constructors:
+        constructors[cls] = _register(cls)
+    return cls
+
+
+_register: Any = None
+
+try:
+    from llvmlite import ir
+    from numba.core import cgutils, types
+    from numba.core.datamodel.models import DataModel
+    from numba.core.imputils import impl_ret_borrowed, lower_builtin
+    from numba.core.pythonapi import NativeValue
+    from numba.core.typing.templates import AbstractTemplate, AttributeTemplate, infer_getattr, infer_global, signature
+    from numba.extending import lower_getattr_generic, register_model, typeof_impl, unbox
+
+    class Record(types.Type):  # type: ignore[misc]
+        """The type of a record: its class, and the types of its fields."""
+
+        def __init__(self, cls: Any, fields: tuple[Any, ...]) -> None:
+            self.cls, self.fields = cls, fields
+            # Types are compared and functions named by this: the short name of a long story.
+            told = " ".join([cls.__module__, cls.__qualname__, *cls._fields, *map(str, fields)])
+            super().__init__(f"{cls.__name__}.{hashlib.sha256(told.encode()).hexdigest()[:16]}")
+
+    @register_model(Record)
+    class _Address(DataModel):  # type: ignore[misc]
+        """An address; inside of other records and where it is returned, what lies there."""
+
+        def __init__(self, manager: Any, of: Any) -> None:
+            super().__init__(manager, of)
+            self.members = [manager.lookup(field) for field in of.fields]
+            self.inside = ir.LiteralStructType([member.get_data_type() for member in self.members])
+
+        def get_value_type(self) -> Any:
+            return self.inside.as_pointer()
+
+        def get_data_type(self) -> Any:
+            return self.inside
+
+        def get_return_type(self) -> Any:
+            return self.inside
+
+        def as_data(self, builder: Any, value: Any) -> Any:
+            return builder.load(value)
+
+        def from_data(self, builder: Any, value: Any) -> Any:
+            return cgutils.alloca_once_value(builder, value)
+
+        as_return, from_return = as_data, from_data
+
+        def as_argument(self, builder: Any, value: Any) -> Any:
+            return value
+
+        def from_argument(self, builder: Any, value: Any) -> Any:
+            # Nobody writes to a record while a kernel has it: what was read once need not be read again.
+            for promise in ("noalias", "captures(none)", "nonnull"):
+                value.add_attribute(promise)
+            return value
+
+        def load_from_data_pointer(self, builder: Any, ptr: Any, align: Any = None) -> Any:
+            return ptr
+
+    def _load(model: Any, builder: Any, place: Any) -> Any:
+        """A field; an array in one piece, which is much less to write down."""
+        if isinstance(model, _Address) or model.get_data_type() != model.get_value_type():
+            return model.load_from_data_pointer(builder, place)
+        return builder.load(place)
+
+    def _fill(context: Any, builder: Any, typ: Any, values: Any) -> Any:
+        """Room for a record, with these values in it."""
+        model = context.data_model_manager[typ]
+        room = cgutils.alloca_once(builder, model.inside)
+        for k, (member, value) in enumerate(zip(model.members, values, strict=True)):
+            same = member.get_data_type() == member.get_value_type()
+            builder.store(value if same else member.as_data(builder, value), cgutils.gep_inbounds(builder, room, 0, k))
+        return room
+
+    @infer_getattr
+    class _Fields(AttributeTemplate):  # type: ignore[misc]
+        key = Record
+
+        def generic_resolve(self, typ: Any, name: str) -> Any:
+            return typ.fields[typ.cls._fields.index(name)] if name in typ.cls._fields else None
+
+    @lower_getattr_generic(Record)
+    def _field(context: Any, builder: Any, typ: Any, value: Any, name: str) -> Any:
+        k = typ.cls._fields.index(name)
+        place = cgutils.gep_inbounds(builder, value, 0, k)
+        field = typ.fields[k]
+        return impl_ret_borrowed(
+            context, builder, field, _load(context.data_model_manager[field], builder, place)
+        )
+
+    @unbox(Record)
+    def _unbox(typ: Any, given: Any, c: Any) -> Any:
+        """Fields one by one; who made the arrays holds them, and so does Python's call until it ends."""
+        natives, failed = [], cgutils.false_bit
+        for k, field in enumerate(typ.fields):
+            natives.append(c.unbox(field, c.pyapi.tuple_getitem(given, k)))
+            failed = c.builder.or_(failed, natives[-1].is_error)
+
+        def cleanup() -> None:
+            for field, native in zip(typ.fields, natives, strict=True):
+                if native.cleanup is not None:
+                    native.cleanup()
+                c.context.nrt.decref(c.builder, field, native.value)
+
+        room = _fill(c.context, c.builder, typ, [native.value for native in natives])
+        return NativeValue(room, is_error=failed, cleanup=cleanup)
+
+    def _typed_register(cls: Any) -> Any:
+        """Tell numba of a class; returns what makes one in compiled code."""
+
+        @typeof_impl.register(cls)
+        def _(value: Any, c: Any) -> Any:
+            return Record(cls, tuple(typeof_impl(part, c) for part in value))
+
+        def make(*fields: Any) -> Any:
+            raise NotImplementedError
+
+        class _Make(AbstractTemplate):  # type: ignore[misc]
+            key = make
+
+            def generic(self, args: Any, kws: Any) -> Any:
+                fields = tuple(types.unliteral(one) for one in args)
+                return signature(Record(cls, fields), *fields)
+
+        infer_global(make, types.Function(_Make))
+
+        @lower_builtin(make, types.VarArg(types.Any))
+        def _(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+            return _fill(context, builder, sig.return_type, args)
+
+        return make
+
+    _register = _typed_register
+except Exception:  # whatever a numba of another time does where these classes are made
+    _register = None
