@@ -127,26 +127,54 @@ try:
         k = typ.cls._fields.index(name)
         place = cgutils.gep_inbounds(builder, value, 0, k)
         field = typ.fields[k]
-        return impl_ret_borrowed(
-            context, builder, field, _load(context.data_model_manager[field], builder, place)
-        )
+        return impl_ret_borrowed(context, builder, field, _load(context.data_model_manager[field], builder, place))
 
     @unbox(Record)
     def _unbox(typ: Any, given: Any, c: Any) -> Any:
-        """Fields one by one; who made the arrays holds them, and so does Python's call until it ends."""
-        natives, failed = [], cgutils.false_bit
+        """Fields one by one; who made the arrays holds them, and so does Python's call until it ends.
+
+        There are many arrays and few types of them: what is done for a type is written down once.
+        """
+        model = c.context.data_model_manager[typ]
+        room, failed = cgutils.alloca_once(c.builder, model.inside), cgutils.false_bit
+        cleanups = []
         for k, field in enumerate(typ.fields):
-            natives.append(c.unbox(field, c.pyapi.tuple_getitem(given, k)))
-            failed = c.builder.or_(failed, natives[-1].is_error)
+            place, item = cgutils.gep_inbounds(c.builder, room, 0, k), c.pyapi.tuple_getitem(given, k)
+            if isinstance(field, types.Array):
+                taken = c.builder.call(_once(c, field, _taking), [item, place])
+                cleanups.append(lambda field=field, place=place: c.builder.call(_once(c, field, _freeing), [place]))
+            else:
+                native = c.unbox(field, item)
+                taken, own = native.is_error, c.context.data_model_manager[field]
+                c.builder.store(own.as_data(c.builder, native.value), place)
+                cleanups += [] if native.cleanup is None else [native.cleanup]
+            failed = c.builder.or_(failed, taken)
+        return NativeValue(room, is_error=failed, cleanup=lambda: [free() for free in cleanups] and None)
 
-        def cleanup() -> None:
-            for field, native in zip(typ.fields, natives, strict=True):
-                if native.cleanup is not None:
-                    native.cleanup()
-                c.context.nrt.decref(c.builder, field, native.value)
+    def _once(c: Any, field: Any, written: Any) -> Any:
+        """A function of this module for a type of arrays."""
+        name = f"equieffort.{written.__name__}.{field}"
+        if name not in c.builder.module.globals:
+            place = c.context.data_model_manager[field].get_data_type().as_pointer()
+            written(c, field, name, place)
+        return c.builder.module.globals[name]
 
-        room = _fill(c.context, c.builder, typ, [native.value for native in natives])
-        return NativeValue(room, is_error=failed, cleanup=cleanup)
+    def _taking(c: Any, field: Any, name: str, place: Any) -> None:
+        """Read an array of Python's; true if it is none."""
+        made = ir.Function(c.builder.module, ir.FunctionType(cgutils.bool_t, [c.pyapi.pyobj, place]), name)
+        made.linkage = "internal"
+        builder = ir.IRBuilder(made.append_basic_block())
+        native = c.context.get_python_api(builder).to_native_value(field, made.args[0])
+        builder.store(native.value, made.args[1])
+        builder.ret(native.is_error)
+
+    def _freeing(c: Any, field: Any, name: str, place: Any) -> None:
+        """Let go of an array."""
+        made = ir.Function(c.builder.module, ir.FunctionType(ir.VoidType(), [place]), name)
+        made.linkage = "internal"
+        builder = ir.IRBuilder(made.append_basic_block())
+        c.context.nrt.decref(builder, field, builder.load(made.args[0]))
+        builder.ret_void()
 
     def _typed_register(cls: Any) -> Any:
         """Tell numba of a class; returns what makes one in compiled code."""
@@ -157,6 +185,8 @@ try:
 
         def make(*fields: Any) -> Any:
             raise NotImplementedError
+
+        make.__dict__["_fields"] = cls._fields
 
         class _Make(AbstractTemplate):  # type: ignore[misc]
             key = make

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from equieffort.foundations.jit import kernel
 from equieffort.foundations.tolerances import ROUNDING, TOLERANCE
-from equieffort.recourse.solvers.branch_and_bound.arrays import COST, DROPPED, Best, Cell, CompiledProblem, Person, Space
+from equieffort.recourse.solvers.branch_and_bound.arrays import (
+    COST,
+    DROPPED,
+    Best,
+    Cell,
+    CompiledProblem,
+    Person,
+    Space,
+)
 from equieffort.recourse.solvers.branch_and_bound.box_kernels import copy, reach
 
 

@@ -151,9 +151,7 @@ def _answer(search: Search, i: int, excluded: float, open_: float) -> None:
 
 
 @maker
-def _search_round(
-    search: Search, i: int, budget: float, began: float, pool: Pool, asked: Any
-) -> tuple[Pool, Any]:
+def _search_round(search: Search, i: int, budget: float, began: float, pool: Pool, asked: Any) -> tuple[Pool, Any]:
     """Look at everything that costs less than a budget; returns the pool and the points asked about, as they grow.
 
     One loop makes nodes (roots at first, then the children of the node that waits) and looks at them, so that each of
@@ -217,8 +215,7 @@ def _make(search: Search, person: Person, kind: int, split: Split, child: int, l
     if kind == NODE:
         space.planes.count[0] = 0
     if kind == ROOT and (
-        person.price >= limit
-        or not open_root(problem, search.people, person.row, root, space.starts[root], space.box)
+        person.price >= limit or not open_root(problem, search.people, person.row, root, space.starts[root], space.box)
     ):
         return False
     if kind == CHILD and not make_child(problem, person, split, child, space.box):

@@ -267,7 +267,7 @@ def _is_empty(program: Program, rows: int, columns: int, leave: int) -> bool:
     return low - most > SUMMED * size or least - high > SUMMED * size
 
 
-solve_program = linked(dual_simplex)
+solve_program = linked(dual_simplex, is_large=True)
 
 
 def program(

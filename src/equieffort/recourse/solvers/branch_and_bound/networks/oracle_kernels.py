@@ -486,6 +486,7 @@ def _loosest(search: Search, person: Person, margin: int) -> int:
 search_networks = linked(
     search_people,
     "networks",
+    is_large=True,
     begin_person=begin_person,
     begin_round=begin_round,
     add_root=add_root,

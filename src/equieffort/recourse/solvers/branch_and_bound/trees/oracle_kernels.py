@@ -16,8 +16,8 @@ from equieffort.foundations.tolerances import ROUNDING, TOLERANCE
 from equieffort.recourse.solvers.branch_and_bound.arrays import (
     ASK,
     CLOSED,
-    THIN,
     COUNT,
+    THIN,
     Cell,
     CompiledBatch,
     CompiledProblem,
@@ -125,9 +125,7 @@ def examine(search: Search, person: Person, limit: float, bound: float) -> Split
     for attempt in range(1 if count > 0 else 2):
         if not _candidate(search, person, attempt > 0):
             continue
-        verdict = worth_of(
-            search.oracle, grove, search.memo, person.members, space.point.cell, options.strict, True
-        )
+        verdict = worth_of(search.oracle, grove, search.memo, person.members, space.point.cell, options.strict, True)
         if verdict >= 0:
             # Rounding of followers might carry the point out of the cell: what counts is the whole forest.
             verdict = worth_of(
@@ -234,6 +232,7 @@ def _choose(search: Search, person: Person, clause: int, is_good: bool, bound: f
 search_trees = linked(
     search_people,
     "trees",
+    is_large=True,
     begin_person=begin_person,
     begin_round=begin_round,
     add_root=add_root,
