@@ -341,7 +341,8 @@ def made_up(rng, n, rows, planes):
         **dict.fromkeys(Person._fields)
         | {
             "row": 0, "root": 0, "group": 0, "price": 0.0, "followers": rows, "fact": fact,
-            "up": rng.uniform(0.1, 3.0, n), "down": rng.uniform(0.1, 3.0, n), "set_": np.ones(n, dtype=bool), "still": start, "start": start,
+            "up": rng.uniform(0.1, 3.0, n), "down": rng.uniform(0.1, 3.0, n), "set_": np.ones(n, dtype=bool),
+            "still": start, "start": start,
             "effect": effect, "slots": np.arange(rows),
         }
     )  # fmt: skip

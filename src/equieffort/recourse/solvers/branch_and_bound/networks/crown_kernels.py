@@ -151,7 +151,7 @@ def crown_upper_bounds(net: Net, work: Work, person: Person) -> None:
             copy(net.first[person.group, m], work.plane[m])
             work.const[m] = start[m]
         else:
-            work.const[m] = _plane(net, work, person, last, m, 1.0, work.plane[m])
+            work.const[m] = _plane(net, work, person, last, np.int64(m), 1.0, work.plane[m])
         work.rounding_error[m] = net.relative_error * work.size[last, m]
 
 

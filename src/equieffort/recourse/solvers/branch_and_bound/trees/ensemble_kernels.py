@@ -110,7 +110,7 @@ def collapse(forest: Forest, grove: Grove, cell: Cell, mask: Any, codes: Any) ->
 
     `mask` says which levels of each actionable category are allowed, `codes` which of these a track is, or -1.
     """
-    whole, margins, size, trees = grove.whole, forest.base.shape[0], 0, 0
+    whole, margins, size, trees = grove.whole, forest.base.shape[0], np.int64(0), 0
     for m in range(margins):
         whole.numbers[m] = forest.base[m]
     for tree in range(forest.roots.shape[0]):
@@ -246,7 +246,7 @@ def advance(grove: Grove, memo: Memo, cell: Cell) -> int:
     """
     left, margins = 0, memo.numbers.shape[0] - 1
     for at in range(int(memo.numbers[COUNT])):
-        v = _first_undecided(grove, memo.marks[at], cell)
+        v = _first_undecided(grove, np.int64(memo.marks[at]), cell)
         if grove.link[v, 0] >= 0:
             memo.marks[left] = v
             left += 1
@@ -305,7 +305,7 @@ def worth_of(forest: Forest, grove: Grove, memo: Memo, members: Any, cell: Cell,
 def is_decided(grove: Grove, cell: Cell) -> bool:
     """Whether a cell falls into one leaf of each tree."""
     for at in range(int(grove.whole.numbers[COUNT])):
-        v = _first_undecided(grove, grove.whole.marks[at], cell)
+        v = _first_undecided(grove, np.int64(grove.whole.marks[at]), cell)
         if grove.link[v, 0] >= 0:
             return False
     return True

@@ -125,12 +125,14 @@ def examine(search: Search, person: Person, limit: float, bound: float) -> Split
     for attempt in range(1 if count > 0 else 2):
         if not _candidate(search, person, attempt > 0):
             continue
-        verdict = worth_of(search.oracle, grove, search.memo, person.members, space.point.cell, options.strict, True)
-        if verdict >= 0:
+        verdict = 1
+        for is_whole in range(2):
             # Rounding of followers might carry the point out of the cell: what counts is the whole forest.
-            verdict = worth_of(
-                search.oracle, grove, grove.whole, person.members, space.point.cell, options.strict, False
-            )
+            if verdict >= 0:
+                left = grove.whole if is_whole else search.memo
+                verdict = worth_of(
+                    search.oracle, grove, left, person.members, space.point.cell, options.strict, is_whole == 0
+                )
         clause = broken_clause(problem, person, space.point.cell)
         if clause >= 0:
             continue
