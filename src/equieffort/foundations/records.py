@@ -46,12 +46,15 @@ _register: Any = None
 
 try:
     from llvmlite import ir
-    from numba.core import cgutils, types
+    import numba.core.types
+    from numba.core import cgutils
     from numba.core.datamodel.models import DataModel
     from numba.core.imputils import impl_ret_borrowed, lower_builtin
     from numba.core.pythonapi import NativeValue
     from numba.core.typing.templates import AbstractTemplate, AttributeTemplate, infer_getattr, infer_global, signature
     from numba.extending import lower_getattr_generic, register_model, typeof_impl, unbox
+
+    types: Any = numba.core.types
 
     class Record(types.Type):  # type: ignore[misc]
         """The type of a record: its class, and the types of its fields."""
@@ -122,14 +125,14 @@ try:
         def generic_resolve(self, typ: Any, name: str) -> Any:
             return typ.fields[typ.cls._fields.index(name)] if name in typ.cls._fields else None
 
-    @lower_getattr_generic(Record)
     def _field(context: Any, builder: Any, typ: Any, value: Any, name: str) -> Any:
         k = typ.cls._fields.index(name)
         place = cgutils.gep_inbounds(builder, value, 0, k)
         field = typ.fields[k]
         return impl_ret_borrowed(context, builder, field, _load(context.data_model_manager[field], builder, place))
 
-    @unbox(Record)
+    lower_getattr_generic(Record)(_field)
+
     def _unbox(typ: Any, given: Any, c: Any) -> Any:
         """Fields one by one; who made the arrays holds them, and so does Python's call until it ends.
 
@@ -150,6 +153,8 @@ try:
                 cleanups += [] if native.cleanup is None else [native.cleanup]
             failed = c.builder.or_(failed, taken)
         return NativeValue(room, is_error=failed, cleanup=lambda: [free() for free in cleanups] and None)
+
+    unbox(Record)(_unbox)
 
     def _once(c: Any, field: Any, written: Any) -> Any:
         """A function of this module for a type of arrays."""
@@ -179,9 +184,10 @@ try:
     def _typed_register(cls: Any) -> Any:
         """Tell numba of a class; returns what makes one in compiled code."""
 
-        @typeof_impl.register(cls)
-        def _(value: Any, c: Any) -> Any:
+        def type_of(value: Any, c: Any) -> Any:
             return Record(cls, tuple(typeof_impl(part, c) for part in value))
+
+        typeof_impl.register(cls)(type_of)
 
         def make(*fields: Any) -> Any:
             raise NotImplementedError
@@ -197,10 +203,10 @@ try:
 
         infer_global(make, types.Function(_Make))
 
-        @lower_builtin(make, types.VarArg(types.Any))
-        def _(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        def lower(context: Any, builder: Any, sig: Any, args: Any) -> Any:
             return _fill(context, builder, sig.return_type, args)
 
+        lower_builtin(make, types.VarArg(types.Any))(lower)
         return make
 
     _register = _typed_register

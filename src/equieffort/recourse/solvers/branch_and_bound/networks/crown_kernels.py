@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from equieffort.foundations.jit import kernel
 from equieffort.recourse.solvers.branch_and_bound.arrays import Person
 from equieffort.recourse.solvers.branch_and_bound.box_kernels import copy
