@@ -45,8 +45,8 @@ def record(cls: T) -> T:
 _register: Any = None
 
 try:
-    from llvmlite import ir
     import numba.core.types
+    from llvmlite import ir
     from numba.core import cgutils
     from numba.core.datamodel.models import DataModel
     from numba.core.imputils import impl_ret_borrowed, lower_builtin
