@@ -140,7 +140,12 @@ try:
         """
         model = c.context.data_model_manager[typ]
         room, failed = cgutils.alloca_once(c.builder, model.inside), cgutils.false_bit
-        cleanups = []
+        cleanups: list[Any] = []
+
+        def cleanup() -> None:
+            for free in cleanups:
+                free()
+
         for k, field in enumerate(typ.fields):
             place, item = cgutils.gep_inbounds(c.builder, room, 0, k), c.pyapi.tuple_getitem(given, k)
             if isinstance(field, types.Array):
@@ -152,7 +157,7 @@ try:
                 c.builder.store(own.as_data(c.builder, native.value), place)
                 cleanups += [] if native.cleanup is None else [native.cleanup]
             failed = c.builder.or_(failed, taken)
-        return NativeValue(room, is_error=failed, cleanup=lambda: [free() for free in cleanups] and None)
+        return NativeValue(room, is_error=failed, cleanup=cleanup)
 
     unbox(Record)(_unbox)
 

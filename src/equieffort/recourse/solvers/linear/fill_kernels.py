@@ -98,7 +98,8 @@ def fill_batch(
     rounding. `up` and `down` have one row for everybody or one a person.
     """
     given = (need, slack, tolerance, gain, up, down, low, high)
-    asked = Asked(*(_plain(array, np.float64) for array in given), _plain(whole, np.bool_), bool(any_whole))
+    numbers = [_plain(array, np.float64) for array in given]
+    asked = Asked(*numbers, *[_plain(whole, np.bool_), bool(any_whole)])
     answers, people = Answers(cost, bound, delta, code), len(low)
 
     def part(first: int, last: int) -> None:
