@@ -65,6 +65,12 @@ def kernel(function: Loop) -> Loop:
     return function
 
 
+def wide(function: Loop) -> Loop:
+    """Mark a kernel whose loops are long enough for vector code, also where it is part of something large."""
+    function.__dict__["is_wide"] = True
+    return kernel(function)
+
+
 def maker(function: Loop) -> Loop:
     """Mark a kernel that makes arrays."""
     function.__dict__["makes_arrays"] = True
