@@ -66,7 +66,7 @@ def kernel(function: Loop) -> Loop:
 
 
 def hot(function: Loop) -> Loop:
-    """Mark a kernel in which most of the time is spent: compiled for speed, also where it is part of something large."""
+    """Mark a kernel in which most of the time is spent: compiled for speed, also as a part of something large."""
     function.__dict__["is_hot"] = True
     return kernel(function)
 
