@@ -57,12 +57,12 @@ try:
         def codegen(self) -> Any:
             return _Nowhere(self._codegen)
 
-        wide: tuple[str, ...] = ()
-        """Its functions, if their loops are worth vector code."""
+        hot: tuple[str, ...] = ()
+        """Its functions, if most of the time is spent in them."""
 
         def add_llvm_module(self, ll_module: Any) -> None:
-            if self.is_wide:
-                self.wide += tuple(one.name for one in ll_module.functions if not one.is_declaration)
+            if self.is_hot:
+                self.hot += tuple(one.name for one in ll_module.functions if not one.is_declaration)
             # Only the module as a whole is optimised, once, with all that it calls.
             ll_module.data_layout = self._codegen._data_layout
             self._final_module.link_in(ll_module)
@@ -97,15 +97,15 @@ try:
 
     class _Compact(_Gathering):
         """The same for large code whose loops are short: made into vector code and unrolled, each would be several
-        times as much to compile and no faster. Wide ones are, and stay functions of their own."""
+        times as much to compile and no faster. Hot ones are, and stay functions of their own."""
 
         def _optimize_final_module(self) -> None:
-            wide = {name for library in self._linking_libraries for name in getattr(library, "wide", ())}
+            hot = {name for library in self._linking_libraries for name in getattr(library, "hot", ())}
             for function in self._final_module.functions:
                 if function.linkage == Linkage.linkonce_odr and "equieffort" in function.name:
                     function.linkage = Linkage.internal
                 if not function.is_declaration:
-                    function.add_function_attribute("noinline" if function.name in wide else "optsize")
+                    function.add_function_attribute("noinline" if function.name in hot else "optsize")
             passes, builder = self._codegen._module_pass_manager(opt=2)
             passes.run(self._final_module, builder)
 
@@ -116,7 +116,7 @@ try:
 
             def run_pass(self, state: Any) -> bool:
                 state.library = library(state.targetctx.codegen(), state.func_id.func_qualname)
-                state.library.is_wide = state.func_id.func.__dict__.get("is_wide", False)
+                state.library.is_hot = state.func_id.func.__dict__.get("is_hot", False)
                 state.library.enable_object_caching()
                 return bool(super().run_pass(state))
 

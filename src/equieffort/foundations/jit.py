@@ -65,9 +65,9 @@ def kernel(function: Loop) -> Loop:
     return function
 
 
-def wide(function: Loop) -> Loop:
-    """Mark a kernel whose loops are long enough for vector code, also where it is part of something large."""
-    function.__dict__["is_wide"] = True
+def hot(function: Loop) -> Loop:
+    """Mark a kernel in which most of the time is spent: compiled for speed, also as a part of something large."""
+    function.__dict__["is_hot"] = True
     return kernel(function)
 
 

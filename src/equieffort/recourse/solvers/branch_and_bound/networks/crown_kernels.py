@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from equieffort.foundations.jit import kernel, wide
+from equieffort.foundations.jit import hot, kernel
 from equieffort.recourse.solvers.branch_and_bound.arrays import Person
 from equieffort.recourse.solvers.branch_and_bound.box_kernels import copy
 from equieffort.recourse.solvers.branch_and_bound.networks.value_kernels import Changes, Net, Work, clear
@@ -33,7 +33,7 @@ def _lines(work: Work, t: int, width: int) -> None:
             work.floor[t, i] = 1.0 if high > -low else 0.0
 
 
-@wide
+@hot
 def _plane(net: Net, work: Work, person: Person, t: int, i: int, sign: float, out: Any) -> float:
     """A plane above sign * (output i of layer t): its coefficients go to `out`, its constant is returned."""
     here, there, start = work.coef[0], work.coef[1], work.start[person.root]
@@ -78,7 +78,7 @@ def _highest(plane: Any, const: float, box: Changes) -> float:
     return total
 
 
-@wide
+@hot
 def _ranges(net: Net, work: Work, t: int) -> None:
     """What a layer's outputs can be, and their sizes, by the ranges of its inputs alone."""
     width = net.widths[t]
@@ -95,7 +95,7 @@ def _ranges(net: Net, work: Work, t: int) -> None:
             size[i] += (rises[i] - falls[i]) * large
 
 
-@wide
+@hot
 def _second_layer(net: Net, work: Work, person: Person) -> None:
     """Planes above and below all outputs of the second layer at once, and what these leave of the ranges."""
     group, start, low, high = person.group, work.start[person.root], work.box.low, work.box.high

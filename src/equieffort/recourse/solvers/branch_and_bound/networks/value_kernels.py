@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from equieffort.foundations.jit import kernel, wide
+from equieffort.foundations.jit import hot, kernel
 from equieffort.foundations.records import record
 from equieffort.recourse.solvers.branch_and_bound.arrays import Person
 
@@ -119,7 +119,7 @@ def start_at(net: Net, work: Work, person: Person, levels: Any, before: Any) -> 
                 size[h] += net.gain_size[group, c, h, levels[c]] + net.gain_size[group, c, h, own]
 
 
-@wide
+@hot
 def look_at(net: Net, work: Work, person: Person, point: Any) -> None:
     """Values and sizes of every layer at a point of changes."""
     group, root = person.group, person.root
@@ -143,7 +143,7 @@ def look_at(net: Net, work: Work, person: Person, point: Any) -> None:
                 size[t, i] += (net.rises[t - 1, h, i] - net.falls[t - 1, h, i]) * large
 
 
-@wide
+@hot
 def gradient_at(net: Net, work: Work, person: Person, margin: int, out: Any) -> None:
     """How a margin changes with each action around the point looked at last."""
     here, there = work.coef[0], work.coef[1]

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from equieffort.foundations.jit import kernel
+from equieffort.foundations.jit import hot, kernel
 from equieffort.foundations.records import record
 from equieffort.recourse.solvers.branch_and_bound.arrays import COUNT, Cell, Memo
 
@@ -180,7 +180,7 @@ def _goes(grove: Grove, v: int, cell: Cell) -> int:
     return -1 if grove.subsets[grove.link[v, 2], int(cell.low[track])] else 1
 
 
-@kernel
+@hot
 def _first_undecided(grove: Grove, v: int, cell: Cell) -> int:
     """Follow decided splits from a node: the first that is undecided, or the leaf."""
     while grove.link[v, 0] >= 0:
@@ -191,7 +191,7 @@ def _first_undecided(grove: Grove, v: int, cell: Cell) -> int:
     return v
 
 
-@kernel
+@hot
 def _largest(grove: Grove, v: int, cell: Cell, m: int) -> float:
     """The largest leaf below a node that a cell reaches; m is its column."""
     link, value, stack, best = grove.link, grove.value, grove.stack, -np.inf
@@ -216,7 +216,7 @@ def _largest(grove: Grove, v: int, cell: Cell, m: int) -> float:
     return best
 
 
-@kernel
+@hot
 def _smallest(grove: Grove, v: int, cell: Cell, m: int) -> float:
     """The least leaf below a node that a cell reaches; m is its column."""
     link, value, stack, best = grove.link, grove.value, grove.stack, np.inf
