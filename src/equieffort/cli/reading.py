@@ -209,6 +209,7 @@ def diff(
     """
     from equieffort.exports import plain, text_table
     from equieffort.results.comparison import compare_audits
+    from equieffort.world.labels import NO_LABELS, labels_of
 
     found = compare_audits(open_audit(before), open_audit(after), rescale=rescale)
     if not found.matched:
@@ -224,7 +225,10 @@ def diff(
         shown = ["group", "role"]
         for name in ("phi", "rho", "acr", "rd"):
             shown += [f"{name}_before", f"{name}_after"]
-        typer.echo(f"{found}\n\n{text_table(found.by_group[shown])}")
+        names = next((labels_of(finding.comparison.columns) for finding in found.before.findings), NO_LABELS)
+        table = found.by_group[shown]
+        table = table.assign(group=[names.group(group) or group for group in table["group"]])
+        typer.echo(f"{found}\n\n{text_table(table)}")
     raise typer.Exit(UNEQUAL if found.is_worse else EQUAL)
 
 
