@@ -65,6 +65,8 @@ READ = {
     "counterfactual fairness": lambda audit: str(audit.counterfactual_fairness()),
     "causal discrimination": lambda audit: str(audit.causal_discrimination()),
     "search": lambda audit: str(audit.search_subgroups()),
+    "everything printed": lambda audit: str(audit) + repr(audit) + repr(audit.explain(1)),
+    "subgroup in a notebook": lambda audit: audit.subgroup("qqincome < 45")._repr_html_(),
     "caveats": lambda audit: "\n".join(one["text"] for one in summary(audit)["caveats"]),
 }
 

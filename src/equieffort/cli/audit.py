@@ -25,8 +25,6 @@ from equieffort.cli.progress import reporter
 from equieffort.errors import many
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from equieffort.results.audits import Audit
     from equieffort.results.provenance import Provenance
     from equieffort.spec.estimates import Estimate
@@ -155,6 +153,7 @@ def text(made: Audit) -> str:
     from equieffort.exports import text_table
     from equieffort.models.fidelity import refusal_lines
     from equieffort.results.explanation import assumed_text
+    from equieffort.results.faces import named_groups
     from equieffort.words.shown import measure_lines, system_measures
     from equieffort.world.giveaways import first_text
 
@@ -167,7 +166,7 @@ def text(made: Audit) -> str:
         str(made.verdict),
         measure_lines(system_measures(made.system, made.own_rows), made.verdict, made.own),
         assumed_text(schema.assumed, schema.zero_one, schema.names),
-        text_table(_named(made.by_group.reset_index(), schema.names)),
+        text_table(named_groups(made).reset_index()),
     ]
     if (surrogate := made.verdict.surrogate) is not None:
         parts.append("\n".join(refusal_lines(surrogate)))
@@ -199,11 +198,6 @@ def _again(made: Audit) -> str:
         return ""
     keys = kept_model(file.path, file.trusted, made.recourse.source.schema.favourable)
     return f"The surrogate is kept in {file.path}. To audit it again, write in the spec: {keys}"
-
-
-def _named(table: pd.DataFrame, names: Labels) -> pd.DataFrame:
-    """A table for readers: groups by their labels."""
-    return table.assign(group=[names.group(group) or group for group in table["group"]])
 
 
 def _record(by_group: dict[str, dict[str, int]], names: Labels) -> str:

@@ -213,6 +213,7 @@ def diff(
     """
     from equieffort.exports import plain, text_table
     from equieffort.results.comparison import compare_audits
+    from equieffort.world.labels import NO_LABELS, labels_of
 
     found = compare_audits(open_audit(before), open_audit(after), rescale=rescale)
     if not found.matched:
@@ -228,7 +229,10 @@ def diff(
         shown = ["group", "role"]
         for name in ("phi", "rho", "acr", "rd"):
             shown += [f"{name}_before", f"{name}_after"]
-        typer.echo(f"{found}\n\n{text_table(found.by_group[shown])}")
+        names = next((labels_of(finding.comparison.columns) for finding in found.before.findings), NO_LABELS)
+        table = found.by_group[shown]
+        table = table.assign(group=[names.group(group) or group for group in table["group"]])
+        typer.echo(f"{found}\n\n{text_table(table)}")
         if not found.same_units:
             typer.echo("With --rescale the second audit's actions are charged at the first one's prices.")
     raise typer.Exit(UNEQUAL if found.is_worse else EQUAL)

@@ -30,16 +30,22 @@ HEIGHT = 720
 def audit_text(audit: Audit) -> str:
     """All that is printed: what stands out, the verdict, the measures, what was assumed, the groups."""
     measures = system_measures(audit.system, audit.own_rows)
-    groups = audit.by_group.reset_index()
+    groups = named_groups(audit).reset_index()
     table = groups.to_string(index=False, float_format=lambda value: f"{value:.4g}", na_rep="-")
     shown = measure_lines(measures, audit.verdict, audit.own)
     parts = [first_text(audit.warnings), str(audit.verdict), shown, _assumed(audit), table]
     return "\n\n".join(part for part in parts if part)
 
 
+def named_groups(audit: Audit) -> pd.DataFrame:
+    """One row a group, by the labels that readers know."""
+    names = audit.recourse.source.schema.names
+    return audit.by_group.rename(index=lambda group: names.group(group) or group)
+
+
 def _assumed(audit: Audit) -> str:
     schema = audit.recourse.source.schema
-    return assumed_text(schema.assumed, schema.zero_one)
+    return assumed_text(schema.assumed, schema.zero_one, schema.names)
 
 
 def audit_told(audit: Audit) -> Told:
@@ -60,7 +66,7 @@ def audit_page(audit: Audit) -> Told:
     care = [*short.care, *([f"Assumed: {'; '.join(which)}."] if which else [])]
     first = first_text(audit.warnings)
     lines = [*first.splitlines(), *sentences, judged_text(verdict)]
-    tables: dict[str, pd.DataFrame | Cells] = {**measure_cells(cells), "Groups": audit.by_group}
+    tables: dict[str, pd.DataFrame | Cells] = {**measure_cells(cells), "Groups": named_groups(audit)}
     return Told(short.title, lines, tables, care, MORE)
 
 

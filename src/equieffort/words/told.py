@@ -9,6 +9,7 @@ from equieffort.effort.verdict import Assessment, Verdict
 from equieffort.foundations.shown import Cells, Told
 from equieffort.words.shown import caveats, measure_table, system_measures
 from equieffort.world.groups import Groups
+from equieffort.world.labels import NO_LABELS, labels_of
 
 CURVE = (
     "Limits are for one size of neighbourhood; those that end in _all hold at all sizes at once.",
@@ -43,7 +44,9 @@ def assessment_told(part: Assessment) -> Told:
     care += [one.text for one in caveats(part.verdict, None, ())]
     cells = measure_table(system_measures(part), part.verdict)
     lines = [part.verdict.first_line, *(finding.sentence for finding in part.verdict.findings)]
-    tables: dict[str, pd.DataFrame | Cells] = {**measure_cells(cells), "Groups": part.by_group}
+    names = next((labels_of(finding.comparison.columns) for finding in part.verdict.findings), NO_LABELS)
+    groups = part.by_group.rename(index=lambda group: names.group(group) or group)
+    tables: dict[str, pd.DataFrame | Cells] = {**measure_cells(cells), "Groups": groups}
     return Told(part.about, lines, tables, care, "print(...), .measures, .by_group, .verdict")
 
 
