@@ -99,7 +99,7 @@ def audit(
                 made = made.resample(again, progress=progress)
             if notions:
                 progress("reading notions", 0, 1)
-                made = made.with_notions(labels=ready.truth)
+                made = made.with_notions(labels=ready.truth, causes=told.causes)
                 progress("reading notions", 1, 1)
             if alternatives > 1:
                 progress("finding alternatives", 0, 1)
