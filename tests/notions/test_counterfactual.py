@@ -164,7 +164,7 @@ def test_an_equation_without_an_answer_leaves_it_undefined():
     assert set(found.efforts["treated"]) == {"stays", "turns", "undefined"}
     assert "of 5 more it is not known" in str(found)
     readings = CounterfactualFamily().readings(audit._audited())
-    assert {one.note for one in readings if one.variant == "refused"} == {"NO_REFUSED NO_TWIN"}
+    assert {one.note for one in readings if one.variant == "refused"} == {"NO_TWIN"}
 
 
 def test_nobody_refused():

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
 import warnings
 from math import isnan, nan
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -629,16 +627,6 @@ def test_each_group_against_everybody_else():
     assert len(found.curve[["group", "against"]].drop_duplicates()) == 2 * len(found.aed)
     pytest.importorskip("matplotlib")
     assert len(audit.plot.equality_of_effort(found).plot().figure_.axes) == 1
-
-
-@pytest.mark.filterwarnings("ignore::equieffort.errors.EquieffortWarning")
-def test_the_page_prints_what_it_says(tmp_path, monkeypatch, capsys):
-    text = (Path(__file__).parents[2] / "docs" / "notions" / "equality-of-effort.md").read_text(encoding="utf-8")
-    (code,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
-    (said,) = re.findall(r"prints\n\n```\n(.*?)```", text, re.DOTALL)
-    monkeypatch.chdir(tmp_path)
-    exec(compile(code, "equality-of-effort.md", "exec"), {})
-    assert capsys.readouterr().out.strip() == said.strip()
 
 
 def test_the_picture_shows_both_curves_and_what_each_needs(audit):

@@ -111,7 +111,7 @@ def audit(
                 made = made.resample(again, progress=progress)
             if notions:
                 progress("reading notions", 0, 1)
-                made = made.with_notions(labels=ready.truth_of(made.recourse.index))
+                made = made.with_notions(labels=ready.truth_of(made.recourse.index), causes=told.causes)
                 progress("reading notions", 1, 1)
             if alternatives > 1:
                 progress("finding alternatives", 0, 1)

@@ -13,9 +13,7 @@ import pandas as pd
 from equieffort.data.output import Other, Output, Pandas, as_output
 from equieffort.errors import ParameterError, listed
 from equieffort.foundations.shown import Shown, Told
-from equieffort.notions.base import Audited, Family, NotApplicable, Notion, NotionReading
-from equieffort.world.groups import NEITHER
-from equieffort.world.opponents import EVERYBODY_ELSE
+from equieffort.notions.base import Audited, Family, NotApplicable, Notion, NotionReading, over_views
 
 Side = Literal["worse", "better", "open", "no interval", "undefined", ""]
 """Who is worse off by a notion: the group, the other one, not decided, not to be decided; "" if it takes no side."""
@@ -115,7 +113,7 @@ def collect(audited: Audited, kept: Notions | None = None, only: Sequence[str] |
             if not found:
                 found += [NotApplicable(notion.name, NEEDS_MODEL) for notion in family.notions]
         else:
-            found = [other for one in _over_views(family, audited) for other in _or_kept(one, kept)]
+            found = [other for one in over_views(audited, family.readings) for other in _or_kept(one, kept)]
         readings += [one for one in found if isinstance(one, NotionReading)]
         missing += [one for one in found if isinstance(one, NotApplicable)]
     return Notions(tuple(readings), tuple(dict.fromkeys(missing)), audited.table.groups.columns)
@@ -125,20 +123,6 @@ def _or_kept(one: NotionReading | NotApplicable, kept: Notions | None) -> list[N
     """What cannot be read now, such as what needs labels in an audit from a file, was perhaps read before."""
     before = [r for r in kept.readings if r.notion == one.notion] if isinstance(one, NotApplicable) and kept else []
     return [*before] or [one]
-
-
-def _over_views(family: Family, audited: Audited) -> list[NotionReading | NotApplicable]:
-    """A family over every view; what several views say of one group is told once, and nothing of all others alone."""
-    views = audited.views
-    if len(views) == 1 and views[0] is audited:
-        return list(family.readings(audited))
-    told: dict[object, NotionReading | NotApplicable] = {}
-    for one in (one for view in views for one in family.readings(view)):
-        if isinstance(one, NotApplicable):
-            told[one] = one
-        elif one.group not in (EVERYBODY_ELSE, NEITHER):
-            told.setdefault((one.notion, one.group, one.against, one.variant), one)
-    return list(told.values())
 
 
 def _named(families: Iterable[Family], only: Sequence[str] | None) -> list[Family]:

@@ -241,14 +241,15 @@ class CounterfactualFamily(Family):
 
 def _ratio_reading(found: CounterfactualFairness, group: str, decided: str) -> NotionReading:
     one = found.ratio(group, decided)
-    notes = [] if one.n else ["NO_REFUSED" if decided == "refused" else "NO_PEOPLE"]
+    nobody = "NO_REFUSED" if decided == "refused" else "NO_PEOPLE"
+    notes = [] if one.n or one.n_undefined else [nobody]
     notes += ["NO_TWIN"] if one.n_undefined else []
     return NotionReading(RATIO.name, group, variant=decided, note=" ".join(notes), **one.row(found.audited.level))
 
 
 def _gap_reading(found: CounterfactualFairness, group: str, against: str) -> NotionReading:
     mine, theirs = found.ratio(group), found.ratio(against)
-    notes = [] if mine.n and theirs.n else ["NO_REFUSED"]
+    notes = [] if all(one.n or one.n_undefined for one in (mine, theirs)) else ["NO_REFUSED"]
     notes += ["NO_TWIN"] if mine.n_undefined or theirs.n_undefined else []
     about: dict[str, Any] = {"n": mine.n, "n_against": theirs.n, "n_undefined": mine.n_undefined + theirs.n_undefined}
     if mine.n and theirs.n:

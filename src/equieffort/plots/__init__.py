@@ -10,20 +10,31 @@ import pandas as pd
 
 from equieffort.effort.metrics import PAPER_QUANTILES, individual_ratios
 from equieffort.errors import EquieffortError
+from equieffort.notions.comparing import Found
 from equieffort.notions.huang import EqualityOfEffort
 from equieffort.plots.charts import bars_frame, chart_in, display
 from equieffort.plots.curves import draw_acr, draw_effort_curve, show_effort_differences
 from equieffort.plots.display import Display
 from equieffort.plots.equality_of_effort import show_equality_of_effort
 from equieffort.plots.facts import show_facts
+from equieffort.plots.families import (
+    show_awareness,
+    show_boundary_distance,
+    show_improvement,
+    show_responsiveness,
+    show_social_burden,
+)
 from equieffort.plots.forest import draw_measures, measures_frame
 from equieffort.plots.group_routes import show_group_routes
+from equieffort.plots.notions import show_notions
 from equieffort.plots.twins import show_causal_discrimination, show_counterfactual_fairness, show_fair_causal_recourse
 from equieffort.report import alike, assumptions, blocked, burdens, overview, people
 from equieffort.report.blocks import Chart
 from equieffort.report.material import Material
+from equieffort.words.shown import level_text
 
 if TYPE_CHECKING:
+    from equieffort.notions.collection import Notions
     from equieffort.notions.discrimination import CausalDiscrimination
     from equieffort.notions.fair_causal_recourse import FairCausalRecourse
     from equieffort.notions.group_routes import GroupRoutes
@@ -124,6 +135,47 @@ class AuditPlots:
         return display("graph", assumptions.graph(self._material), lambda: edges)
 
     # -- notions beside equality of effort ----------------------------------------------------------------------------
+
+    def notions(self, found: Notions | None = None) -> Display:
+        """Measures and notions of the first comparison, a line each: which side the interval lies on. Each line has a
+        scale of its own; the numbers are of `audit.measures` and `audit.notions().frame()`. Give what that returned, so
+        that the model is not asked again."""
+        kept = self.audit.provenance.notions if found is None else found
+        return show_notions(self.audit, self.audit.notions() if kept is None else kept, self._level)
+
+    def boundary_distance(self, found: Found | None = None) -> Display:
+        """How far each refused person is from the boundary, and each group's mean; the numbers are
+        `audit.boundary_distance().frame()` and `.people`."""
+        given = self.audit.boundary_distance() if found is None else found
+        return show_boundary_distance(given, self.audit.recourse.groups, self._level)
+
+    def fairness_through_awareness(self, found: Found | None = None) -> Display:
+        """In how many of their pairs each person is scored too differently, against their own score; the numbers are
+        `audit.fairness_through_awareness().people`."""
+        given = self.audit.fairness_through_awareness() if found is None else found
+        return show_awareness(given, self.audit.recourse.groups)
+
+    def responsiveness(self, found: Found | None = None) -> Display:
+        """How often each feature alone helps, and how often nothing does; the numbers are
+        `audit.responsiveness().frame()`."""
+        given = self.audit.responsiveness() if found is None else found
+        return show_responsiveness(given, self.audit.recourse.groups, self._level)
+
+    def improvement_only(self, causes: Sequence[str] | Found) -> Display:
+        """Each refused person's effort with all actions beside that with actions on causes alone; the numbers are
+        `audit.improvement_only(causes).people`. Give causes, or what that returned."""
+        found = causes if isinstance(causes, Found) else self.audit.improvement_only(causes)
+        return show_improvement(found, self.audit.recourse.groups)
+
+    def social_burden(self, labels: Any) -> Display:
+        """The share of deserving people who are asked for more than each effort, by group; the numbers are
+        `audit.social_burden(labels).people`. Give labels, or what that returned."""
+        found = labels if isinstance(labels, Found) else self.audit.social_burden(labels)
+        return show_social_burden(found, self.audit.recourse.groups)
+
+    @property
+    def _level(self) -> str:
+        return level_text(self.audit.criteria)
 
     def facts(self) -> Display:
         """Effectiveness against effort, micro and macro; the notions are in `audit.notions()`."""

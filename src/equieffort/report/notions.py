@@ -52,10 +52,10 @@ def _table(material: Material, found: Notions, readings: Sequence[NotionReading]
         ("notion", True, lambda r: Phrase(title_of(found.notion(r.notion), r, material.names))),
         (Name(material.column), True, lambda r: material.group(r.group) if r.group else "everybody"),
         ("against", True, lambda r: material.group(r.against) if r.against else ""),
+        ("what it shows", True, lambda r: SIDES[found.side(r)]),
         ("estimate", False, lambda r: texts[id(r)][0]),
         (f"{level_text(material.audit.criteria)} interval", False, lambda r: texts[id(r)][1]),
-        ("people", False, people_text),
-        ("what it shows", True, lambda r: SIDES[found.side(r)]),
+        ("people", False, lambda r: people_text(found.notion(r.notion), r)),
         ("note", True, lambda r: notes_text(r.note)),
     ]
     told = [column for column in columns if any(column[2](reading) for reading in readings)]

@@ -61,7 +61,7 @@ from equieffort.foundations.log import stage
 from equieffort.foundations.progress import Watched, watcher
 from equieffort.foundations.shown import Shown, Told, as_html
 from equieffort.notions.awareness import Awareness
-from equieffort.notions.base import Audited
+from equieffort.notions.base import Audited, require_model
 from equieffort.notions.boundary import EACH, Boundary
 from equieffort.notions.collection import Notions, collect
 from equieffort.notions.comparing import Found
@@ -71,7 +71,7 @@ from equieffort.notions.facts import FactsTable, Viewpoint, facts_table
 from equieffort.notions.fair_causal_recourse import FairCausalRecourse
 from equieffort.notions.group_routes import GroupRoutes, find_group_routes
 from equieffort.notions.huang import EqualityOfEffort, Estimator, equality_of_effort
-from equieffort.notions.improvement import Improvement
+from equieffort.notions.improvement import Improvement, named_causes
 from equieffort.notions.reachable import CELLS
 from equieffort.notions.responsiveness import Responsiveness
 from equieffort.notions.social_burden import SocialBurden
@@ -441,18 +441,24 @@ class Audit(Shown):
 
     # -- beside equality of effort ------------------------------------------------------------------------------------
 
-    def notions(self, *, labels: Any = None, only: Sequence[str] | None = None) -> Notions:
+    def notions(
+        self, *, labels: Any = None, causes: Sequence[str] | None = None, only: Sequence[str] | None = None
+    ) -> Notions:
         """Every neighbouring notion: what it reads of each comparison, with its interval and its denominator.
 
-        `labels` is what truly became of people (labels of the classifier, or True where it was favourable), for notions
-        that ask for it; `only` names families. Of an audit that was read from a file, notions that ask the model are as
-        `with_notions` read them before it was saved.
+        `labels` is what truly became of people (labels of the classifier, or True where it was favourable) and `causes`
+        names features that are causes of it, for notions that ask for them; `only` names families. Of an audit that was
+        read from a file, notions that ask the model are as `with_notions` read them before it was saved.
         """
-        return collect(self._audited(labels), self.provenance.notions, only)
+        asked = self._audited(labels)
+        if causes is not None:
+            named_causes(require_model(asked, "notions(causes=...)"), causes, None)
+            asked = replace(asked, causes=tuple(causes))
+        return collect(asked, self.provenance.notions, only)
 
-    def with_notions(self, *, labels: Any = None) -> Audit:
+    def with_notions(self, *, labels: Any = None, causes: Sequence[str] | None = None) -> Audit:
         """The same audit, which keeps every notion as it is read now: in its file, its report and its summary."""
-        return self.with_provenance(notions=self.notions(labels=labels))
+        return self.with_provenance(notions=self.notions(labels=labels, causes=causes))
 
     def facts(
         self,

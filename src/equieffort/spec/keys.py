@@ -109,6 +109,11 @@ OUTCOME = Section(
             "The column of what truly became of people, in the same words as the decisions, where that was observed; "
             "used only by notions that ask for it (`audit --notions`).",
         ),
+        "causes": Key(
+            COLUMNS,
+            "Features that are causes, direct or indirect, of what truly becomes of people; used only by the notion "
+            "that asks what effort would be with actions on them alone (`audit --notions`).",
+        ),
         "threshold": Key(
             Number(above=0, below=1),
             "Favourable when the model's probability of the favourable decision is at least this, whatever label the "

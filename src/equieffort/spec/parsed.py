@@ -89,6 +89,8 @@ class Spec:
     """The column of recorded decisions."""
     truth: str | None = None
     """The column of what truly became of people."""
+    causes: tuple[str, ...] | None = None
+    """Features that are causes of it."""
     schema: Schema
     features: list[str]
     """The columns that a model trained here may see."""

@@ -24,7 +24,7 @@ from equieffort.data.regular import read_regular
 from equieffort.effort.criteria import RULES, Criteria
 from equieffort.effort.inference import ADJUSTMENTS
 from equieffort.effort.neighbours import Everyone, Nearest, NearestK, Neighbourhood
-from equieffort.errors import EquieffortError, sentence
+from equieffort.errors import EquieffortError, closest, listed, sentence
 from equieffort.foundations.arguments import check_path
 from equieffort.models.surrogate import SURROGATES
 from equieffort.spec.causes import read_causes
@@ -109,6 +109,7 @@ def _build(given: Parsed, text: str, path: Path | None) -> Spec:
         model=model,
         label=given["outcome"]["column"],
         truth=given["outcome"]["truth"],
+        causes=_causes(given, schema),
         schema=schema,
         features=_features(given, schema),
         edges=causes.edges,
@@ -236,6 +237,26 @@ def _check_columns(given: Parsed, schema: Schema, id_column: str | None, nodes: 
                     f"{place} holds {name!r}, which is {taken[name]}.",
                     f"Leave it out of {place}, or name another column.",
                 )
+
+
+def _causes(given: Parsed, schema: Schema) -> tuple[str, ...] | None:
+    """Causes of the true outcome: features, of which people can act on at least one."""
+    named = given["outcome"]["causes"]
+    if named is None:
+        return None
+    if strange := [name for name in named if name not in schema.features]:
+        raise given.refuse(
+            "outcome.causes",
+            f"names {strange[0]!r}, which is no feature. {closest(strange[0], schema.features)}".rstrip(),
+            f"The features are {listed(schema.features, 20)}.",
+        )
+    if not any(name in schema.actionable for name in named):
+        raise given.refuse(
+            "outcome.causes",
+            f"names {listed(named)}, of which nothing can be acted on.",
+            f"Name at least one of {listed(schema.actionable)}, or leave the key out.",
+        )
+    return tuple(named)
 
 
 def _cost(given: Parsed) -> Cost:
