@@ -108,6 +108,7 @@ __all__ = [
     "Audit",
     "Criteria",
     "Feature",
+    "Labels",
     "LinearScore",
     "Monitor",
     "ReLUNetwork",
