@@ -55,7 +55,7 @@ def changed(path: str, value: object, base: dict[str, Any] = BASE) -> dict[str, 
     """The base with one key set."""
     spec = copy.deepcopy(base)
     *above, last = named(path).split(".")
-    if path.startswith(("graph.default", "graph.equations")):
+    if path.startswith(("graph.default", "graph.equations", "graph.data")):
         spec["graph"] = {"edges": [["income", "debt"]]}
     inner = spec
     for key in above:

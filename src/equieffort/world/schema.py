@@ -217,7 +217,8 @@ class Schema:
         At most so many features may be changed by one person at once; None sets no limit. What follows an action, and
         a feature that is held at its own value, is not counted.
     labels
-        What people call groups, features and levels in everything they read (`Labels`, or a mapping with its parts).
+        What people call groups, features and levels in everything they read:
+        ``{"groups": {"0": "women"}, "features": {"ltv": "loan to value"}, "levels": {"job": {"A171": "unskilled"}}}``.
         Tables, JSON and CSV keep the names of the data.
     """
 
