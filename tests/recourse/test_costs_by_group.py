@@ -101,7 +101,7 @@ def test_every_solver_finds_what_the_grid_finds(model, solver, groups):
 
 
 def test_the_same_change_overtakes_more_of_ones_own():
-    """Three women at 0, 1, 2 and three men at 0, 10, 20: from 0 to 2 she passes two of three women, he a fifth of one."""
+    """From 0 to 2 she passes two of three women, who earn 0, 1, 2; he a fifth of one of three men at 0, 10, 20."""
     frame = pd.DataFrame({"sex": list("fffmmm"), "income": [0.0, 1.0, 2.0, 0.0, 10.0, 20.0]})
     schema = ee.Schema(sensitive="sex", protected="f", favourable=True, features={"income": "actionable"})
     scm = ee.StructuralCausalModel([]).fit(frame)
@@ -152,7 +152,7 @@ def test_it_is_saved_explained_and_solved_further(tmp_path):
     again = ee.Audit.load(path)
     pd.testing.assert_frame_equal(again.by_group, audit.by_group)
     kept = again.provenance.cost
-    assert kept.kind == "Percentile" and kept.columns == ("sex",)
+    assert (kept.kind, kept.columns) == ("Percentile", ("sex",))
     incomes = frame[frame["sex"] == "f"]["income"]
     values, shares = kept.by_group["f"]["income"]
     assert list(values) == sorted(incomes.unique())

@@ -13,6 +13,7 @@ from equieffort.notions.fair_causal_recourse import FairCausalRecourseFamily
 from equieffort.notions.huang import Huang
 from equieffort.notions.improvement import Improvement
 from equieffort.notions.responsiveness import Responsiveness
+from equieffort.notions.rewards import EffortRewards
 from equieffort.notions.social_burden import SocialBurden
 
 FAMILIES: tuple[Family, ...] = (
@@ -22,6 +23,7 @@ FAMILIES: tuple[Family, ...] = (
     DiscriminationFamily(),
     Boundary(),
     SocialBurden(),
+    EffortRewards(),
     Awareness(),
     Responsiveness(),
     Improvement(),

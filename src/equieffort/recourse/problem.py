@@ -157,25 +157,10 @@ class RecourseProblem(Generic[ViewT]):
         view = recognise(decision, encoding, frame)
         numeric = [name for name in schema.actionable if not encoding[name].is_category]
         chosen = cost if cost is not None else WeightedL1()
-        ranked = schema.sensitive_columns if chosen.by_group else ()
-        source = _reference(scm, frame, [*numeric, *ranked]) if given is None else given
-        require_columns(source, [*numeric, *ranked], why="The reference data")
-        if given is None and missing != "error":
-            # Who leaves the audit for a missing value leaves the scales too.
-            source = source[source[numeric].notna().all(axis=1)]
-        screen(source, numeric, "error")
-        weights = np.array([schema.feature(name).weights for name in numeric]).reshape(-1, 2)
-        values = _reference_values(encoding, source, numeric)
-
-        def bind(reference: Floats) -> BoundCost:
-            with calling(f"{type(chosen).__name__}.bind", "Correct it.", error=CostError, code="COST_INVALID"):
-                return readable(chosen.bind(numeric, reference, weights))
-
-        bound: BoundCost
-        if ranked:
-            bound = bind_by_group(bind, numeric, values, source, frame, encoding, ranked)
-        else:
-            bound = bind(values)
+        drop = missing != "error"
+        bound, values, weights = _bound(
+            chosen, numeric, frame, given, scm=scm, schema=schema, encoding=encoding, drop=drop
+        )
         schema = _with_observed(schema, encoding, numeric, values)
         outliers = _outliers(schema, chosen, bound, numeric, values, weights)
         spaced = np.unique(np.linspace(0, len(frame) - 1, EXAMPLES).round().astype(np.intp))
@@ -206,6 +191,20 @@ class RecourseProblem(Generic[ViewT]):
         return replace(
             self, scm=scm, decision=decision, view=recognise(decision, self.encoding, people, probe_points=False)
         )
+
+    def with_cost(self, cost: Cost, people: pd.DataFrame, reference: Any = None) -> RecourseProblem[ViewT]:
+        """The same problem with effort measured otherwise, in the same limits; people and reference as `of` takes them.
+
+        Whoever lacks a value leaves the reference.
+        """
+        given = None if reference is None else read_frame(reference, what="reference")
+        numeric = [self.names[k] for k in self.numeric]
+        bound, _, _ = _bound(
+            cost, numeric, people, given, scm=self.scm, schema=self.schema, encoding=self.encoding, drop=True
+        )
+        problem = replace(self, cost=bound)
+        _check_prices(problem)
+        return problem
 
     def with_known(self, view: KnownView) -> RecourseProblem[KnownView]:
         """The same problem for whoever has found out of what kind its view is."""
@@ -461,6 +460,33 @@ def check_problem(problem: Any) -> None:
     """Refuse what is not a problem."""
     made = "RecourseProblem.of(classifier, X, schema=..., scm=...)"
     check_instance("problem", problem, RecourseProblem, made, fix=f"Give {made}.")
+
+
+def _bound(
+    cost: Cost, numeric: list[str], frame: pd.DataFrame, given: pd.DataFrame | None,
+    *, scm: StructuralCausalModel, schema: Schema, encoding: Encoding, drop: bool,
+) -> tuple[BoundCost, Floats, Floats]:  # fmt: skip
+    """The cost with its numbers fixed, the reference values they come from, and the weights up and down.
+
+    With `drop`, who leaves the audit for a missing value leaves a reference that was not given too.
+    """
+    ranked = schema.sensitive_columns if cost.by_group else ()
+    needed = [*numeric, *(name for name in ranked if name not in numeric)]
+    source = _reference(scm, frame, needed) if given is None else given
+    require_columns(source, needed, why="The reference data")
+    if given is None and drop:
+        source = source[source[numeric].notna().all(axis=1)]
+    screen(source, numeric, "error")
+    weights = np.array([schema.feature(name).weights for name in numeric]).reshape(-1, 2)
+    values = _reference_values(encoding, source, numeric)
+
+    def bind(reference: Floats) -> BoundCost:
+        with calling(f"{type(cost).__name__}.bind", "Correct it.", error=CostError, code="COST_INVALID"):
+            return readable(cost.bind(numeric, reference, weights))
+
+    if not ranked:
+        return bind(values), values, weights
+    return bind_by_group(bind, numeric, values, source, frame, encoding, ranked), values, weights
 
 
 def _check_prices(problem: RecourseProblem) -> None:

@@ -60,6 +60,7 @@ from equieffort.notions.huang import EqualityOfEffort, Estimator, equality_of_ef
 from equieffort.notions.improvement import Improvement
 from equieffort.notions.reachable import CELLS
 from equieffort.notions.responsiveness import Responsiveness
+from equieffort.notions.rewards import DELTAS, EffortRewards, Rewards
 from equieffort.notions.social_burden import SocialBurden
 from equieffort.recourse.solvers import Auto, Solver
 from equieffort.recourse.solving import Progress, check_progress, solve, solve_further
@@ -572,6 +573,7 @@ class Audit:
             None if made is None else made.problem,
             None if made is None else made.choice,
             None if labels is None else favourable_labels(self.recourse, labels),
+            reference=None if made is None else made.declared.get("reference"),
         )
 
     def social_burden(self, labels: Any) -> Found:
@@ -610,6 +612,36 @@ class Audit:
         For trees and networks `each` is how many refused people a group are drawn and solved; None is all of them.
         """
         return Boundary().read(self._audited(), each)
+
+    def effort_rewards(
+        self,
+        deltas: Sequence[float] = DELTAS,
+        *,
+        budget: float | None = None,
+        cost: Cost | None = None,
+        most_people: int | None = None,
+        progress: Progress | None = None,
+    ) -> Rewards:
+        """What the same effort brings each group, by rank among one's own people (Heidari, Nanda and Gummadi 2019).
+
+        Everybody is solved again with that effort, which takes as long as the audit; an audit whose own cost is
+        `Percentile(within="group")` is read as it is. `people` has a row a refused person.
+
+        Parameters
+        ----------
+        deltas
+            Efforts: whom at most so much turns. 0.25 overtakes a quarter of one's own group.
+        budget
+            The effort at which people without a route count; by default the 95 % point of all known efforts by rank.
+        cost
+            Another measure of effort, in place of `Percentile(within="group")`.
+        most_people
+            Of more people so many are drawn at random; by default everybody is solved.
+        progress
+            Called while people are solved, as by `audit`.
+        """
+        check_progress(progress)
+        return EffortRewards().read(self._audited(), deltas, budget, cost, most_people, progress)
 
     @property
     def unsettled(self) -> pd.DataFrame:

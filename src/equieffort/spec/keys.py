@@ -197,7 +197,7 @@ COST = Section(
         "knots": Key(Number(low=2, whole=True), "Keep so many quantiles under percentile, which is faster."),
         "within": Key(
             Text(("everybody", "group")),
-            "Whom a change overtakes under percentile: everybody, or the people of one's own group. Left out, everybody.",
+            "Whom a change overtakes under percentile: everybody, or one's own group alone. Left out, everybody.",
         ),
     }
 )
