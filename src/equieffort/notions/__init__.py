@@ -14,6 +14,7 @@ from equieffort.notions.huang import Huang
 from equieffort.notions.improvement import Improvement
 from equieffort.notions.responsiveness import Responsiveness
 from equieffort.notions.rewards import EffortRewards
+from equieffort.notions.situation_testing import SituationTestingFamily
 from equieffort.notions.social_burden import SocialBurden
 
 FAMILIES: tuple[Family, ...] = (
@@ -21,6 +22,7 @@ FAMILIES: tuple[Family, ...] = (
     CounterfactualFamily(),
     FairCausalRecourseFamily(),
     DiscriminationFamily(),
+    SituationTestingFamily(),
     Boundary(),
     SocialBurden(),
     EffortRewards(),

@@ -61,6 +61,7 @@ from equieffort.notions.improvement import Improvement
 from equieffort.notions.reachable import CELLS
 from equieffort.notions.responsiveness import Responsiveness
 from equieffort.notions.rewards import DELTAS, EffortRewards, Rewards
+from equieffort.notions.situation_testing import TAU, K, SituationTesting, SituationTestingFamily
 from equieffort.notions.social_burden import SocialBurden
 from equieffort.recourse.solvers import Auto, Solver
 from equieffort.recourse.solving import Progress, check_progress, solve, solve_further
@@ -612,6 +613,27 @@ class Audit:
         For trees and networks `each` is how many refused people a group are drawn and solved; None is all of them.
         """
         return Boundary().read(self._audited(), each)
+
+    def situation_testing(
+        self, k: int = K, tau: float = TAU, *, distance: Distance | None = None, most_people: int | None = None
+    ) -> SituationTesting:
+        """Whom people just like them in the other group fare better than (Zhang, Wu and Wu 2016).
+
+        `people` has a row a person and comparison, `individual(label)` one person with their neighbours, `distance` the
+        causal distance, which neighbourhoods take too, and `effects` what it is made of.
+
+        Parameters
+        ----------
+        k
+            So many nearest people of each group are looked at.
+        tau
+            Discriminated is whose k neighbours of the other group are approved more often by more than this share.
+        distance
+            Another distance, in place of the causal one.
+        most_people
+            Of more people so many are drawn and looked at; neighbours are always of all. By default everybody.
+        """
+        return SituationTestingFamily().read(self._audited(), k, tau, distance, most_people)
 
     def effort_rewards(
         self,
