@@ -639,6 +639,8 @@ class Audit:
         self,
         deltas: Sequence[float] = DELTAS,
         *,
+        benefit: Literal["decision", "probability", "score"] = "decision",
+        gain: float | None = None,
         budget: float | None = None,
         cost: Cost | None = None,
         most_people: int | None = None,
@@ -653,6 +655,9 @@ class Audit:
         ----------
         deltas
             Efforts: whom at most so much turns. 0.25 overtakes a quarter of one's own group.
+        benefit
+            "decision": the gain is the approval. "probability", "score": of a model with a linear score, the largest
+            gain within each effort, and the least effort for `gain` of it (0.1), for everybody, approved or not.
         budget
             The effort at which people without a route count; by default the 95 % point of all known efforts by rank.
         cost
@@ -663,7 +668,7 @@ class Audit:
             Called while people are solved, as by `audit`.
         """
         check_progress(progress)
-        return EffortRewards().read(self._audited(), deltas, budget, cost, most_people, progress)
+        return EffortRewards().read(self._audited(), deltas, benefit, gain, budget, cost, most_people, progress)
 
     @property
     def unsettled(self) -> pd.DataFrame:
