@@ -27,7 +27,7 @@ from equieffort.errors import ParameterError
 from equieffort.foundations.arguments import check_choice, check_instance, check_number, check_whole, items_in
 from equieffort.notions.base import Audited, Family, NotApplicable, NotionReading, require_model
 from equieffort.notions.comparing import Found
-from equieffort.notions.rewards.gains import Benefit, ScoreGains
+from equieffort.notions.rewards.gains import Benefit, Gained, ScoreGains
 from equieffort.notions.rewards.notions import (
     BENEFITS,
     BOUNDED,
@@ -145,18 +145,16 @@ class EffortRewards(Family):
         gains = ScoreGains.of(again, table.data.iloc[rows], groups, solver, kind)
         if isinstance(gains, str):
             return self._without(gains)
-        refused = table.is_unfavourable[rows]
+        refused, gained = table.is_unfavourable[rows], Gained.of(gains, kind, deltas, gain)
         readings = dict.fromkeys(
-            one
-            for view in audited.views
-            for one in gain_readings(view, gains, rows, refused, note, deltas, gain, budget)
+            one for view in audited.views for one in gain_readings(view, gained, rows, refused, note, budget)
         )
         columns: dict[str, Any] = {
             "group": np.array(groups.labels, dtype=object)[groups.codes],
             "decision": np.where(refused, "refused", "approved").astype(object),
         }
-        columns |= {f"gain_within_{delta:g}": gains.largest_gain(delta)[0] for delta in deltas}
-        columns[f"effort_for_{gain:g}"] = gains.least_effort(gain).effort
+        columns |= {f"gain_within_{delta:g}": reached for delta, (reached, _) in gained.largest.items()}
+        columns[f"effort_for_{gain:g}"] = gained.efforts.effort
         return Rewards(self.title, tuple(readings), pd.DataFrame(columns, index=table.index[rows]), level=audited.level)
 
 

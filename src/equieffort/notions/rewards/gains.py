@@ -1,13 +1,14 @@
 """The largest gain in a linear score that an effort can bring, and the least effort for a gain: both certified.
 
-"A gain of at least t" is a decision like any other: score(x') >= score(x) + t, with the right-hand side as a column of its
-own that nobody can change. So the solvers answer it for everybody, approved or not, and the largest gain within an
-effort is found between one that such an action reaches and one that is proven to cost more.
+"A gain of at least t" is a decision like any other: score(x') >= score(x) + t, with the right-hand side as a column
+of its own that nobody can change. So the solvers answer it for everybody, approved or not, and the largest gain within
+an effort is found between one that such an action reaches and one that is proven to cost more.
 """
 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -30,9 +31,10 @@ from equieffort.world.groups import Groups
 Benefit = Literal["probability", "score"]
 NEEDED = "score needed"
 """The column of what each person's score must reach."""
-PRECISION = 1e-6
-"""Of the spread of scores: a largest gain is looked for until it is known to this."""
+PRECISION = 1e-4
+"""Of the range of scores: a largest gain is looked for until it is known to this."""
 ROUNDS = 60
+"""So often at most; whose gain is not known by then keeps a range."""
 ROUNDING = 1e-9
 Rows = npt.NDArray[np.intp]
 
@@ -155,7 +157,25 @@ class ScoreGains:
             above[rows[beyond]] = np.where(table.has_action, table.effort, np.nan)[beyond]
             # Of whom neither is proven the range stays as it is.
             rows = rows[(within | beyond) & (high[rows] - low[rows] > PRECISION * size)]
+        high = np.where(high - low <= PRECISION * size, low, high)
         return self.benefit(low), self.benefit(high)
+
+
+@dataclass(frozen=True, eq=False)
+class Gained:
+    """What efforts bring people, and what a gain costs them."""
+
+    kind: Benefit
+    largest: dict[float, tuple[Floats, Floats]]
+    """By effort: the gain that is reached, and what it cannot exceed."""
+    gain: float
+    efforts: Efforts
+    """The least for that gain."""
+
+    @classmethod
+    def of(cls, gains: ScoreGains, kind: Benefit, deltas: Sequence[float], gain: float) -> Gained:
+        """Solve for all of it."""
+        return cls(kind, {delta: gains.largest_gain(delta) for delta in deltas}, gain, gains.least_effort(gain))
 
 
 @dataclass(frozen=True, eq=False)

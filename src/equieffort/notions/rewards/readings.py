@@ -16,7 +16,7 @@ from equieffort.effort.measures.restricted_effort import RestrictedEffort
 from equieffort.effort.measures.sample import Sample, sample
 from equieffort.notions.base import Audited, Notion, NotionReading
 from equieffort.notions.comparing import mean_gap, mean_reading, share_gap, share_reading, side_of
-from equieffort.notions.rewards.gains import PRECISION, ScoreGains
+from equieffort.notions.rewards.gains import Gained
 from equieffort.notions.rewards.notions import BOUNDED, BOUNDED_GAP, GAIN, GAIN_GAP, THRESHOLD, THRESHOLD_GAP
 from equieffort.notions.rewards.ranks import Rows, turned
 from equieffort.recourse.table import RecourseTable
@@ -50,33 +50,31 @@ def decision_readings(
 
 
 def gain_readings(
-    audited: Audited, gains: ScoreGains, rows: Rows, refused: Bools, note: str, deltas: Sequence[float], gain: float,
-    budget: float | None,
-) -> list[NotionReading]:  # fmt: skip
+    audited: Audited, gained: Gained, rows: Rows, refused: Bools, note: str, budget: float | None
+) -> list[NotionReading]:
     """The gain is one of probability or score: every group and comparison of a view, the refused and everybody."""
     codes, labels = audited.table.groups.codes[rows], audited.table.groups.labels
-    kind = "score" if gains.link is None else "probability"
     readings = []
-    for delta in deltas:
-        reached, most = gains.largest_gain(delta)
+    kind = gained.kind
+    for delta, (reached, most) in gained.largest.items():
         for among, name in ((refused, "refused"), (np.ones(len(rows), dtype=bool), "everybody")):
             members = [among & (codes == code) for code in range(len(labels))]
-            sides = [side_of(reached[mine], reached[mine], _closed(reached[mine], most[mine])) for mine in members]
+            sides = [_range(reached[mine], most[mine]) for mine in members]
             variant = f"{kind}, {name}, effort at most {delta:g}"
             readings += _means(audited, (GAIN, GAIN_GAP), variant, sides, [0] * len(labels), note)
-    found = gains.least_effort(gain)
+    found = gained.efforts
     limit = default_budget(found.effort) if budget is None else budget
     for among, name in ((refused, "refused"), (np.ones(len(rows), dtype=bool), "everybody")):
         members = [among & (codes == code) for code in range(len(labels))]
         samples = [found.sample(mine, limit) for mine in members]
         without = [int(np.isnan(found.effort[mine]).sum()) for mine in members]
-        readings += _efforts(audited, f"{kind} gain of {gain:g}, {name}", samples, without, limit, note)
+        readings += _efforts(audited, f"{kind} gain of {gained.gain:g}, {name}", samples, without, limit, note)
     return [_told(one, limit) for one in readings]
 
 
-def _closed(reached: Floats, most: Floats) -> Floats:
-    """What a gain cannot exceed; a range as narrow as it is looked for is none."""
-    return np.where(most - reached <= 10 * PRECISION * np.maximum(np.abs(reached), 1.0), reached, most)
+def _range(reached: Floats, most: Floats) -> Side:
+    """Gains as far as they are reached, and what they cannot exceed."""
+    return side_of(reached) if np.array_equal(reached, most) else side_of(reached, reached, most)
 
 
 def _efforts(
