@@ -23,6 +23,9 @@ def main() -> None:
     for notion in ("counterfactual_fairness", "fair_causal_recourse", "causal_discrimination"):
         picture = getattr(german.plot, notion)()
         picture.savefig(ROOT / "docs" / "images" / f"{notion.replace('_', '-')}.png", dpi=110)
+    for notion in ("effort_rewards", "situation_testing"):
+        picture = getattr(german.plot, notion)()
+        picture.savefig(ROOT / "docs" / "images" / f"german_{notion}.png", dpi=90)
     german.plot.facts().savefig(ROOT / "docs" / "images" / "german_facts.png", dpi=90)
     adult_groups().plot.measures().savefig(ROOT / "docs" / "images" / "adult_groups.png", dpi=90)
     german.plot.group_routes().savefig(ROOT / "docs" / "images" / "german_group_routes.png", dpi=90)

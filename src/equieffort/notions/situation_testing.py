@@ -173,7 +173,8 @@ def _tested(
     members = groups.codes[rows] == mine
     whom, own, others = rows[members], rates[members, mine], rates[members, other]
     difference = others - own
-    found = np.where(np.isnan(difference), None, (difference > near.tau).astype(object))
+    found = (difference > near.tau).astype(object)
+    found[np.isnan(difference)] = None
     return pd.DataFrame(
         {
             "group": groups.labels[mine], "against": groups.labels[other],

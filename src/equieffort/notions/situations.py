@@ -86,7 +86,7 @@ class Neighbours:
             parts.append(pd.DataFrame(columns, index=table.index[who]))
         difference = rates[1] - rates[0]
         return Situation(
-            *groups, str(decisions_of(self.approved[[row]])[0]), *rates, difference,
+            groups[0], groups[1], str(decisions_of(self.approved[[row]])[0]), rates[0], rates[1], difference,
             None if isnan(difference) else bool(difference > self.tau), pd.concat(parts),
         )  # fmt: skip
 

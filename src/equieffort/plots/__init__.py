@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from equieffort.effort.metrics import PAPER_QUANTILES
+from equieffort.errors import ParameterError
 from equieffort.notions.huang import EqualityOfEffort
 from equieffort.plots.equality_of_effort import draw_equality_of_effort
 from equieffort.plots.facts import draw_facts
-from equieffort.plots.figures import COLOURS, NO_WIDTH, STYLES, new_figure, plain_legend, plain_text
+from equieffort.plots.figures import COLOURS, NO_WIDTH, STYLES, new_figure, plain_legend
 from equieffort.plots.forest import draw_measures
 from equieffort.plots.group_routes import draw_group_routes
+from equieffort.plots.rewards import draw_effort_rewards, draw_situation_testing, draw_steps
 from equieffort.plots.twins import draw_causal_discrimination, draw_counterfactual_fairness, draw_fair_causal_recourse
 from equieffort.words.shown import level_text
 
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
     from equieffort.notions.discrimination import CausalDiscrimination
     from equieffort.notions.fair_causal_recourse import FairCausalRecourse
     from equieffort.notions.group_routes import GroupRoutes
+    from equieffort.notions.rewards import Rewards
+    from equieffort.notions.situation_testing import SituationTesting
     from equieffort.results.audits import Audit
 
 
@@ -72,6 +76,21 @@ class AuditPlots:
         `audit.causal_discrimination().frame()`."""
         return draw_causal_discrimination(self.audit.causal_discrimination() if found is None else found)
 
+    def situation_testing(self, found: SituationTesting | None = None) -> Any:
+        """Approvals among the people most like each person, in the own group and in the other; the numbers are
+        `audit.situation_testing().people`."""
+        return draw_situation_testing(self.audit.situation_testing() if found is None else found)
+
+    def effort_rewards(self, found: Rewards | None = None) -> Any:
+        """The share of each group's refused whom an effort turns, by rank within the own group and by the audit's own
+        cost; the numbers are `audit.effort_rewards().people`. Give what that returned, to solve nothing again."""
+        made = self.audit.effort_rewards() if found is None else found
+        if made.recourse is None:
+            raise ParameterError(
+                "PARAMETER", "There are no efforts by rank to draw.", fix='Give effort_rewards() of benefit="decision".'
+            )
+        return draw_effort_rewards(made, self.audit.recourse)
+
     def group_routes(self, found: GroupRoutes | None = None) -> Any:
         """The Pareto front of menus of routes, a panel a group; the numbers are `audit.group_routes().front`.
 
@@ -86,27 +105,13 @@ class AuditPlots:
         value = "difference" if difference else "share"
         last = float(np.nanmax(found["effort"], initial=0.0)) or 1.0
         keys = ["group", "against"] if difference else ["group"]
-        for k, ((group, *_), part) in enumerate(found.dropna(subset=[value]).groupby(keys, sort=False)):
-            colour = COLOURS[k % len(COLOURS)]
-            # Each curve goes on to the right end, where its name is.
-            x, y, low, high = (np.append(part[key], part[key].iloc[-1]) for key in ("effort", value, "low", "high"))
-            x[-1] = last * 1.02
-            axes.step(x, y, where="post", color=colour, ls=STYLES[k % len(STYLES)], gid=f"curve {group}")
-            axes.fill_between(x, low, high, step="post", color=colour, alpha=0.15, lw=0)
-            name = self.audit.recourse.groups.name
-            against = f" minus {name(part['against'].iloc[0])}" if difference else ""
-            plain_text(
-                axes.annotate(
-                    f" {name(str(group))}{against}", (x[-1], y[-1]), va="center", color=colour, annotation_clip=False
-                )
-            )
+        draw_steps(axes, found, value, keys, self.audit.recourse.groups.name, last)
         if difference:
             axes.axhline(0, color="0.4", lw=0.8)
             axes.set_ylabel("difference of the shares")
         else:
             axes.set_ylim(0, 1)
             axes.set_ylabel("share of refused people whom it turns")
-        axes.set_xlim(0, last * 1.02)
         axes.set_xlabel(f"effort ({level_text(self.audit.criteria)} band for the whole curve)")
         return figure
 

@@ -127,7 +127,9 @@ class EffortRewards(Family):
         }
         for delta in efforts:
             yes, open_ = turned(table, delta)
-            columns[f"turned_within_{delta:g}"] = np.where(open_, None, yes.astype(object))[refused]
+            told = yes.astype(object)
+            told[open_] = None
+            columns[f"turned_within_{delta:g}"] = told[refused]
         people = pd.DataFrame(columns, index=table.index[refused]).infer_objects()
         return Rewards(self.title, tuple(readings), people, table, audited.level)
 
