@@ -83,6 +83,11 @@ class SituationTesting(Found):
     _near: Neighbours | None = field(default=None, repr=False)
 
     @property
+    def columns(self) -> tuple[str, ...]:
+        """The sensitive columns whose values name the groups."""
+        return () if self._near is None else self._near.audited.table.groups.columns
+
+    @property
     def effects(self) -> pd.DataFrame:
         """What each direct cause does to the decision: the share approved were it set so for everybody."""
         effects = self.distance.effects if isinstance(self.distance, CausalDistance) else ()

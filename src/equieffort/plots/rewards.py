@@ -9,6 +9,7 @@ import pandas as pd
 
 from equieffort.effort.metrics import effort_curve, group_samples
 from equieffort.plots.figures import COLOURS, NO_WIDTH, STYLES, new_figure, plain_legend, plain_text
+from equieffort.world.groups import group_name
 
 if TYPE_CHECKING:
     from equieffort.notions.rewards import Rewards
@@ -60,7 +61,15 @@ def draw_situation_testing(found: SituationTesting) -> Any:
     ends = np.array([0.0, 1.0])
     axes.plot(ends, ends, color="0.6", lw=0.8, zorder=0)
     axes.fill_between(ends, ends - found.tau, ends + found.tau, color="0.5", alpha=0.1, lw=0, zorder=0)
+    for x, y, side, place in ((0.03, 0.9, "other", "left"), (0.97, 0.08, "own", "right")):
+        said = f"people like them fare\nbetter in the {side} group"
+        axes.text(x, y, said, ha=place, va="top", fontsize="small", color="0.4")
     pairs = rows.groupby(["group", "against"], sort=False)
+    columns = found.columns
+
+    def named(label: Any) -> str:
+        return group_name(str(label), columns)
+
     for k, ((group, against), part) in enumerate(pairs):
         counts = part.groupby(["rate_own", "rate_other"]).size()
         yes = int(part["discriminated"].astype(bool).sum())
@@ -69,7 +78,7 @@ def draw_situation_testing(found: SituationTesting) -> Any:
         axes.scatter(
             counts.index.get_level_values(0) + shift, counts.index.get_level_values(1) - shift,
             s=14 * np.sqrt(counts), facecolor=(COLOURS[k % len(COLOURS)], 0.25), edgecolor=COLOURS[k % len(COLOURS)],
-            lw=0.8, label=f"{NO_WIDTH}{group} beside {against}: {yes:,} of {len(part):,} discriminated",
+            lw=0.8, label=f"{NO_WIDTH}{named(group)} beside {named(against)}: {yes:,} of {len(part):,} discriminated",
         )  # fmt: skip
     axes.set(
         xlim=(-0.03, 1.03), ylim=(-0.03, 1.03), xlabel=f"approved among the {found.k} nearest of the own group",
