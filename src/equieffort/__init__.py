@@ -155,7 +155,7 @@ _ROOMS: dict[str, tuple[str, ...]] = {
     ),
     "world.scales": ("MAD", "Own", "Range", "Std"),
     "world.cost": ("Percentile", "Separable", "WeightedL1"),
-    "world.distances": ("Euclidean", "Manhattan", "OwnDistance"),
+    "world.distances": ("CausalDistance", "Euclidean", "Manhattan", "OwnDistance"),
     "models.classifiers": ("LinearScore", "ReLUNetwork"),
     "models.files": ("load_model",),
     "recourse.problem": ("RecourseProblem",),

@@ -98,6 +98,7 @@ CODES: dict[str, str] = {
     "COST_ZERO_SCALE": "Changes are divided by the scale, and nothing can be divided by zero.",
     "COST_ZERO_RANGE": "A feature with one value tells nobody apart.",
     "COST_OUTLIER": "One extreme value stretches the range, so that everybody else's effort looks small.",
+    "COST_GROUP": "A rank within one's own group needs people of that group to be ranked among.",
     "COST_SIZE": "Means and their spread are computed from squares, which must be numbers too.",
     "COST_INVALID": "Effort must be a number that grows with the change.",
     "PROBLEM_NOTHING_ACTIONABLE": "Without anything a person may change nobody has recourse.",

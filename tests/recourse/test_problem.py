@@ -76,6 +76,7 @@ COSTS = {
     "own": WeightedL1(scale=Own()),
     "percentile": Percentile(),
     "percentile, few knots": Percentile(knots=5),
+    "percentile within the group": Percentile(within="group"),
     "separable": Separable({"income": slopes, "debt": slopes}),
 }
 

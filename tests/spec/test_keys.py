@@ -196,6 +196,7 @@ VALID: dict[str, list[tuple[Any, Any, Any]]] = {
     ],
     "cost.quantiles": [([0.01, 0.99], "cost", ee.WeightedL1(ee.Range((0.01, 0.99))))],
     "cost.knots": [],
+    "cost.within": [],
     "neighbourhood": [({"k": 5}, "neighbourhood", ee.NearestK(5))],
     "neighbourhood.quantile": [(0.2, "neighbourhood", ee.Nearest(0.2)), (1, "neighbourhood", ee.Nearest(1))],
     "neighbourhood.k": [(50, "neighbourhood", ee.NearestK(50)), (50.0, "neighbourhood", ee.NearestK(50))],
@@ -280,6 +281,8 @@ TOGETHER: list[tuple[dict[str, Any], Any, Any]] = [
     (BASE | {"graph": {"edges": [["a", "b"]], "nodes": ["c"]}}, "nodes", ["c"]),
     (BASE | {"data": {"path": "a", "decimal": ",", "delimiter": ";"}}, "data.decimal", ","),
     (BASE | {"cost": {"kind": "percentile", "knots": 9}}, "cost", ee.Percentile(9)),
+    (BASE | {"cost": {"kind": "percentile", "within": "everybody"}}, "cost", ee.Percentile()),
+    (BASE | {"cost": {"kind": "percentile", "within": "group"}}, "cost", ee.Percentile(within="group")),
     (
         BASE | {"neighbourhood": {"k": 2, "distance": "l2", "features": ["age"]}},
         "neighbourhood",

@@ -111,6 +111,7 @@ def test_a_number_for_a_name_asks_for_quotes():
         ("column: sex", "column: [sex, race]", "SPEC_VALUE", "names a group by 1 value for 2 sensitive columns."),
         ("title: Loans", "cost: {kind: percentile, scale: std}", "SPEC_VALUE", "cost.scale has no effect here"),
         ("title: Loans", "cost: {knots: 5}", "SPEC_VALUE", "cost.knots has no effect here"),
+        ("title: Loans", "cost: {within: group}", "SPEC_VALUE", "cost.within has no effect here"),
         ("title: Loans", "cost: {scale: mad, quantiles: [0, 1]}", "SPEC_VALUE", "cost.quantiles has no effect here"),
         ("title: Loans", "cost: {quantiles: [0.9, 0.1]}", "PARAMETER", "cost.quantiles: quantiles is the tuple"),
         ("title: Loans", "neighbourhood: {}", "SPEC_KEY", "neighbourhood has neither 'quantile' nor 'k'."),

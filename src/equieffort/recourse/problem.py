@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from equieffort.data.cells import number_like, numbers_in
@@ -56,6 +57,7 @@ from equieffort.recourse.levels import with_known_levels
 from equieffort.recourse.status import LimitKind
 from equieffort.world.cost import BoundCost, Cost, LinearCost, WeightedL1, readable
 from equieffort.world.giveaways import FEWEST, sentinels
+from equieffort.world.group_cost import GroupCost, bind_by_group
 from equieffort.world.rules import Clauses, clauses_of
 from equieffort.world.schema import Feature, Role, Schema, check_kinds
 from equieffort.world.scm import Additive, Linear, StructuralCausalModel
@@ -156,17 +158,11 @@ class RecourseProblem(Generic[ViewT]):
         encoding.check_whole(encoding.encode(frame.iloc[:1000]), frame.index)
         view = recognise(decision, encoding, frame)
         numeric = [name for name in schema.actionable if not encoding[name].is_category]
-        source = _reference(scm, frame, numeric) if given is None else given
-        require_columns(source, numeric, why="The reference data")
-        if given is None and missing != "error":
-            # Who leaves the audit for a missing value leaves the scales too.
-            source = source[source[numeric].notna().all(axis=1)]
-        screen(source, numeric, "error")
-        weights = np.array([schema.feature(name).weights for name in numeric]).reshape(-1, 2)
         chosen = cost if cost is not None else WeightedL1()
-        values = _reference_values(encoding, source, numeric)
-        with calling(f"{type(chosen).__name__}.bind", "Correct it.", error=CostError, code="COST_INVALID"):
-            bound = readable(chosen.bind(numeric, values, weights))
+        drop = missing != "error"
+        bound, values, weights = _bound(
+            chosen, numeric, frame, given, scm=scm, schema=schema, encoding=encoding, drop=drop
+        )
         schema = _with_observed(schema, encoding, numeric, values)
         outliers = _outliers(schema, chosen, bound, numeric, values, weights)
         spaced = np.unique(np.linspace(0, len(frame) - 1, EXAMPLES).round().astype(np.intp))
@@ -197,6 +193,20 @@ class RecourseProblem(Generic[ViewT]):
         return replace(
             self, scm=scm, decision=decision, view=recognise(decision, self.encoding, people, probe_points=False)
         )
+
+    def with_cost(self, cost: Cost, people: pd.DataFrame, reference: Any = None) -> RecourseProblem[ViewT]:
+        """The same problem with effort measured otherwise, in the same limits; people and reference as `of` takes them.
+
+        Whoever lacks a value leaves the reference.
+        """
+        given = None if reference is None else read_frame(reference, what="reference")
+        numeric = [self.names[k] for k in self.numeric]
+        bound, _, _ = _bound(
+            cost, numeric, people, given, scm=self.scm, schema=self.schema, encoding=self.encoding, drop=True
+        )
+        problem = replace(self, cost=bound)
+        _check_prices(problem)
+        return problem
 
     def with_known(self, view: KnownView) -> RecourseProblem[KnownView]:
         """The same problem for whoever has found out of what kind its view is."""
@@ -276,7 +286,7 @@ class RecourseProblem(Generic[ViewT]):
 
     def _is_idle(self, name: str) -> bool:
         graph = self.scm.graph
-        if name in (*self.decision.features, *self.schema.rule_columns):
+        if name in (*self.decision.features, *self.schema.rule_columns) or isinstance(self.cost, GroupCost):
             return False
         if name not in graph.nodes:
             return True
@@ -367,6 +377,32 @@ class RecourseProblem(Generic[ViewT]):
         """What changing each actionable category costs."""
         return np.array([self.feature(k).weights[0] for k in self.categorical], dtype=np.float64) / self.cost_unit
 
+    def cost_parts(self, matrix: Floats, values: Floats) -> Floats:
+        """What it costs each person to set each numeric actionable feature to the value: a row a person."""
+        facts = matrix[:, list(self.numeric)]
+        if isinstance(self.cost, GroupCost):
+            return self.cost.parts_of(self._sensitive(self.cost, matrix), facts, values)
+        return self.cost.parts(facts, values)
+
+    def cost_groups(self, matrix: Floats) -> npt.NDArray[np.intp] | None:
+        """Under a cost by group the code of each person's group, which is that of a problem in `by_group`."""
+        if not isinstance(self.cost, GroupCost):
+            return None
+        codes = self.cost.codes(self._sensitive(self.cost, matrix))
+        if (codes < 0).any():
+            raise self.cost.unknown()
+        return codes
+
+    @cached_property
+    def by_group(self) -> tuple[RecourseProblem[ViewT], ...]:
+        """Under a cost by group the same problem for the people of each, with a cost that solvers can read."""
+        assert isinstance(self.cost, GroupCost)
+        return tuple(replace(self, cost=cost) for cost in self.cost.costs)
+
+    def _sensitive(self, cost: GroupCost, matrix: Floats) -> Floats:
+        at = [self.encoding.position(name) for name in cost.columns]
+        return np.asarray(matrix[:, at] * self.units[at])
+
     def action_box(self, matrix: Floats) -> tuple[Floats, Floats]:
         """Least and largest value that may be set, for each person and numeric actionable feature.
 
@@ -400,7 +436,7 @@ class RecourseProblem(Generic[ViewT]):
         total = np.full(len(matrix), float(self.change_weights.sum()))
         ends = self.action_box(matrix)
         bounded = np.isfinite(ends[0]) & np.isfinite(ends[1])
-        parts = [self.cost.parts(facts, np.where(bounded, end, facts)) for end in ends]
+        parts = [self.cost_parts(matrix, np.where(bounded, end, facts)) for end in ends]
         total += np.where(bounded, np.maximum(*parts), np.inf).sum(axis=1)
         return total
 
@@ -455,6 +491,33 @@ def check_problem(problem: Any) -> None:
     """Refuse what is not a problem."""
     made = "RecourseProblem.of(classifier, X, schema=..., scm=...)"
     check_instance("problem", problem, RecourseProblem, made, fix=f"Give {made}.")
+
+
+def _bound(
+    cost: Cost, numeric: list[str], frame: pd.DataFrame, given: pd.DataFrame | None,
+    *, scm: StructuralCausalModel, schema: Schema, encoding: Encoding, drop: bool,
+) -> tuple[BoundCost, Floats, Floats]:  # fmt: skip
+    """The cost with its numbers fixed, the reference values they come from, and the weights up and down.
+
+    With `drop`, who leaves the audit for a missing value leaves a reference that was not given too.
+    """
+    ranked = schema.sensitive_columns if cost.by_group else ()
+    needed = [*numeric, *(name for name in ranked if name not in numeric)]
+    source = _reference(scm, frame, needed) if given is None else given
+    require_columns(source, needed, why="The reference data")
+    if given is None and drop:
+        source = source[source[numeric].notna().all(axis=1)]
+    screen(source, numeric, "error")
+    weights = np.array([schema.feature(name).weights for name in numeric]).reshape(-1, 2)
+    values = _reference_values(encoding, source, numeric)
+
+    def bind(reference: Floats) -> BoundCost:
+        with calling(f"{type(cost).__name__}.bind", "Correct it.", error=CostError, code="COST_INVALID"):
+            return readable(cost.bind(numeric, reference, weights))
+
+    if not ranked:
+        return bind(values), values, weights
+    return bind_by_group(bind, numeric, values, source, frame, encoding, ranked), values, weights
 
 
 def _check_prices(problem: RecourseProblem) -> None:

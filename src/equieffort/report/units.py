@@ -8,6 +8,7 @@ from equieffort.data.frames import number, percent
 from equieffort.report.material import Material
 from equieffort.report.tables import Table
 from equieffort.report.words import MISSING, Cell, Words, joined, ratio, say
+from equieffort.world.groups import group_name
 
 SAID = 2
 """So many features are named where effort is first spoken of."""
@@ -27,6 +28,10 @@ def unit_of_effort(material: Material) -> Words:
             examples.append(say("{} of {} by {}", verb, material.feature(name), by))
     elif cost.percentiles is not None:
         words += ("A change costs the share of people it overtakes: to pass half of them costs 0.5. ",)
+    elif cost.by_group is not None:
+        words += (
+            "A change costs the share of people of one's own group it overtakes: to pass half of them costs 0.5. ",
+        )
     elif cost.kind:
         words += ("A change costs what the given functions say. ",)
     weights = _categories(material)
@@ -66,6 +71,15 @@ def cost_table(material: Material) -> Table:
         rows = [[material.feature(name), *_percentiles(curve)] for name, curve in cost.percentiles.items()]
         heads = tuple(f"{percent(at, 0)} of people are at most at" for at in (LOW, MIDDLE, HIGH))
         table = Table(f"A change costs the share of people it overtakes ({kind})", ("feature", *heads), rows)
+    elif cost.by_group is not None:
+        rows = [
+            [material.feature(name), group_name(label, cost.columns), *_percentiles(curve)]
+            for label, curves in cost.by_group.items()
+            for name, curve in curves.items()
+        ]
+        heads = tuple(f"{percent(at, 0)} of them are at most at" for at in (LOW, MIDDLE, HIGH))
+        title = f"A change costs the share of people of one's own group it overtakes ({kind})"
+        table = Table(title, ("feature", "people", *heads), rows)
     else:
         named = {str(name) for value in cost.rest.values() if isinstance(value, dict) for name in value}
         rows = [[material.feature(name), "by a function that was given"] for name in sorted(named)]
@@ -94,6 +108,8 @@ def price_words(material: Material, name: str) -> tuple[str, str]:
         return f"an effort of 1 is a change of {ways}", "" if cost.own else "scale from the data, "
     if cost.percentiles is not None:
         return "the share of people that a change overtakes", "shares from the data, "
+    if cost.by_group is not None:
+        return "the share of people of one's own group that a change overtakes", "shares from the data, "
     return "by a function that was given", "function declared, "
 
 
@@ -103,6 +119,8 @@ def in_units(material: Material, effort: float) -> Words:
     acts, table = material.table.acts, material.table
     if cost.percentiles is not None and np.isfinite(effort):
         return (f"as much as overtaking {percent(effort, 0)} of people",) if effort <= 1 else ()
+    if cost.by_group is not None and np.isfinite(effort):
+        return (f"as much as overtaking {percent(effort, 0)} of one's own group",) if effort <= 1 else ()
     if cost.prices is None or not np.isfinite(effort):
         return ()
     best: tuple[int, int, float] | None = None

@@ -231,6 +231,10 @@ COST = Section(
             "Take the range between these quantiles, so that a few extreme values do not stretch it.",
         ),
         "knots": Key(Number(low=2, whole=True), "Keep so many quantiles under percentile, which is faster."),
+        "within": Key(
+            Text(("everybody", "group")),
+            "Whom a change overtakes under percentile: everybody, or one's own group alone. Left out, everybody.",
+        ),
     }
 )
 NEIGHBOURHOOD = Section(

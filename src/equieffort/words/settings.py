@@ -97,6 +97,10 @@ SETTINGS: dict[str, Written] = {
     "reference data": Written(
         f"Pass these data as reference=, or name the features in {NODES.python}.", f"Name the features in {NODES.spec}."
     ),
+    "ranks within groups": Written(
+        "Pass reference= data with several people of every group, or rank among everybody: Percentile().",
+        "Audit data with several people of every group, or leave cost.within out.",
+    ),
     "categorical": Written(
         "declare it in StructuralCausalModel(..., categorical=[$of])",
         "write features: {$of: {kind: categorical}} in the spec",

@@ -14,7 +14,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from equieffort.errors import CostError, ParameterError, Setting, closest, liste
 from equieffort.foundations.arguments import (
     as_numbers,
     calling,
+    check_choice,
     check_function,
     check_instance,
     check_mapping,
@@ -38,6 +39,9 @@ MOST_KNOTS = 100_000
 
 class BoundCost(ABC):
     """A cost with its numbers fixed, over the numeric actionable features in order."""
+
+    is_continuous: ClassVar[bool] = False
+    """Whether small changes are known to cost little."""
 
     @abstractmethod
     def parts(self, facts: Floats, values: Floats) -> Floats:
@@ -92,6 +96,7 @@ class LinearCost(BoundCost):
     up: Floats
     down: Floats
     own: bool
+    is_continuous: ClassVar[bool] = True
 
     def prices(self, facts: Floats) -> tuple[Floats, Floats]:
         """Price of a unit up and down: one row for everybody, or one a person for relative costs."""
@@ -178,6 +183,7 @@ class PiecewiseCost(BoundCost):
     tails: Floats
     """Price a unit below the first and above the last knot, a row (down, up) a feature."""
     about: dict[str, Any]
+    is_continuous: ClassVar[bool] = True
 
     def parts(self, facts: Floats, values: Floats) -> Floats:
         """The curve's height at the value."""
@@ -229,6 +235,9 @@ def _curve_in_units(
 
 class Cost(ABC):
     """A way to measure effort."""
+
+    by_group: ClassVar[bool] = False
+    """Whether it is bound to the reference people of each group apart, so that people are ranked among their own."""
 
     @abstractmethod
     def bind(self, names: Sequence[str], reference: Floats, weights: Floats) -> BoundCost:
@@ -324,13 +333,24 @@ class Percentile(Cost):
     The percentile of a value is the share of reference values at or below it, linear between them; beyond the
     observed values it goes on with the slope of one over the range, so that leaving the data is never free.
     `knots` keeps only so many of the distinct reference values, evenly picked, which makes solving faster.
+
+    With `within="group"` the share is of the reference people of the person's own group, by all sensitive columns
+    together (Heidari, Nanda and Gummadi 2019): the same change is a larger effort where it overtakes more of one's own.
+    The reference data must hold the sensitive columns, and each feature must vary in every group.
     """
 
     knots: int | None = None
+    within: Literal["everybody", "group"] = "everybody"
 
     def __post_init__(self) -> None:
         if self.knots is not None:
             _check_knots(self.knots)
+        check_choice("within", self.within, ("everybody", "group"))
+
+    @property
+    def by_group(self) -> bool:  # type: ignore[override]
+        """Whether people are ranked among their own group."""
+        return self.within == "group"
 
     def bind(self, names: Sequence[str], reference: Floats, weights: Floats) -> PiecewiseCost:
         """Fix the reference values."""
