@@ -55,6 +55,7 @@ CODES: dict[str, str] = {
     "SCHEMA_LABELS": "A label that belongs to nothing, or to two things, would mislead whoever reads the result.",
     "SCHEMA_KIND": "The kind decides which values a feature can take.",
     "SCHEMA_LIMITS": "With contradictory limits no action would be allowed and everybody would look unable to act.",
+    "SCHEMA_LEVELS": "Levels and their order decide which changes of a category go up and what each costs.",
     "SCHEMA_WEIGHT": "A weight that is not positive would make effort free or undefined.",
     "SCHEMA_SENSITIVE_MISSING": "Groups are formed by the sensitive attribute.",
     "SCHEMA_SENSITIVE_ACTIONABLE": "Changing a protected attribute is never recourse.",

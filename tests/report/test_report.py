@@ -538,7 +538,7 @@ def test_unit_of_effort_is_said_before_it_is_used_in_a_table(audit, page):
     assert "or any other value of job" in page.text
     assert page.text.index(said) < page.text.index("All measures", page.text.index("Read with care"))
     rows = {row[0]: row[1:] for row in cells(laid_out(audit), "appendix", "The change that costs")}
-    assert rows["job"][0] == "any other value: effort 1"
+    assert rows["job"][0] == "any other value is an effort of 1"
     assert rows["long"] == ["9", "9"]
 
 

@@ -20,7 +20,7 @@ from equieffort.models.surrogate import SURROGATES
 from equieffort.spec import SpecError, json_schema, parse_spec
 from equieffort.spec.docs_table import Row, rows
 from equieffort.spec.keys import SPEC
-from equieffort.spec.kinds import Either, Flag, Number, OrNone, Text, Value
+from equieffort.spec.kinds import Either, End, Flag, Number, OrNone, Text, Value
 from equieffort.spec.sections import ByKind, MapOf, Section
 from equieffort.world.labels import Labels
 
@@ -174,8 +174,8 @@ VALID: dict[str, list[tuple[Any, Any, Any]]] = {
     "features.*.role": [("actionable", lambda spec: income(spec).role, "actionable")],
     "features.*.kind": [("integer", lambda spec: income(spec).kind, "integer")],
     "features.*.direction": [("up", lambda spec: income(spec).direction, "up")],
-    "features.*.lower": [(-1.5, lambda spec: income(spec).lower, -1.5)],
-    "features.*.upper": [(10, lambda spec: income(spec).upper, 10)],
+    "features.*.lower": [(-1.5, lambda spec: income(spec).lower, -1.5), ("low", lambda s: income(s).lower, "low")],
+    "features.*.upper": [(10, lambda spec: income(spec).upper, 10), ("high", lambda s: income(s).upper, "high")],
     "features.*.max_increase": [(0, lambda spec: income(spec).max_increase, 0)],
     "features.*.max_decrease": [(5, lambda spec: income(spec).max_decrease, 5)],
     "features.*.plausible": [
@@ -185,6 +185,12 @@ VALID: dict[str, list[tuple[Any, Any, Any]]] = {
     "features.*.weight": [
         (2, lambda spec: income(spec).weight, 2),
         ([2, 0.5], lambda spec: income(spec).weights, (2, 0.5)),
+    ],
+    "features.*.order": [(["low", "high"], lambda spec: income(spec).order, ("low", "high"))],
+    "features.*.steps": [(True, lambda spec: income(spec).steps, True)],
+    "features.*.prices": [
+        ([["low", "high", 2]], lambda spec: income(spec).prices, {("low", "high"): 2.0}),
+        ([[1, 2, 0.5], [True, "x", 3]], lambda spec: income(spec).prices, {(1, 2): 0.5, (True, "x"): 3.0}),
     ],
     "cost": [({}, "cost", ee.WeightedL1()), ({"kind": "percentile"}, "cost", ee.Percentile())],
     "cost.kind": [("l1", "cost", ee.WeightedL1()), ("percentile", "cost", ee.Percentile())],
@@ -341,6 +347,8 @@ def wrong(row: Row) -> list[Any]:
         return [{"a": 1}] if isinstance(kind, Value) else [{"zzz": 1}, 5 if is_short else "x", None]
     if isinstance(kind, Text):
         return [5, True, ["x"], {"a": "x"}, None, *(["zzz"] if kind.choices else [] if kind.empty else ["", " "])]
+    if isinstance(kind, End):
+        return [True, [1], {"a": 1}, None, ""]
     if isinstance(kind, Number):
         limits = [-1] if kind.low >= 0 or kind.above >= 0 else []
         return ["x", True, [1], {"a": 1}, None, "1", *limits, *([1.5] if kind.whole else [])]

@@ -53,8 +53,9 @@ from equieffort.models.classifiers import (
     known_features,
     recognise,
 )
-from equieffort.recourse.levels import with_known_levels
-from equieffort.recourse.status import LimitKind
+from equieffort.recourse.level_prices import LevelPrices, in_places
+from equieffort.recourse.levels import with_known_levels, with_orders
+from equieffort.recourse.limits import Limit, level_at, limits
 from equieffort.world.cost import BoundCost, Cost, LinearCost, WeightedL1, readable
 from equieffort.world.giveaways import FEWEST, sentinels
 from equieffort.world.group_cost import GroupCost, bind_by_group
@@ -151,6 +152,7 @@ class RecourseProblem(Generic[ViewT]):
         encoding = _encoding(frame, schema, scm, decision.features, given)
         tables = [table for table in (frame, scm.reference_, given) if table is not None]
         encoding = with_known_levels(encoding, schema, scm, decision, tables)
+        schema = with_orders(schema, encoding, tables)
         check_kinds(schema, encoding)
         _warn_number_like(frame, schema, encoding)
         clauses_of(schema.constraints, encoding)
@@ -226,7 +228,7 @@ class RecourseProblem(Generic[ViewT]):
         spreads = self.spreads.copy()
         spreads[[k for k, grid in self.grids.items() if grid.itemsize < 4]] = 1.0
         numeric = spreads[list(self.numeric)]
-        prices = np.concatenate([self.cost.typical_prices(numeric), self.change_weights])
+        prices = np.concatenate([self.cost.typical_prices(numeric), *(of.known for of in self.level_prices)])
         cost_unit = power_of_two(float(prices[prices > 0].min(initial=np.inf)))
         return replace(
             self,
@@ -373,9 +375,25 @@ class RecourseProblem(Generic[ViewT]):
         return np.array([self.encoding.columns[k].is_whole for k in self.numeric], dtype=bool)
 
     @cached_property
-    def change_weights(self) -> Floats:
-        """What changing each actionable category costs."""
-        return np.array([self.feature(k).weights[0] for k in self.categorical], dtype=np.float64) / self.cost_unit
+    def level_prices(self) -> tuple[LevelPrices, ...]:
+        """What changing each actionable category costs, from level to level, and which changes are allowed."""
+        columns = [(self.feature(k), self.encoding.columns[k].levels) for k in self.categorical]
+        return tuple(LevelPrices.of(feature, levels).in_units(self.cost_unit) for feature, levels in columns)
+
+    def dearest_levels(self, matrix: Floats) -> Floats:
+        """(person, actionable category): the most that an allowed change of its level can cost."""
+        found = np.zeros((len(matrix), len(self.categorical)))
+        for b, k in enumerate(self.categorical):
+            found[:, b] = self.level_prices[b].most(matrix[:, k])
+        return found
+
+    def places(self, position: int, values: Floats) -> Floats:
+        """Encoded values of a column as its limits count them: levels by their place in the order."""
+        return in_places(self.feature(position), self.encoding.columns[position], values)
+
+    def level_or_own(self, position: int, place: float) -> float | str:
+        """A place of a column as people know it: a number in its own unit, or the level there."""
+        return level_at(self.feature(position), place) or self.own(position, place)
 
     def cost_parts(self, matrix: Floats, values: Floats) -> Floats:
         """What it costs each person to set each numeric actionable feature to the value: a row a person."""
@@ -433,7 +451,7 @@ class RecourseProblem(Generic[ViewT]):
     def ceiling(self, matrix: Floats) -> Floats:
         """The most that an allowed action can cost each person; infinite where no limit says how far it may go."""
         facts = matrix[:, list(self.numeric)]
-        total = np.full(len(matrix), float(self.change_weights.sum()))
+        total = self.dearest_levels(matrix).sum(axis=1)
         ends = self.action_box(matrix)
         bounded = np.isfinite(ends[0]) & np.isfinite(ends[1])
         parts = [self.cost_parts(matrix, np.where(bounded, end, facts)) for end in ends]
@@ -456,7 +474,7 @@ class RecourseProblem(Generic[ViewT]):
         for k in range(len(self.names)):
             for limit in self.limits(k):
                 if not limit.relative:
-                    found |= limit.side * (matrix[:, k] - limit.value) > 0
+                    found |= limit.side * (self.places(k, matrix[:, k]) - limit.value) > 0
         return found
 
     @cached_property
@@ -523,8 +541,10 @@ def _bound(
 def _check_prices(problem: RecourseProblem) -> None:
     """Refuse prices whose efforts no mean or spread can be computed of, before anything is solved."""
     positions = list(problem.numeric)
-    prices = [*problem.cost.typical_prices(problem.spreads[positions]), *problem.change_weights]
-    for k, price in zip([*positions, *problem.categorical], prices, strict=True):
+    prices = list(zip(positions, problem.cost.typical_prices(problem.spreads[positions]), strict=True))
+    for k, levels in zip(problem.categorical, problem.level_prices, strict=True):
+        prices += [(k, price) for price in (levels.known.min(initial=1.0), levels.known.max(initial=1.0))]
+    for k, price in prices:
         # A price of 0 is what a cost of one's own may say.
         if price > LARGEST or 0 < price < 1 / LARGEST:
             raise CostError(
@@ -536,47 +556,6 @@ def _check_prices(problem: RecourseProblem) -> None:
 
 def _check_margin(margin: Any) -> None:
     check_number("margin", margin, "a number, 0 or more", lambda size: size >= 0, fix="Leave it out.")
-
-
-@dataclass(frozen=True)
-class Limit:
-    """One limit on the value an intervention may set: side -1 below, +1 above; relative to the fact or not."""
-
-    kind: LimitKind
-    side: int
-    value: float
-    relative: bool
-
-    def at(self, fact: Floats) -> Floats:
-        """The limit for each person."""
-        return fact + self.value if self.relative else np.full(len(fact), self.value)
-
-
-def limits(feature: Feature) -> list[Limit]:
-    """All limits of a feature, its plausible range included, since what is set is also what is seen.
-
-    An end that was declared infinite is none.
-    """
-    low, high = feature.plausible or (None, None)
-    least, largest = feature.observed or (None, None)
-    observed = LimitKind.ZERO_ONE if feature.kind == "binary" else LimitKind.OBSERVED
-    ends = [
-        (LimitKind.LOWER, -1, feature.lower, False),
-        (LimitKind.UPPER, 1, feature.upper, False),
-        (LimitKind.MAX_DECREASE, -1, None if feature.max_decrease is None else -feature.max_decrease, True),
-        (LimitKind.MAX_INCREASE, 1, feature.max_increase, True),
-        (LimitKind.DIRECTION, -1, 0.0 if feature.direction == "up" else None, True),
-        (LimitKind.DIRECTION, 1, 0.0 if feature.direction == "down" else None, True),
-        (LimitKind.PLAUSIBLE, -1, low, False),
-        (LimitKind.PLAUSIBLE, 1, high, False),
-        (observed, -1, least, False),
-        (observed, 1, largest, False),
-    ]
-    return [
-        Limit(kind, side, float(value), relative)
-        for kind, side, value, relative in ends
-        if value is not None and np.isfinite(value)
-    ]
 
 
 def _encoding(

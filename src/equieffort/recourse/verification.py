@@ -198,6 +198,9 @@ class ActionVerifier(Batch):
             note(picked[:, k] & (values[:, k] != facts[:, k]), Fault.VALUE, problem.names[k])
         if problem.max_actions is not None:
             note(changes(problem, facts, picked, values).sum(axis=1) > problem.max_actions, Fault.ACTIONS)
+        for k, prices in zip(problem.categorical, problem.level_prices, strict=True):
+            # An infinite cost would agree with any other.
+            note(picked[:, k] & ~prices.allows(facts[:, k], values[:, k]), Fault.VALUE, problem.names[k])
         for fault in faults(problem, facts, moved, unknown):
             note(*fault)
         cost = action_costs(problem, facts, picked, values).sum(axis=1)

@@ -7,9 +7,12 @@ import numpy as np
 from equieffort.data.frames import number, percent
 from equieffort.report.material import Material
 from equieffort.report.tables import Table
-from equieffort.report.words import MISSING, Cell, Words, joined, ratio, say
+from equieffort.report.words import MISSING, Cell, Phrase, Words, joined, ratio, say
 from equieffort.world.groups import group_name
+from equieffort.world.schema import Feature
 
+MOST_PRICES = 6
+"""So many prices from level to level are told one by one."""
 SAID = 2
 """So many features are named where effort is first spoken of."""
 LOW, MIDDLE, HIGH = 0.1, 0.5, 0.9
@@ -35,7 +38,8 @@ def unit_of_effort(material: Material) -> Words:
     elif cost.kind:
         words += ("A change costs what the given functions say. ",)
     weights = _categories(material)
-    whole = [name for name, weight in weights.items() if weight == 1]
+    plain = {name: of for name, of in weights.items() if not (of.steps or of.prices) and of.weights[0] == of.weights[1]}
+    whole = [name for name, feature in plain.items() if feature.weights[0] == 1]
     if whole:
         examples.append(say("any other value of {}", material.feature(whole[0])))
     if examples:
@@ -50,10 +54,33 @@ def _amount(value: float) -> str:
     return f"{value:,.4g}" if abs(value) < 9999.5 else number(round(value))
 
 
-def _categories(material: Material) -> dict[str, float]:
-    """Actionable categories, and what changing each costs."""
+def _categories(material: Material) -> dict[str, Feature]:
+    """Actionable categories, and what was declared of each."""
     schema, encoding = material.table.source.schema, material.table.source.encoding
-    return {n: schema.feature(n).weights[0] for n in schema.actionable if encoding[n].is_category}
+    return {n: schema.feature(n) for n in schema.actionable if encoding[n].is_category}
+
+
+def level_words(feature: Feature) -> str:
+    """What changing a category costs.
+
+    >>> level_words(Feature("actionable", order=["low", "mid", "high"], steps=True, weight=(2, 1)))
+    'a step up is an effort of 1, a step down of 0.5 (low < mid < high)'
+    >>> level_words(Feature("actionable", prices={("rent", "own"): 2.0}))
+    'any other value is an effort of 1, but rent to own of 2'
+    """
+    size = len(feature.order) - 1 if feature.steps and feature.order is not None else 1
+    up, down = (number(weight / size) for weight in feature.weights)
+    step = "a step" if feature.steps else "a change"
+    if up != down:
+        words = f"{step} up is an effort of {up}, {step} down of {down}"
+    else:
+        words = f"{step if feature.steps else 'any other value'} is an effort of {up}"
+    if feature.order is not None and feature.needs_order:
+        words += f" ({' < '.join(map(str, feature.order))})"
+    prices = [f"{start} to {end} of {number(price)}" for (start, end), price in (feature.prices or {}).items()]
+    if len(prices) > MOST_PRICES:
+        prices = [*prices[:MOST_PRICES], f"{len(prices) - MOST_PRICES} other changes by their own prices"]
+    return f"{words}, but {', '.join(prices)}" if prices else words
 
 
 def cost_table(material: Material) -> Table:
@@ -85,8 +112,8 @@ def cost_table(material: Material) -> Table:
         rows = [[material.feature(name), "by a function that was given"] for name in sorted(named)]
         table = Table(f"Cost of a change ({kind})", ("feature", "cost"), rows or [["not recorded", ""]])
     width = len(table.head) - 2
-    for name, weight in _categories(material).items():
-        table.rows.append([material.feature(name), f"any other value: effort {number(weight)}", *[""] * width])
+    for name, feature in _categories(material).items():
+        table.rows.append([material.feature(name), (Phrase(level_words(feature)),), *[""] * width])
     return table
 
 
@@ -100,7 +127,7 @@ def price_words(material: Material, name: str) -> tuple[str, str]:
     cost = material.audit.provenance.cost
     weights = _categories(material)
     if name in weights:
-        return f"any other value is an effort of {number(weights[name])}", ""
+        return level_words(weights[name]), ""
     if cost.prices is not None and name in cost.prices:
         unit = " times the own value" if cost.own else ""
         up, down = (f"{_amount(1 / price)}{unit}" if price else "" for price in cost.prices[name])

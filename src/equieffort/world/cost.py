@@ -1,7 +1,8 @@
 """What an action costs: weighted L1, percentile shift, or your own separable cost.
 
 A cost is a small value; `bind` fixes its numbers (scales, knots) before anything is solved. Cost is charged on the
-value that is set minus the factual value; a category that is changed costs its weight.
+value that is set minus the factual value; what a category costs is said by its feature: its weight, by steps of its
+order, or by prices from level to level (`recourse.level_prices`).
 
 >>> bound = WeightedL1().bind(["age"], np.array([[20.0], [70.0]]), np.array([[1.0, 2.0]]))
 >>> bound.evaluate(np.array([[30.0]]), np.array([[35.0]]))     # 5 of a range of 50, weight 1 upwards
@@ -294,7 +295,7 @@ def _check_names(given: Mapping[str, Any], names: Sequence[str], what: str, need
         raise _bad_cost(
             f"The cost has {what} for {stray[0]!r}, which is no numeric actionable feature. "
             f"{closest(stray[0], names)}".rstrip(),
-            fix=f"The numeric actionable features are {listed(names)}. A category costs the weight of its feature.",
+            fix=f"The numeric actionable features are {listed(names)}. A category costs what its feature says: its weight, steps or prices.",
         )
     absent = [name for name in names if name not in given]
     if needed and absent:
