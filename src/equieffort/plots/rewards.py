@@ -33,7 +33,7 @@ def show_effort_rewards(found: Rewards, own: RecourseTable) -> Display:
     curves = [(one, effort_curve(group_samples(one, None, None), found.level)) for one in (found.recourse, own)]
 
     def svg() -> Markup:
-        charts = []
+        charts: list[tuple[str, Markup]] = []
         for (table, curve), words in zip(curves, TITLES, strict=True):
             look, series = looks(table.groups), []
             for group, part in curve.dropna(subset=["share"]).groupby("group", sort=False):

@@ -17,7 +17,8 @@ import pandas as pd
 from equieffort.data.frames import Bools, Encoding, Floats, number
 from equieffort.errors import CostError, Setting, listed
 from equieffort.world.cost import BoundCost
-from equieffort.world.groups import BETWEEN, group_name
+from equieffort.world.groups import group_name
+from equieffort.world.labels import BETWEEN
 
 Codes = npt.NDArray[np.intp]
 
