@@ -71,6 +71,7 @@ if TYPE_CHECKING:
     from equieffort.world.cost import Percentile as Percentile
     from equieffort.world.cost import Separable as Separable
     from equieffort.world.cost import WeightedL1 as WeightedL1
+    from equieffort.world.distances import CausalDistance as CausalDistance
     from equieffort.world.distances import Euclidean as Euclidean
     from equieffort.world.distances import Manhattan as Manhattan
     from equieffort.world.distances import OwnDistance as OwnDistance
