@@ -76,6 +76,7 @@ if TYPE_CHECKING:
     from equieffort.world.distances import Manhattan as Manhattan
     from equieffort.world.distances import OwnDistance as OwnDistance
     from equieffort.world.graph import CausalGraph as CausalGraph
+    from equieffort.world.labels import Labels as Labels
     from equieffort.world.opponents import AllPairs as AllPairs
     from equieffort.world.opponents import Rest as Rest
     from equieffort.world.rules import Always as Always
@@ -136,6 +137,7 @@ __all__ = [
 
 _ROOMS: dict[str, tuple[str, ...]] = {
     "world.graph": ("CausalGraph",),
+    "world.labels": ("Labels",),
     "world.opponents": ("AllPairs", "Rest"),
     "world.schema": ("Feature", "Schema"),
     "world.rules": ("Always", "Forbidden", "Implies", "Monotone", "Sum", "parse_rule"),

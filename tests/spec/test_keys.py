@@ -114,6 +114,7 @@ VALID: dict[str, list[tuple[Any, Any, Any]]] = {
     "outcome.favourable": [(v, "schema.favourable", v) for v in ("NO", "1", 1, 2.5, True, "2026-01-01", ["a", "b"])],
     "outcome.threshold": [(0.62, "schema.threshold", 0.62)],
     "outcome.truth": [("repaid", "truth", "repaid")],
+    "outcome.causes": [(["income"], "causes", ("income",))],
     "sensitive": [({"column": "race", "protected": "None"}, "schema.protected", "None")],
     "sensitive.column": [("race", "schema.sensitive", "race"), (["race"], "schema.sensitive", "race")],
     "sensitive.protected": [
