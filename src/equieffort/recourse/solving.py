@@ -16,8 +16,8 @@ from equieffort.foundations.log import log, stage
 from equieffort.foundations.progress import Watched, watcher
 from equieffort.foundations.tolerances import LARGEST, is_closed
 from equieffort.models.classifiers import BlackBox
-from equieffort.recourse.people import People
 from equieffort.recourse.limits import Limit
+from equieffort.recourse.people import People
 from equieffort.recourse.problem import RecourseProblem, check_problem
 from equieffort.recourse.solvers import Auto, Choice, Solver
 from equieffort.recourse.solvers.max_actions import prepare
