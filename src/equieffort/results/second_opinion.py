@@ -16,7 +16,7 @@ from equieffort.errors import EquieffortWarning, ParameterError, listed
 from equieffort.foundations.arguments import check_choice
 from equieffort.recourse.problem import RecourseProblem
 from equieffort.recourse.solvers import BranchAndBound, Milp, Refusal, Search, Solver, SpatialBranchAndBound, Status
-from equieffort.recourse.solvers.base import prepare
+from equieffort.recourse.solvers.max_actions import prepare
 from equieffort.recourse.solving import solve
 from equieffort.recourse.table import RecourseTable
 from equieffort.replay.actions import CHARGED
@@ -80,7 +80,8 @@ def second_opinion(
     random_state: int,
 ) -> Opinions:
     """Solve a sample again, evenly over the statuses, with another solver than the audit's."""
-    check_choice("oracle", oracle, (None, *get_args(Oracle)))
+    if oracle is not None:
+        check_choice("oracle", oracle, get_args(Oracle))
     used = audit.provenance.solver.kind
     if oracle is not None and SOLVERS[oracle].__name__ == used:
         others = [name for name, solver in SOLVERS.items() if solver.__name__ != used]

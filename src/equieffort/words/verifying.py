@@ -100,7 +100,7 @@ def certificate_lines(counts: Mapping[str, Mapping[str, int]], solver: str) -> l
         of = counts[status]
         if not of["people"]:
             continue
-        claim = "that nothing leads to approval" if status == "infeasible" else "its lower bound"
+        claim = "that nothing leads to approval" if status == "infeasible" else "the lower bound"
         asked = of["confirmed"] + of["unsettled"] + of["contradicted"]
         parts = [f"{status} ({of['people']:,}):"]
         if status in ("optimal", "feasible"):
