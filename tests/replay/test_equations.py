@@ -118,7 +118,9 @@ def test_trees_are_those_of_scikit_learn(name):
 def test_levels_are_the_quantile_of_the_middle_of_what_gives_ones_own():
     X = people()
     order = ["low", "mid", "high"]
-    scm = model("grade", ["hours", "sex"], ee.CumulativeLogit({"hours": 0.3, "sex": {"male": 1.0}}, [4.0, 9.0], order), X)
+    scm = model(
+        "grade", ["hours", "sex"], ee.CumulativeLogit({"hours": 0.3, "sex": {"male": 1.0}}, [4.0, 9.0], order), X
+    )
     Y = after(X).assign(hours=lambda f: f["hours"] + 4)
     least, most = reached(scm, "grade", X, Y)
     expected = []

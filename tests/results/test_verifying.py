@@ -235,17 +235,16 @@ KINDS = {
     "Ratio": lambda: ee.Ratio("hours", "wage", scale=40),
     "Product": lambda: ee.Product(["hours", "wage"], scale=0.1),
     "Fitted": trees,
-    "CumulativeLogit": lambda: Ordinal(order=["low", "high"]),
+    "CumulativeLogit": lambda: Ordinal(),
     "Function": lambda: Function(lambda causes: causes["hours"] * causes["wage"] / 10),
 }
 
 
 def audited(kind: str, X: pd.DataFrame, **more) -> tuple[ee.Audit, ee.LinearScore]:
-    weight = 25.0 if kind == "CumulativeLogit" else 1.0
-    model = ee.LinearScore({"hours": 1.0, "income": weight}, threshold=75.0)
+    model = ee.LinearScore({"hours": 1.0, "income": 1.0}, threshold=75.0)
     if kind == "CumulativeLogit":
-        X["income"] = np.where(X["income"] > 40, "high", "low")
-        model = ee.LinearScore({"hours": 1.0, "income": {"high": 25.0}}, threshold=42.0)
+        X["income"] = (X["income"] > 40).astype(int)
+        model = ee.LinearScore({"hours": 1.0, "income": 25.0}, threshold=42.0)
     schema = ee.Schema(
         sensitive="group", protected="ash", favourable=True,
         features={"hours": ee.Feature("actionable", max_increase=12), "income": "mutable", "wage": "actionable"},

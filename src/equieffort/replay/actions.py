@@ -220,7 +220,9 @@ class World:
 
     def _rules(self, actions: Actions) -> Iterator[Fault]:
         asked = [
-            clauses_of(self.schema.constraints, self.encoding, self.spreads * share).faults(actions.facts, actions.moved)
+            clauses_of(self.schema.constraints, self.encoding, self.spreads * share).faults(
+                actions.facts, actions.moved
+            )
             for share in ROOM
         ]
         for answers in zip(*asked, strict=True):

@@ -20,6 +20,7 @@ from equieffort.recourse.solvers.max_actions import prepare
 from equieffort.recourse.solving import solve
 from equieffort.recourse.table import RecourseTable
 from equieffort.replay.actions import CHARGED
+from equieffort.replay.answers import Opinion, Opinions, Outcome
 from equieffort.replay.equations import code_of
 from equieffort.results.provenance import CostRecord
 from equieffort.world.cost import BoundCost, Cost, LinearCost, Percentile
@@ -37,37 +38,6 @@ SOLVERS: dict[str, type[Solver]] = {
 }  # fmt: skip
 ROUNDING = 1e-7
 """Of the cost of an ordinary change: costs that are no further apart are the same."""
-Outcome = Literal["confirmed", "unsettled", "contradicted"]
-
-
-@dataclass(frozen=True)
-class Opinion:
-    """What the audit and the other solver say of one person."""
-
-    person: Any
-    status: str
-    cost: float
-    bound: float
-    other_status: str
-    other_cost: float
-    other_bound: float
-    outcome: Outcome
-    """"confirmed": the other solver proved the same bound, or that nothing leads there. "contradicted": it found an
-    action below the audit's bound, or proved that there is none as cheap as the audit's. Else "unsettled"."""
-
-
-@dataclass(frozen=True)
-class Opinions:
-    """What another solver says of a sample."""
-
-    solver: str
-    audited_by: str
-    of: tuple[Opinion, ...]
-
-    @property
-    def contradicted(self) -> tuple[Opinion, ...]:
-        """Those in which the two disagree beyond their gaps."""
-        return tuple(one for one in self.of if one.outcome == "contradicted")
 
 
 def second_opinion(
@@ -130,18 +100,18 @@ def _fitting(problem: RecourseProblem, oracle: Oracle | None, used: str) -> Solv
     )
 
 
-def _opinion(
-    table: RecourseTable, row: int, part: RecourseTable, at: int, share: float, unit: float
-) -> Opinion:
+def _opinion(table: RecourseTable, row: int, part: RecourseTable, at: int, share: float, unit: float) -> Opinion:
     cost, bound, other_cost, other_bound = table.cost[row], table.bound[row], part.cost[at], part.bound[at]
     status, other = Status(table.status[row]), Status(part.status[at])
     below = bound * (1 - share) - unit
     outcome: Outcome = "unsettled"
-    if (part.has_action[at] and other_cost < below) or other == Status.NOT_NEEDED:
+    if (
+        (part.has_action[at] and other_cost < below)
+        or other == Status.NOT_NEEDED
+        or (table.has_action[row] and other_bound > cost * (1 + share) + unit)
+    ):
         outcome = "contradicted"
-    elif table.has_action[row] and other_bound > cost * (1 + share) + unit:
-        outcome = "contradicted"
-    elif other == Status.INFEASIBLE if status == Status.INFEASIBLE else other_bound >= below:
+    elif (status == other) if status == Status.INFEASIBLE else (other_bound >= below):
         outcome = "confirmed"
     numbers = (float(one) for one in (cost, bound))
     others = (float(one) for one in (other_cost, other_bound))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
@@ -26,10 +26,11 @@ from equieffort.models.classifiers import Decision
 from equieffort.recourse.status import Status
 from equieffort.recourse.table import RecourseTable
 from equieffort.replay.actions import Actions, Check, World
+from equieffort.replay.answers import Failure, Opinions
 from equieffort.replay.equations import SavedEquation
 from equieffort.replay.prices import SavedPrices
 from equieffort.results.provenance import CostRecord, Provenance
-from equieffort.results.second_opinion import Opinions, Oracle, second_opinion
+from equieffort.results.second_opinion import Oracle, second_opinion
 from equieffort.words.verifying import (
     certificate_lines,
     contradiction_lines,
@@ -45,24 +46,6 @@ CHUNK = 50_000
 """So many people are followed together, to keep memory small."""
 COST = "the cost"
 """What cannot be re-checked where prices are code."""
-
-
-@dataclass(frozen=True)
-class Failure:
-    """One thing that does not hold."""
-
-    person: Any
-    """Their label."""
-    status: str
-    check: str
-    """One of `equieffort.replay.actions.Check`."""
-    subject: str
-    """The feature or the rule; empty where it is the action as a whole."""
-    said: float | None = None
-    """What the audit says, in encoded numbers, where that is one."""
-    found: float | None = None
-    way: int = 1
-    """1 for the cheapest way, 2 for the next that the audit keeps, ..."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -91,15 +74,17 @@ class Verification(Shown):
 
     @property
     def counts(self) -> dict[str, dict[str, int]]:
-        """By status: how many people there are, and of how many all that was asked holds, fails or could not be asked."""
+        """By status: how many people there are, of how many everything holds, and what became of certificates."""
         frame, found = self.frame(), {}
         for status in Status:
             part = frame[frame["status"] == status.text]
             answers = Counter(part["checked"])
             certain = Counter(part["certificate"])
-            found[status.text] = {"people": len(part)} | {
-                name: answers.get(name, 0) for name in ("holds", "fails", "not re-checked")
-            } | {name: certain.get(name, 0) for name in ("confirmed", "unsettled", "contradicted")}
+            found[status.text] = (
+                {"people": len(part)}
+                | {name: answers.get(name, 0) for name in ("holds", "fails", "not re-checked")}
+                | {name: certain.get(name, 0) for name in ("confirmed", "unsettled", "contradicted")}
+            )
         return found
 
     @overload

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
 
 from equieffort.data.frames import number
 from equieffort.errors import label, listed, many
+from equieffort.replay.answers import Failure, Opinion
 
 MOST = 20
 """So many failures are told one by one."""
@@ -24,44 +24,6 @@ TOLD = {
     "bound": "the proven bound and the cost do not fit together",
 }
 """What does not hold, by check."""
-
-
-class Failed(Protocol):
-    """One thing that does not hold."""
-
-    @property
-    def person(self) -> Any: ...
-    @property
-    def status(self) -> str: ...
-    @property
-    def check(self) -> str: ...
-    @property
-    def subject(self) -> str: ...
-    @property
-    def said(self) -> float | None: ...
-    @property
-    def found(self) -> float | None: ...
-    @property
-    def way(self) -> int: ...
-
-
-class Answered(Protocol):
-    """What two solvers say of one person."""
-
-    @property
-    def person(self) -> Any: ...
-    @property
-    def status(self) -> str: ...
-    @property
-    def cost(self) -> float: ...
-    @property
-    def bound(self) -> float: ...
-    @property
-    def other_status(self) -> str: ...
-    @property
-    def other_cost(self) -> float: ...
-    @property
-    def other_bound(self) -> float: ...
 
 
 def title_text(people: int, failed: int, contradicted: int) -> str:
@@ -115,7 +77,7 @@ def certificate_lines(counts: Mapping[str, Mapping[str, int]], solver: str) -> l
     return lines
 
 
-def failure_lines(failures: Sequence[Failed]) -> list[str]:
+def failure_lines(failures: Sequence[Failure]) -> list[str]:
     """What does not hold, person by person; the first of many."""
     lines = [failure_text(one) for one in failures[:MOST]]
     if len(failures) > MOST:
@@ -124,7 +86,7 @@ def failure_lines(failures: Sequence[Failed]) -> list[str]:
     return lines
 
 
-def failure_text(one: Failed) -> str:
+def failure_text(one: Failure) -> str:
     """One thing that does not hold."""
     subject = repr(one.subject) if one.subject else "the action"
     text = f"{label(one.person)} ({one.status}): {TOLD[one.check].format(subject=subject)}"
@@ -138,7 +100,7 @@ def _exact(value: float) -> str:
     return f"{value:.10g}"
 
 
-def contradiction_lines(opinions: Sequence[Answered], solver: str) -> list[str]:
+def contradiction_lines(opinions: Sequence[Opinion], solver: str) -> list[str]:
     """Whom two solvers disagree about."""
     lines = []
     for one in opinions[:MOST]:

@@ -10,8 +10,8 @@ from equieffort.data.frames import Encoding
 from equieffort.foundations.packed import packed
 from equieffort.foundations.saved import as_data
 from equieffort.world.scm.binding import Asked, AskedLevels
-from equieffort.world.scm.discrete import CumulativeLogit
 from equieffort.world.scm.design import design_columns
+from equieffort.world.scm.discrete import CumulativeLogit
 from equieffort.world.scm.mechanisms import Fitted, Linear
 from equieffort.world.scm.ratios import Ratio
 from equieffort.world.scm.terms import Curves, Product, Terms
