@@ -24,6 +24,8 @@ def main() -> None:
     german.plot.acr().save(ROOT / "docs" / "images" / "german_acr.png", dpi=120)
     for page in sorted((ROOT / "docs" / "notions").glob("*.md")):
         pictures_of(page)
+    for notion in ("effort_rewards", "situation_testing"):
+        getattr(german.plot, notion)().save(ROOT / "docs" / "images" / f"german_{notion}.png", dpi=90)
     german.plot.facts().save(ROOT / "docs" / "images" / "german_facts.png", dpi=90)
     adult_groups().plot.measures().save(ROOT / "docs" / "images" / "adult_groups.png", dpi=90)
     german.plot.group_routes().save(ROOT / "docs" / "images" / "german_group_routes.png", dpi=90)

@@ -71,6 +71,7 @@ if TYPE_CHECKING:
     from equieffort.world.cost import Percentile as Percentile
     from equieffort.world.cost import Separable as Separable
     from equieffort.world.cost import WeightedL1 as WeightedL1
+    from equieffort.world.distances import CausalDistance as CausalDistance
     from equieffort.world.distances import Euclidean as Euclidean
     from equieffort.world.distances import Manhattan as Manhattan
     from equieffort.world.distances import OwnDistance as OwnDistance
@@ -108,6 +109,7 @@ __all__ = [
     "Audit",
     "Criteria",
     "Feature",
+    "Labels",
     "LinearScore",
     "Monitor",
     "ReLUNetwork",
@@ -135,8 +137,8 @@ __all__ = [
 
 _ROOMS: dict[str, tuple[str, ...]] = {
     "world.graph": ("CausalGraph",),
-    "world.opponents": ("AllPairs", "Rest"),
     "world.labels": ("Labels",),
+    "world.opponents": ("AllPairs", "Rest"),
     "world.schema": ("Feature", "Schema"),
     "world.rules": ("Always", "Forbidden", "Implies", "Monotone", "Sum", "parse_rule"),
     "world.scm": (
@@ -156,7 +158,7 @@ _ROOMS: dict[str, tuple[str, ...]] = {
     ),
     "world.scales": ("MAD", "Own", "Range", "Std"),
     "world.cost": ("Percentile", "Separable", "WeightedL1"),
-    "world.distances": ("Euclidean", "Manhattan", "OwnDistance"),
+    "world.distances": ("CausalDistance", "Euclidean", "Manhattan", "OwnDistance"),
     "models.classifiers": ("LinearScore", "ReLUNetwork"),
     "models.files": ("load_model",),
     "recourse.problem": ("RecourseProblem",),

@@ -14,14 +14,15 @@ from equieffort.effort.verdict import Assessment, Finding, Verdict
 from equieffort.notions.huang import ByRegression, BySCM, ByWeighting, GammaRange
 from equieffort.results.power_analysis import Assumed
 from equieffort.results.resampling import Bootstrap, Equations, Procedure
-from equieffort.world.distances import Distance, Euclidean, Manhattan, OwnDistance
+from equieffort.world.distances import CausalDistance, Distance, Euclidean, Manhattan, OwnDistance
 from equieffort.world.opponents import AllPairs, Rest
 
 __all__ = [
-    "AllPairs", "Assessment", "Assumed", "Bootstrap", "ByRegression", "BySCM", "ByWeighting", "Centres", "Criteria",
-    "Distance", "Equations", "Euclidean", "Everyone", "Finding", "GammaRange", "Holm", "JUDGED", "Jackknife",
-    "MEASURES", "Manhattan", "Measure", "NOTES", "Nearest", "NearestK", "OneSided", "OwnDistance", "PAPER_QUANTILES",
-    "Pair", "PaperBands", "Procedure", "Reading", "Rest", "Sample", "TwoSided", "Unadjusted", "Verdict",
+    "AllPairs", "Assessment", "Assumed", "Bootstrap", "ByRegression", "BySCM", "ByWeighting", "CausalDistance",
+    "Centres", "Criteria", "Distance", "Equations", "Euclidean", "Everyone", "Finding", "GammaRange", "Holm",
+    "JUDGED", "Jackknife", "MEASURES", "Manhattan", "Measure", "NOTES", "Nearest", "NearestK", "OneSided",
+    "OwnDistance", "PAPER_QUANTILES", "Pair", "PaperBands", "Procedure", "Reading", "Rest", "Sample", "TwoSided",
+    "Unadjusted", "Verdict",
 ]  # fmt: skip
 
 

@@ -18,7 +18,7 @@ import equieffort as ee
 from equieffort.errors import CODES
 
 COMMAND = [sys.executable, "-c", "from equieffort.cli import main; main()"]
-ALL = {"out.audit", "out.html", "out.json", "out.csv", "out.measures.csv", "out.md"}
+ALL = {"out.audit", "out.html", "out.json", "out.csv", "out.measures.csv", "out.md", "out.surrogate.skops"}
 
 
 def fresh(folder: Path) -> set[str]:

@@ -538,8 +538,16 @@ def test_unit_of_effort_is_said_before_it_is_used_in_a_table(audit, page):
     assert "or any other value of job" in page.text
     assert page.text.index(said) < page.text.index("All measures", page.text.index("Read with care"))
     rows = {row[0]: row[1:] for row in cells(laid_out(audit), "appendix", "The change that costs")}
-    assert rows["job"][0] == "any other value: effort 1"
+    assert rows["job"][0] == "any other value is an effort of 1"
     assert rows["long"] == ["9", "9"]
+
+
+def test_ranks_within_groups_are_said_in_words(audit):
+    curve = [list(range(100)), [(k + 1) / 100 for k in range(100)]]
+    said = {"columns": ["tree"], "by_group": {"ash": {"percentiles": {"long": curve}}}}
+    made = audit.with_provenance(cost=CostRecord.of("Percentile", said))
+    assert "A change costs the share of people of one's own group it overtakes" in Page(render(made)).text
+    assert cells(outline(made), "appendix", "A change costs")[0] == ["long", "tree = ash", "9", "49", "89"]
 
 
 @pytest.mark.parametrize("kind", ["Percentile", "Separable", "Own"])

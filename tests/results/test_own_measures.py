@@ -122,7 +122,7 @@ def test_the_summary_has_it(tmp_path):
     audit.save(tmp_path / "own.audit")
     for made in (audit, ee.load(tmp_path / "own.audit")):
         told = json.loads(json.dumps(summary(made), allow_nan=False))
-        assert told["version"] == 5
+        assert told["version"] == 6
         mine = [row for row in told["measures"] if row["measure"] == "largest_effort"]
         assert [row["estimate"] for row in mine] == pytest.approx([largest(), largest(world()["age"] < 30)])
         assert list(mine[0]) == list(COLUMNS)

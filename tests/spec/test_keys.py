@@ -20,7 +20,7 @@ from equieffort.models.surrogate import SURROGATES
 from equieffort.spec import SpecError, json_schema, parse_spec
 from equieffort.spec.docs_table import Row, rows
 from equieffort.spec.keys import SPEC
-from equieffort.spec.kinds import Either, Flag, Number, OrNone, Text, Value
+from equieffort.spec.kinds import Either, End, Flag, Number, OrNone, Text, Value
 from equieffort.spec.sections import ByKind, MapOf, Section
 from equieffort.world.labels import Labels
 
@@ -55,7 +55,7 @@ def changed(path: str, value: object, base: dict[str, Any] = BASE) -> dict[str, 
     """The base with one key set."""
     spec = copy.deepcopy(base)
     *above, last = named(path).split(".")
-    if path.startswith(("graph.default", "graph.equations")):
+    if path.startswith(("graph.default", "graph.equations", "graph.data")):
         spec["graph"] = {"edges": [["income", "debt"]]}
     inner = spec
     for key in above:
@@ -114,6 +114,7 @@ VALID: dict[str, list[tuple[Any, Any, Any]]] = {
     "outcome.favourable": [(v, "schema.favourable", v) for v in ("NO", "1", 1, 2.5, True, "2026-01-01", ["a", "b"])],
     "outcome.threshold": [(0.62, "schema.threshold", 0.62)],
     "outcome.truth": [("repaid", "truth", "repaid")],
+    "outcome.causes": [(["income"], "causes", ("income",))],
     "sensitive": [({"column": "race", "protected": "None"}, "schema.protected", "None")],
     "sensitive.column": [("race", "schema.sensitive", "race"), (["race"], "schema.sensitive", "race")],
     "sensitive.protected": [
@@ -174,8 +175,8 @@ VALID: dict[str, list[tuple[Any, Any, Any]]] = {
     "features.*.role": [("actionable", lambda spec: income(spec).role, "actionable")],
     "features.*.kind": [("integer", lambda spec: income(spec).kind, "integer")],
     "features.*.direction": [("up", lambda spec: income(spec).direction, "up")],
-    "features.*.lower": [(-1.5, lambda spec: income(spec).lower, -1.5)],
-    "features.*.upper": [(10, lambda spec: income(spec).upper, 10)],
+    "features.*.lower": [(-1.5, lambda spec: income(spec).lower, -1.5), ("low", lambda s: income(s).lower, "low")],
+    "features.*.upper": [(10, lambda spec: income(spec).upper, 10), ("high", lambda s: income(s).upper, "high")],
     "features.*.max_increase": [(0, lambda spec: income(spec).max_increase, 0)],
     "features.*.max_decrease": [(5, lambda spec: income(spec).max_decrease, 5)],
     "features.*.plausible": [
@@ -185,6 +186,12 @@ VALID: dict[str, list[tuple[Any, Any, Any]]] = {
     "features.*.weight": [
         (2, lambda spec: income(spec).weight, 2),
         ([2, 0.5], lambda spec: income(spec).weights, (2, 0.5)),
+    ],
+    "features.*.order": [(["low", "high"], lambda spec: income(spec).order, ("low", "high"))],
+    "features.*.steps": [(True, lambda spec: income(spec).steps, True)],
+    "features.*.prices": [
+        ([["low", "high", 2]], lambda spec: income(spec).prices, {("low", "high"): 2.0}),
+        ([[1, 2, 0.5], [True, "x", 3]], lambda spec: income(spec).prices, {(1, 2): 0.5, (True, "x"): 3.0}),
     ],
     "cost": [({}, "cost", ee.WeightedL1()), ({"kind": "percentile"}, "cost", ee.Percentile())],
     "cost.kind": [("l1", "cost", ee.WeightedL1()), ("percentile", "cost", ee.Percentile())],
@@ -196,6 +203,7 @@ VALID: dict[str, list[tuple[Any, Any, Any]]] = {
     ],
     "cost.quantiles": [([0.01, 0.99], "cost", ee.WeightedL1(ee.Range((0.01, 0.99))))],
     "cost.knots": [],
+    "cost.within": [],
     "neighbourhood": [({"k": 5}, "neighbourhood", ee.NearestK(5))],
     "neighbourhood.quantile": [(0.2, "neighbourhood", ee.Nearest(0.2)), (1, "neighbourhood", ee.Nearest(1))],
     "neighbourhood.k": [(50, "neighbourhood", ee.NearestK(50)), (50.0, "neighbourhood", ee.NearestK(50))],
@@ -280,6 +288,8 @@ TOGETHER: list[tuple[dict[str, Any], Any, Any]] = [
     (BASE | {"graph": {"edges": [["a", "b"]], "nodes": ["c"]}}, "nodes", ["c"]),
     (BASE | {"data": {"path": "a", "decimal": ",", "delimiter": ";"}}, "data.decimal", ","),
     (BASE | {"cost": {"kind": "percentile", "knots": 9}}, "cost", ee.Percentile(9)),
+    (BASE | {"cost": {"kind": "percentile", "within": "everybody"}}, "cost", ee.Percentile()),
+    (BASE | {"cost": {"kind": "percentile", "within": "group"}}, "cost", ee.Percentile(within="group")),
     (
         BASE | {"neighbourhood": {"k": 2, "distance": "l2", "features": ["age"]}},
         "neighbourhood",
@@ -338,6 +348,8 @@ def wrong(row: Row) -> list[Any]:
         return [{"a": 1}] if isinstance(kind, Value) else [{"zzz": 1}, 5 if is_short else "x", None]
     if isinstance(kind, Text):
         return [5, True, ["x"], {"a": "x"}, None, *(["zzz"] if kind.choices else [] if kind.empty else ["", " "])]
+    if isinstance(kind, End):
+        return [True, [1], {"a": 1}, None, ""]
     if isinstance(kind, Number):
         limits = [-1] if kind.low >= 0 or kind.above >= 0 else []
         return ["x", True, [1], {"a": 1}, None, "1", *limits, *([1.5] if kind.whole else [])]

@@ -158,12 +158,11 @@ def text(made: Audit) -> str:
     from equieffort.world.giveaways import first_text
 
     schema = made.recourse.source.schema
-    parts = [first_text(made.warnings)]
+    parts = [first_text(made.warnings), str(made.verdict)]
     if (decided := made.recorded) is not None:
         counts = _record(decided.by_group(made.recourse), schema.names)
         parts.append(f"Refused in the record and by the surrogate:\n{counts}")
     parts += [
-        str(made.verdict),
         measure_lines(system_measures(made.system, made.own_rows), made.verdict, made.own),
         assumed_text(schema.assumed, schema.zero_one, schema.names),
         text_table(named_groups(made).reset_index()),

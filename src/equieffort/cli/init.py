@@ -157,7 +157,8 @@ def draft(table: pd.DataFrame, path: str, answers: Answers, name: str, found: Se
         "# actionable: people may change it (direction: up or down; lower, upper, max_increase, max_decrease, weight)",
         "# mutable: it only follows its causes; immutable: it must not move; unused: it is no feature, such as the",
         "# decision, a name or a date. plausible: [low, high] limits any value, however it came about.",
-        "# Direction and limits are for numbers; without, actions stay within the values of the table (.inf: none).",
+        "# Without limits, actions set numbers within the values of the table (.inf: none). A category has a direction",
+        "# once its levels have an order, and may cost by steps: order: [none, school, degree], direction: up, steps: true",
         "features:",
     ]
     for column in (c for c in columns if c not in told):
@@ -245,11 +246,13 @@ def _candidates(table: pd.DataFrame, told: str | None, title: str) -> list[str]:
 
 
 def _about(column: pd.Series) -> str:
-    from equieffort.data.frames import infer_kind, number
+    from equieffort.data.frames import infer_kind, is_ordered, number
 
     kind = infer_kind(column)
     if kind in ("integer", "continuous"):
         return f"{kind}, {number(column.min())} to {number(column.max())}"
+    if is_ordered(column):
+        return f"{kind}, in the order {_values(column)}: direction and steps are possible"
     slip = _slip(column)
     return f"{kind}: {_values(column)}" + (f"; {slip}" if slip else "")
 
@@ -284,7 +287,10 @@ def _comma_columns(table: pd.DataFrame, mark: str) -> list[str]:
 
 
 def _values(column: pd.Series) -> str:
-    found = sorted(column.dropna().unique().tolist(), key=str)
+    from equieffort.data.frames import find_levels, is_ordered
+
+    met = column.dropna().unique().tolist()
+    found = [level for level in find_levels(column) if level in met] if is_ordered(column) else sorted(met, key=str)
     if len(found) <= MOST_VALUES:
         return ", ".join(map(word, found))
     return f"{', '.join(map(word, found[:3]))} and {len(found) - 3:,} more"

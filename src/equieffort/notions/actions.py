@@ -105,6 +105,8 @@ def settings_of(problem: RecourseProblem, action: Action, facts: Floats) -> tupl
         code = float(column.levels.index(part.value)) if column.is_category and part.kind == "set" else np.nan
         picked[:, k], target = part.targets(code, facts[:, k])
         if column.is_category:
+            prices = problem.level_prices[problem.categorical.index(k)]
+            within &= ~picked[:, k] | prices.allows(facts[:, k], target)
             values[:, k] = target
             continue
         j = problem.numeric.index(k)

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import isinf, isnan, nan
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from equieffort.data.frames import Bools
 from equieffort.errors import ParameterError
@@ -102,6 +102,8 @@ class Audited:
     causes: tuple[str, ...] | None = None
     """Features that are causes of the true label, where that was said."""
     random_state: int = 0
+    reference: Any = None
+    """The data that scales come from, as they were given; None where nobody gave any."""
 
     @property
     def pairs(self) -> list[tuple[int, int]]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from equieffort.effort.metrics import PAPER_QUANTILES, individual_ratios
-from equieffort.errors import EquieffortError
+from equieffort.errors import EquieffortError, ParameterError
 from equieffort.notions.comparing import Found
 from equieffort.notions.huang import EqualityOfEffort
 from equieffort.plots.charts import bars_frame, chart_in, display
@@ -27,6 +27,7 @@ from equieffort.plots.families import (
 from equieffort.plots.forest import draw_measures, measures_frame
 from equieffort.plots.group_routes import show_group_routes
 from equieffort.plots.notions import show_notions
+from equieffort.plots.rewards import show_effort_rewards, show_situation_testing
 from equieffort.plots.twins import show_causal_discrimination, show_counterfactual_fairness, show_fair_causal_recourse
 from equieffort.report import alike, assumptions, blocked, burdens, overview, people
 from equieffort.report.blocks import Chart
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
     from equieffort.notions.discrimination import CausalDiscrimination
     from equieffort.notions.fair_causal_recourse import FairCausalRecourse
     from equieffort.notions.group_routes import GroupRoutes
+    from equieffort.notions.rewards import Rewards
+    from equieffort.notions.situation_testing import SituationTesting
     from equieffort.results.audits import Audit
 
 __all__ = ["AuditPlots", "Display"]
@@ -195,6 +198,21 @@ class AuditPlots:
         """Shares whose label the sensitive columns alone change, by group and over the domain; the numbers are
         `audit.causal_discrimination().frame()`."""
         return show_causal_discrimination(self.audit.causal_discrimination() if found is None else found)
+
+    def situation_testing(self, found: SituationTesting | None = None) -> Display:
+        """Approvals among the people most like each person, in the own group and in the other; the numbers are
+        `audit.situation_testing().people`."""
+        return show_situation_testing(self.audit.situation_testing() if found is None else found)
+
+    def effort_rewards(self, found: Rewards | None = None) -> Display:
+        """The share of each group's refused whom an effort turns, by rank within the own group and by the audit's own
+        cost; the numbers are `audit.effort_rewards().people`. Give what that returned, to solve nothing again."""
+        made = self.audit.effort_rewards() if found is None else found
+        if made.recourse is None:
+            raise ParameterError(
+                "PARAMETER", "There are no efforts by rank to draw.", fix='Give effort_rewards() of benefit="decision".'
+            )
+        return show_effort_rewards(made, self.audit.recourse)
 
     def group_routes(self, found: GroupRoutes | None = None) -> Display:
         """The Pareto front of menus of routes, a panel a group; the numbers are `audit.group_routes().front`.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -65,25 +65,28 @@ def draw_effort_curve(audit: Audit, canvas: Canvas, *, difference: bool = False)
     value = "difference" if difference else "share"
     last = float(np.nanmax(found["effort"], initial=0.0)) or 1.0
     keys = ["group", "against"] if difference else ["group"]
-    for k, ((group, *_), part) in enumerate(found.dropna(subset=[value]).groupby(keys, sort=False)):
-        colour = COLOURS[k % len(COLOURS)]
-        # Each curve goes on to the right end, where its name is.
-        x, y, low, high = (np.append(part[key], part[key].iloc[-1]) for key in ("effort", value, "low", "high"))
-        x[-1] = last * 1.02
-        axes.step(x, y, where="post", color=colour, ls=STYLES[k % len(STYLES)], gid=f"curve {group}")
-        axes.fill_between(x, low, high, step="post", color=colour, alpha=0.15, lw=0)
-        name = audit.recourse.groups.name
-        against = f" minus {name(part['against'].iloc[0])}" if difference else ""
-        plain_text(
-            axes.annotate(
-                f" {name(str(group))}{against}", (x[-1], y[-1]), va="center", color=colour, annotation_clip=False
-            )
-        )
+    draw_steps(axes, found, value, keys, audit.recourse.groups.name, last)
     if difference:
         axes.axhline(0, color="0.4", lw=0.8)
         axes.set_ylabel("difference of the shares")
     else:
         axes.set_ylim(0, 1)
         axes.set_ylabel("share of refused people whom it turns")
-    axes.set_xlim(0, last * 1.02)
     axes.set_xlabel(f"effort ({level_text(audit.criteria)} band for the whole curve)")
+
+
+def draw_steps(axes: Any, found: pd.DataFrame, value: str, keys: list[str], name: Any, last: float) -> None:
+    """Shares against effort as steps with their bands; each curve goes on to the right end, where its name is."""
+    for k, ((group, *_), part) in enumerate(found.dropna(subset=[value]).groupby(keys, sort=False)):
+        colour = COLOURS[k % len(COLOURS)]
+        x, y, low, high = (np.append(part[key], part[key].iloc[-1]) for key in ("effort", value, "low", "high"))
+        x[-1] = last * 1.02
+        axes.step(x, y, where="post", color=colour, ls=STYLES[k % len(STYLES)], gid=f"curve {group}")
+        axes.fill_between(x, low, high, step="post", color=colour, alpha=0.15, lw=0)
+        against = f" minus {name(part['against'].iloc[0])}" if "against" in keys else ""
+        plain_text(
+            axes.annotate(
+                f" {name(str(group))}{against}", (x[-1], y[-1]), va="center", color=colour, annotation_clip=False
+            )
+        )
+    axes.set_xlim(0, last * 1.02)

@@ -109,11 +109,12 @@ def show_social_burden(found: Found, groups: Groups) -> Display:
 
     def svg() -> Markup:
         look, last = looks(groups), _last(found)
-        series = [
-            Series(_told(row, groups), *(one.tolist() for one in _above(_burdens(found, row["group"]), last)),
-                   look[row["group"]], kind="steps")
-            for row in _means(found, groups, "social_burden").to_dict("records")
-        ]  # fmt: skip
+        series = []
+        for row in _means(found, groups, "social_burden").to_dict("records"):
+            efforts, shares = _above(_burdens(found, row["group"]), last)
+            series.append(
+                Series(_told(row, groups), efforts.tolist(), shares.tolist(), look[row["group"]], kind="steps")
+            )
         plane = Plane(series, "effort, at most the budget", "asked for more", (0.0, last), y_share=True)
         return plane_chart("social-burden", title, "Steps, a curve a group.", plane)
 
@@ -187,7 +188,7 @@ def _draw_boundary_distance(found: Found, groups: Groups, canvas: Canvas) -> Non
         own = found.people.loc[found.people["group"] == row["group"], "distance"].dropna()
         axes.plot(own, place + _moved(len(own)), "o", markersize=3, mfc="none", mec=colour, alpha=0.45)
         _interval(axes, row, place, colour)
-    _rows(axes, [f"{groups.name(row.group)}\nn = {row.n:,}" for row in means.itertuples()])
+    _rows(axes, [f"{groups.name(row['group'])}\nn = {row['n']:,}" for row in means.to_dict("records")])
     axes.set_xlim(left=0)
     axes.set_xlabel(f"distance of refused people to the boundary ({_metric(means)})")
 

@@ -112,7 +112,10 @@ def show_notions(audit: Audit, found: Notions, level: str) -> Display:
     title = "Measures and notions: on which side of equality each interval lies"
 
     def svg() -> Markup:
-        points = [Point(_named(line), *(line.places[k] for k in (1, 0, 2)), line.text) for line in lines]
+        points = []
+        for line in lines:
+            low, middle, high = line.places
+            points.append(Point(_named(line), middle, low, high, line.text))
         panel = Panel("Right: the group is worse off", "each line on a scale of its own", points, 0.0)
         return forest_chart("notions", title, "A line a measure and notion.", [panel], interval=level)
 

@@ -16,10 +16,11 @@ from equieffort.foundations.log import log, stage
 from equieffort.foundations.progress import Watched, watcher
 from equieffort.foundations.tolerances import LARGEST, is_closed
 from equieffort.models.classifiers import BlackBox
+from equieffort.recourse.limits import Limit
 from equieffort.recourse.people import People
-from equieffort.recourse.problem import Limit, RecourseProblem, check_problem
+from equieffort.recourse.problem import RecourseProblem, check_problem
 from equieffort.recourse.solvers import Auto, Choice, Solver
-from equieffort.recourse.solvers.max_actions import prepare
+from equieffort.recourse.solvers.by_group import prepared_for
 from equieffort.recourse.status import Refusal, Status
 from equieffort.recourse.table import STORED, RecourseTable, SolvedSource, starts_outside
 from equieffort.recourse.verification import ActionVerifier
@@ -113,7 +114,7 @@ def chosen_for(problem: RecourseProblem, solver: Solver | Auto | Choice | None) 
     if solver is None or isinstance(solver, Auto):
         return (solver or Auto()).select(problem)
     engine = solver.solver if isinstance(solver, Choice) else solver
-    prepared = prepare(engine, problem.scaled)
+    prepared = prepared_for(engine, problem.scaled)
     if isinstance(prepared, Refusal):
         raise ParameterError(
             "MODEL_NOT_LINEAR",

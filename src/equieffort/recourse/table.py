@@ -17,7 +17,9 @@ from equieffort.errors import ParameterError
 from equieffort.foundations.arguments import check_instance
 from equieffort.foundations.shown import Shown, Told
 from equieffort.recourse.counterfactuals import action_costs, propagate_as_stored, settings, with_columns
-from equieffort.recourse.problem import Limit, RecourseProblem, limits
+from equieffort.recourse.level_prices import in_places
+from equieffort.recourse.limits import Limit, limits
+from equieffort.recourse.problem import RecourseProblem
 from equieffort.recourse.solvers import PreparedSolver, Solver
 from equieffort.recourse.status import Infeasibility, Reason, Status, Termination
 from equieffort.world.groups import Groups
@@ -315,8 +317,10 @@ def starts_outside(schema: Schema, encoding: Encoding, facts: Floats) -> list[tu
     """Feature, limit, and who starts beyond it; limits that nobody is beyond are left out."""
     found = []
     for k, column in enumerate(encoding.columns):
-        for limit in limits(schema.feature(column.name)):
-            who = facts[:, k] > limit.value if limit.side > 0 else facts[:, k] < limit.value
+        feature = schema.feature(column.name)
+        values = in_places(feature, column, facts[:, k])
+        for limit in limits(feature):
+            who = values > limit.value if limit.side > 0 else values < limit.value
             if not limit.relative and who.any():
                 found.append((column.name, limit, who))
     return found

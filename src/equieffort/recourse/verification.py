@@ -28,7 +28,6 @@ from equieffort.recourse.solvers import Batch, PreparedSolver, Proposal, Solver
 from equieffort.recourse.solvers.base import FOUND, HOLDS, LABEL_STAYS, NONE, WRONG, Rows, unreadable
 from equieffort.recourse.status import Ending, Fault, Status, Termination
 from equieffort.recourse.table import RecourseTable
-from equieffort.world.cost import LinearCost, PiecewiseCost
 
 OURS = (Ending.MISSING, Ending.UNDEFINED, Ending.NOT_REPLAYED)
 """What only `solve` itself finds out."""
@@ -144,10 +143,9 @@ class ActionVerifier(Batch):
         facts, change = self._facts[rows], proposal.delta[rows]
         before = facts[:, list(self.problem.numeric)]
         room = np.zeros(len(rows))
-        if isinstance(self.problem.cost, LinearCost | PiecewiseCost):
-            # Of other costs it is not known that small changes cost little.
+        if self.problem.cost.is_continuous:
             nudge = np.where(change != 0, np.sign(change) * STEPS * tolerance(before + change), 0.0)
-            room += self.problem.cost.evaluate(before, before + nudge)
+            room += self.problem.cost_parts(facts, before + nudge).sum(axis=1)
         if proposal.rounding is not None:
             room += proposal.rounding[rows]
         if self.problem.grids:
@@ -200,6 +198,9 @@ class ActionVerifier(Batch):
             note(picked[:, k] & (values[:, k] != facts[:, k]), Fault.VALUE, problem.names[k])
         if problem.max_actions is not None:
             note(changes(problem, facts, picked, values).sum(axis=1) > problem.max_actions, Fault.ACTIONS)
+        for k, prices in zip(problem.categorical, problem.level_prices, strict=True):
+            # An infinite cost would agree with any other.
+            note(picked[:, k] & ~prices.allows(facts[:, k], values[:, k]), Fault.VALUE, problem.names[k])
         for fault in faults(problem, facts, moved, unknown):
             note(*fault)
         cost = action_costs(problem, facts, picked, values).sum(axis=1)

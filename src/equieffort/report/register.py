@@ -7,7 +7,7 @@ from typing import Any
 
 from equieffort.data.frames import number
 from equieffort.errors import many
-from equieffort.recourse.problem import limits
+from equieffort.recourse.limits import limits
 from equieffort.recourse.status import LimitKind
 from equieffort.report.material import Material
 from equieffort.report.tables import Table
@@ -100,11 +100,14 @@ def _short(value: float) -> str:
 def _costs(material: Material) -> Iterator[list[Cell]]:
     schema = material.table.source.schema
     for name in schema.actionable:
-        up, down = schema.feature(name).weights
+        feature = schema.feature(name)
+        up, down = feature.weights
         weight = number(up) if up == down else f"{number(up)} up, {number(down)} down"
         words, scale = price_words(material, name)
         of_weight = DEFAULT if up == down == 1 else DECLARED
-        yield [material.feature(name), "cost", words, f"{scale}weight {weight} {of_weight}", ""]
+        also = [key for key, told in (("steps", feature.steps), ("prices", feature.prices)) if told]
+        more = f", {' and '.join(also)} {DECLARED}" if also else ""
+        yield [material.feature(name), "cost", (Phrase(words),), f"{scale}weight {weight} {of_weight}{more}", ""]
 
 
 def _limits(material: Material) -> Iterator[list[Cell]]:
@@ -114,7 +117,7 @@ def _limits(material: Material) -> Iterator[list[Cell]]:
         feature = schema.feature(name)
         declared = [limit_text(one, name) for one in limits(feature) if one.kind not in ASSUMED]
         if declared:
-            yield [material.feature(name), "limits", ", ".join(declared), DECLARED, ""]
+            yield [material.feature(name), "limits", (Phrase(", ".join(declared)),), DECLARED, ""]
         if name in spans:
             yield [material.feature(name), "limits", f"{spans[name]}, the observed values", DEFAULT, ""]
         elif name in schema.zero_one:

@@ -74,6 +74,8 @@ from equieffort.notions.huang import EqualityOfEffort, Estimator, equality_of_ef
 from equieffort.notions.improvement import Improvement, named_causes
 from equieffort.notions.reachable import CELLS
 from equieffort.notions.responsiveness import Responsiveness
+from equieffort.notions.rewards import DELTAS, EffortRewards, Rewards
+from equieffort.notions.situation_testing import TAU, K, SituationTesting, SituationTestingFamily
 from equieffort.notions.social_burden import SocialBurden
 from equieffort.recourse.alternatives import check_alternatives, find_alternatives
 from equieffort.recourse.solvers import Auto, Solver
@@ -628,6 +630,7 @@ class Audit(Shown):
             None if made is None else made.problem,
             None if made is None else made.choice,
             None if labels is None else favourable_labels(self.recourse, labels),
+            reference=None if made is None else made.declared.get("reference"),
         )
 
     def social_burden(self, labels: Any) -> Found:
@@ -666,6 +669,62 @@ class Audit(Shown):
         For trees and networks `each` is how many refused people a group are drawn and solved; None is all of them.
         """
         return Boundary().read(self._audited(), each)
+
+    def situation_testing(
+        self, k: int = K, tau: float = TAU, *, distance: Distance | None = None, most_people: int | None = None
+    ) -> SituationTesting:
+        """Whom people just like them in the other group fare better than (Zhang, Wu and Wu 2016).
+
+        `people` has a row a person and comparison, `individual(label)` one person with their neighbours, `distance` the
+        causal distance, which neighbourhoods take too, and `effects` what it is made of.
+
+        Parameters
+        ----------
+        k
+            So many nearest people of each group are looked at.
+        tau
+            Discriminated is whose k neighbours of the other group are approved more often by more than this share.
+        distance
+            Another distance, in place of the causal one.
+        most_people
+            Of more people so many are drawn and looked at; neighbours are always of all. By default everybody.
+        """
+        return SituationTestingFamily().read(self._audited(), k, tau, distance, most_people)
+
+    def effort_rewards(
+        self,
+        deltas: Sequence[float] = DELTAS,
+        *,
+        benefit: Literal["decision", "probability", "score"] = "decision",
+        gain: float | None = None,
+        budget: float | None = None,
+        cost: Cost | None = None,
+        most_people: int | None = None,
+        progress: Watched = None,
+    ) -> Rewards:
+        """What the same effort brings each group, by rank among one's own people (Heidari, Nanda and Gummadi 2019).
+
+        Everybody is solved again with that effort, which takes as long as the audit; an audit whose own cost is
+        `Percentile(within="group")` is read as it is. `people` has a row a refused person.
+
+        Parameters
+        ----------
+        deltas
+            Efforts: whom at most so much turns. 0.25 overtakes a quarter of one's own group.
+        benefit
+            "decision": the gain is the approval. "probability", "score": of a model with a linear score, the largest
+            gain within each effort, and the least effort for `gain` of it (0.1), for everybody, approved or not.
+        budget
+            The effort at which people without a route count; by default the 95 % point of all known efforts by rank.
+        cost
+            Another measure of effort, in place of `Percentile(within="group")`.
+        most_people
+            Of more people so many are drawn at random; by default everybody is solved.
+        progress
+            Called while people are solved, as by `audit`.
+        """
+        watching = watcher(progress)
+        return EffortRewards().read(self._audited(), deltas, benefit, gain, budget, cost, most_people, watching)
 
     @property
     def unsettled(self) -> pd.DataFrame:

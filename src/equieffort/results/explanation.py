@@ -14,7 +14,7 @@ from equieffort.data.frames import Bools, Floats, number
 from equieffort.foundations.arguments import as_plain
 from equieffort.foundations.shown import Shown, Told
 from equieffort.models.fidelity import RecordedDecisions
-from equieffort.recourse.problem import limits
+from equieffort.recourse.limits import limits
 from equieffort.recourse.solvers import Status
 from equieffort.recourse.table import RecourseTable, SolvedSource
 from equieffort.words.recourse import NOT_A_REASON

@@ -72,6 +72,10 @@ class CostRecord:
     """Of weighted L1 costs: what a unit up and a unit down costs, by feature."""
     percentiles: Mapping[str, tuple[tuple[float, ...], tuple[float, ...]]] | None = None
     """Of percentile costs: values and the share of people at each, by feature."""
+    by_group: Mapping[str, Mapping[str, tuple[tuple[float, ...], tuple[float, ...]]]] | None = None
+    """Of percentile costs within groups: the same for each group, by its label."""
+    columns: tuple[str, ...] = ()
+    """Of costs by group: the sensitive columns whose values the labels are."""
     rest: Mapping[str, Any] = field(default_factory=dict)
     """What another cost says of itself."""
 
@@ -79,14 +83,18 @@ class CostRecord:
         prices = (self.prices or {}).values()
         if not all(any(pair) and all(isfinite(price) and price >= 0 for price in pair) for pair in prices):
             raise ValueError("prices are negative, infinite or all zero")
-        for values, shares in (self.percentiles or {}).values():
+        curves = [self.percentiles or {}, *(self.by_group or {}).values()]
+        for values, shares in (curve for of in curves for curve in of.values()):
             if len(values) != len(shares) or not values or not all(map(isfinite, (*values, *shares))):
                 raise ValueError("percentiles are no values with a share each")
 
     @classmethod
     def of(cls, kind: str, said: Mapping[str, Any]) -> CostRecord:
         """From what a bound cost says of itself; that of somebody else may use our names for other things."""
-        known = {name: said[name] for name in ("own", "prices", "percentiles") if name in said}
+        known = {name: said[name] for name in ("own", "prices", "percentiles", "columns") if name in said}
+        groups = said.get("by_group")
+        if isinstance(groups, Mapping) and all(set(one) == {"percentiles"} for one in groups.values()):
+            known["by_group"] = {label: one["percentiles"] for label, one in groups.items()}
         rest = {name: value for name, value in said.items() if name not in known}
         try:
             return from_data(cls, as_data(cls(kind)) | as_data(known) | {"rest": as_data(rest)})

@@ -12,7 +12,7 @@ from equieffort.data.frames import KINDS
 from equieffort.effort.measures import JUDGED
 from equieffort.models.surrogate import SURROGATES
 from equieffort.spec.forms import DEFAULT, EQUATION, SOLVER
-from equieffort.spec.kinds import Chosen, Either, Flag, ListOf, Number, OrNone, Text, Value
+from equieffort.spec.kinds import Chosen, Either, End, Flag, ListOf, Number, OrNone, RowOf, Text, Value
 from equieffort.spec.sections import REQUIRED, Key, MapOf, Section
 
 UNUSED = "unused"
@@ -182,6 +182,7 @@ RULE = Section(
     one_of=("sum", "cause", "feature"),
 )
 ROLE = Text(("actionable", "mutable", "immutable", UNUSED))
+PRICE = RowOf((Value(), Value(), Number(above=0)), "a list [from, to, price]")
 FEATURE = Section(
     {
         "role": Key(
@@ -191,10 +192,21 @@ FEATURE = Section(
             example="actionable",
         ),
         "kind": Key(Text(KINDS), "Which values it can take; otherwise told from the column: 0 and 1 alone are binary."),
-        "direction": Key(Text(("both", "up", "down")), "Where an action may move it; only for numbers.", "both"),
-        "lower": Key(Number(infinite=True), "The least value an action may set; left out, the least in the data."),
+        "direction": Key(
+            Text(("both", "up", "down")),
+            "Where an action may move it: a number, a binary feature (up is from 0 to 1, from false to true), or a "
+            "category whose levels have an order.",
+            "both",
+        ),
+        "lower": Key(
+            End(),
+            "The least value an action may set, of a category with an order the lowest level; left out, the least in "
+            "the data.",
+        ),
         "upper": Key(
-            Number(infinite=True), "The greatest value an action may set; left out, the greatest in the data."
+            End(),
+            "The greatest value an action may set, of a category with an order the highest level; left out, the "
+            "greatest in the data.",
         ),
         "max_increase": Key(
             Number(low=0, infinite=True), "The largest step up from a person's own value; upper may then be left out."
@@ -211,6 +223,22 @@ FEATURE = Section(
             Either((Number(above=0), ListOf(Number(above=0), "a pair [up, down]", length=2))),
             "What a unit of scaled change costs, perhaps different up and down; of a category, what any change costs.",
             1,
+        ),
+        "order": Key(
+            ListOf(Value(), "a list of levels, from the lowest to the highest", least=2, distinct=True),
+            "The levels of a category, from the lowest to the highest; left out, the order of the column's own type, "
+            "which Parquet can hold.",
+        ),
+        "steps": Key(
+            Flag(),
+            "Let a change of a category cost by the steps it goes in its order: from the lowest level to the highest it "
+            "costs the weight, a single step of k levels weight / (k - 1).",
+            False,
+        ),
+        "prices": Key(
+            ListOf(PRICE, "a list of [from, to, price]", least=1),
+            "What changes of a category from one level to another cost, where that is not what `weight` and `steps` "
+            "say, such as `[[rent, own, 2.0]]`; a pair that is not there keeps its price.",
         ),
     }
 )
@@ -231,6 +259,10 @@ COST = Section(
             "Take the range between these quantiles, so that a few extreme values do not stretch it.",
         ),
         "knots": Key(Number(low=2, whole=True), "Keep so many quantiles under percentile, which is faster."),
+        "within": Key(
+            Text(("everybody", "group")),
+            "Whom a change overtakes under percentile: everybody, or one's own group alone. Left out, everybody.",
+        ),
     }
 )
 NEIGHBOURHOOD = Section(

@@ -266,11 +266,12 @@ def _cost(given: Parsed) -> Cost:
         ("scale", "kind l1", not l1),
         ("quantiles", "scale range", not l1 or said["scale"] not in (None, "range")),
         ("knots", "kind percentile", l1),
+        ("within", "kind percentile", l1),
     ):
         if is_stray and said[key] is not None:
             raise given.refuse(f"cost.{key}", f"has no effect here; it belongs to {used}.", "Remove it.")
     if not l1:
-        return Percentile(said["knots"])
+        return Percentile(said["knots"], said["within"] or "everybody")
     if said["scale"] not in (None, "range"):
         return WeightedL1(SCALES[said["scale"]]())
     low, high = said["quantiles"] or (0.0, 1.0)

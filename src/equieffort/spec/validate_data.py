@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from equieffort.data.cells import has_commas, number_like
-from equieffort.data.frames import infer_kind, reads_as_number
+from equieffort.data.frames import infer_kind, is_ordered, reads_as_number
 from equieffort.data.inputs import DataSource
 from equieffort.effort.neighbours import Nearest, NearestK
 from equieffort.errors import CausalModelError, DataError, EquieffortError, closest, label, listed, many, warn
@@ -21,7 +21,9 @@ from equieffort.words.problems import spec_text
 from equieffort.world.giveaways import warn_giveaways
 from equieffort.world.groups import Groups
 from equieffort.world.opponents import AllPairs, Rest
+from equieffort.world.ordered import check_order
 from equieffort.world.rules import parse_rule
+from equieffort.world.schema import Feature
 
 
 def check_table(spec: Spec, table: pd.DataFrame) -> None:
@@ -186,14 +188,18 @@ class _Check:
         for name in self.spec.schema.features:
             feature, column = self.spec.schema.feature(name), self.table[name]
             limits = [key for key in LIMITS if getattr(feature, key) not in (None, "both")]
+            asks = [key for key in ORDERED if getattr(feature, key) not in (None, "both", False)]
             is_text = not pd.api.types.is_numeric_dtype(column.dtype)
             wants_number = feature.kind in ("continuous", "integer")
-            if is_text and feature.kind is None and infer_kind(column) == "categorical":
-                self._looks_like_slip(name, column, refuse=bool(limits))
+            is_known = feature.kind is not None or feature.order is not None
+            if is_text and not is_known and infer_kind(column) == "categorical":
+                self._looks_like_slip(name, column, refuse=bool(limits or asks))
             if wants_number and is_text:
                 self._not_numbers(name, column)
             if limits and not wants_number and (is_text or feature.kind == "categorical"):
                 raise self._limits_of_category(name, column, limits)
+            if not wants_number and (is_text or feature.kind == "categorical"):
+                self._levels(name, feature, column, asks)
 
     def _not_numbers(self, name: str, column: pd.Series) -> None:
         filled = column.dropna()
@@ -223,6 +229,21 @@ class _Check:
                 f"features.{name} {what}. It is taken as a category.",
                 fix=f"{self._way_to_numbers(column)} If a category is meant, write kind: categorical.",
             )
+
+    def _levels(self, name: str, feature: Feature, column: pd.Series, asks: list[str]) -> None:
+        """An order where something asks for one, and levels that there are."""
+        held = self._values(column)
+        if asks and feature.order is None and not is_ordered(column) and infer_kind(column) != "binary":
+            raise self.error(
+                ("features", name),
+                "SCHEMA_LEVELS",
+                f"has {listed(asks)}, but nothing says in which order its levels are: {listed(held, 12)}.",
+                "Write order: [...] with all of them, from the lowest to the highest. To forbid a single change, write "
+                f"rules: [{{feature: {name!r}, forbidden: [[from, to]]}}].",
+            )
+        with placed(self.spec, "features", name):
+            if feature.order is not None:
+                check_order(name, feature.order, held)
 
     def _limits_of_category(self, name: str, column: pd.Series, limits: list[str]) -> SpecError:
         held = column.dropna().unique()
@@ -282,7 +303,10 @@ class _Check:
         return f"{shown} and {many(len(known) - 20, 'other', 'others')}" if len(known) > 20 else shown
 
 
-LIMITS = ("direction", "lower", "upper", "max_increase", "max_decrease", "plausible")
+LIMITS = ("max_increase", "max_decrease", "plausible")
+"""What only numbers can have."""
+ORDERED = ("direction", "lower", "upper", "steps")
+"""What only numbers and categories with an order can have."""
 
 
 def _seek(node: Node, item: Any) -> Place | None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from equieffort.data.frames import number
 from equieffort.errors import many
-from equieffort.recourse.problem import Limit
+from equieffort.recourse.limits import Limit
 from equieffort.recourse.status import LimitKind, Obstacle
 from equieffort.world.labels import NO_LABELS, Labels
 
@@ -57,18 +57,26 @@ SIDED = {
 
 
 def limit_text(limit: Limit, feature: str, audience: Audience = PYTHON) -> str:
-    """A limit of a feature, in its own unit.
+    """A limit of a feature, in its own unit; of a category the level.
 
     >>> limit_text(Limit(LimitKind.MAX_DECREASE, -1, -500.0, True), "debt")
     'largest decrease 500'
+    >>> limit_text(Limit(LimitKind.UPPER, 1, 2.0, False, "degree"), "education")
+    'upper limit degree'
     """
-    return _text(limit.kind, limit.side, limit.value, feature, audience)
+    return _text(limit.kind, limit.side, limit.level or limit.value, feature, audience)
 
 
-def _text(kind: LimitKind, side: int, value: float | None, feature: str, audience: Audience) -> str:
+def place_text(value: float | str) -> str:
+    """A number as people read it, or a level as it is called."""
+    return value if isinstance(value, str) else number(value)
+
+
+def _text(kind: LimitKind, side: int, value: float | str | None, feature: str, audience: Audience) -> str:
     """A limit that nobody declared is told with how to declare it, where readers can."""
     relative = kind in (LimitKind.MAX_DECREASE, LimitKind.MAX_INCREASE)
-    shown = "" if value is None else number(abs(value) if relative else value)
+    size = abs(value) if relative and not isinstance(value, str | None) else value
+    shown = "" if size is None else place_text(size)
     text = NAMES.get(kind) or SIDED.get((kind, side)) or kind.value.replace("_", " ")
     text = text.format(shown).rstrip()
     if kind == LimitKind.OBSERVED and audience.declare:

@@ -92,10 +92,22 @@ SETTINGS: dict[str, Written] = {
     ),
     "plausible": Written("plausible=(low, high)", "plausible: [low, high]"),
     "protected": Written("protected columns are named in the Schema", "protected columns are named under sensitive"),
+    "order of levels": Written('order=["none", "school", "degree"]', "order: [none, school, degree]"),
+    "ordered column": Written(
+        ", or make the column one with an order: pd.Categorical(X[$of], categories=[...], ordered=True)", ""
+    ),
+    "prices": Written('prices={("rent", "own"): 2.0}', "prices: [[rent, own, 2.0]]"),
+    "forbid": Written(
+        'ee.Forbidden("housing", [("own", "rent")])', "rules: [{feature: housing, forbidden: [[own, rent]]}]"
+    ),
     # graph and equations
     "nodes": NODES,
     "reference data": Written(
         f"Pass these data as reference=, or name the features in {NODES.python}.", f"Name the features in {NODES.spec}."
+    ),
+    "ranks within groups": Written(
+        "Pass reference= data with several people of every group, or rank among everybody: Percentile().",
+        "Audit data with several people of every group, or leave cost.within out.",
     ),
     "categorical": Written(
         "declare it in StructuralCausalModel(..., categorical=[$of])",

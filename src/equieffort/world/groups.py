@@ -301,7 +301,10 @@ def _codes(frame: pd.DataFrame, columns: tuple[str, ...]) -> tuple[npt.NDArray[n
         codes, found = pd.factorize(frame[name], sort=True)
         parts.append(np.where(codes < 0, len(found), codes))
         values.append([*_plain_values(found, bool((codes < 0).any())), None])
-    rows, codes = np.unique(np.column_stack(parts), axis=0, return_inverse=True)
+    # One number for all columns: rows of several are much slower to sort.
+    sizes = tuple(len(held) for held in values)
+    numbers, codes = np.unique(np.ravel_multi_index(tuple(parts), sizes), return_inverse=True)
+    rows = np.column_stack(np.unravel_index(numbers, sizes))
     keys = [tuple(held[k] for held, k in zip(values, row, strict=True)) for row in rows.tolist()]
     return codes.reshape(-1).astype(np.int16), keys
 

@@ -568,7 +568,7 @@ def test_a_forest_is_bounded_by_the_leaves_a_cell_reaches(family):
         problem, view, columns = oracle.arrays.compiled, oracle.view, matrix.shape[1]
         nodes, margins = len(forest.feature), len(forest.base)
         grove, memo = ensemble_kernels.make_grove(forest, people.x.shape[1]), ensemble_kernels.make_memo(forest)
-        mask = np.ones((max(len(problem.categories), 1), people.allowed.shape[2]), dtype=bool)
+        mask = np.ones((max(len(problem.categories), 1), people.level_price.shape[2]), dtype=bool)
         members = np.arange(margins)
         texts = [bool(column.levels) for column in oracle.arrays.problem.encoding.columns]
         for _ in range(15):

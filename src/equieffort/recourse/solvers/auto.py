@@ -11,9 +11,9 @@ from equieffort.models.classifiers import LinearView, NetworkView, TreeView
 from equieffort.recourse.problem import RecourseProblem, check_problem
 from equieffort.recourse.solvers.base import PreparedSolver, Solver
 from equieffort.recourse.solvers.branch_and_bound.solver import BranchAndBound
+from equieffort.recourse.solvers.by_group import prepared_for
 from equieffort.recourse.solvers.heuristic.solver import Search
 from equieffort.recourse.solvers.linear.solver import LinearExact
-from equieffort.recourse.solvers.max_actions import prepare
 from equieffort.recourse.solvers.milp.solver import Milp
 from equieffort.recourse.solvers.spatial.solver import SpatialBranchAndBound
 from equieffort.recourse.status import Refusal, Unfit
@@ -125,7 +125,7 @@ def _about(view: NetworkView) -> str:
 def _prepared(solver: Solver, problem: RecourseProblem) -> PreparedSolver | Refusal:
     """The solver, prepared; too many ways to act are a reason against it like others."""
     try:
-        return prepare(solver, problem)
+        return prepared_for(solver, problem)
     except SchemaError as crowd:
         return Refusal(Unfit.ACTIONS, crowd.what)
 

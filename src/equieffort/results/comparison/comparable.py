@@ -10,6 +10,7 @@ import numpy as np
 
 from equieffort.data.frames import Floats, number
 from equieffort.errors import ParameterError, warn
+from equieffort.recourse.level_prices import LevelPrices
 from equieffort.recourse.solvers import Status
 from equieffort.results.audits import Audit
 
@@ -60,15 +61,15 @@ def differing_prices(a: Audit, b: Audit) -> dict[str, tuple[Any, Any]]:
     """By feature: what a unit up and down, or the change of a category, costs in both audits, where that differs."""
     found: dict[str, tuple[Any, Any]] = {}
     prices = [dict(one.provenance.cost.prices or {}) for one in (a, b)]
-    weights = [dict(zip(_categories(one), _change_weights(one).tolist(), strict=True)) for one in (a, b)]
     for name in dict.fromkeys((*prices[0], *prices[1])):
         one, other = (given.get(name) for given in prices)
         # A feature that is actionable in one audit only has no price in the other: that is told of its role.
         if one is not None and other is not None and not np.allclose(one, other, rtol=1e-9, atol=0):
             found[name] = (tuple(one), tuple(other))
-    for name in weights[0]:
-        if name in weights[1] and weights[0][name] != weights[1][name]:
-            found[name] = (weights[0][name], weights[1][name])
+    schemas = [one.recourse.source.schema for one in (a, b)]
+    for name, mine, theirs in zip(_categories(b), _level_prices(a, b), _level_prices(b, b), strict=True):
+        if name in _categories(a) and not np.array_equal(mine.table_of_all, theirs.table_of_all):
+            found[name] = (schemas[0].feature(name).weights[0], schemas[1].feature(name).weights[0])
     return found
 
 
@@ -92,13 +93,15 @@ def at_prices_of(a: Audit, b: Audit) -> Audit:
     theirs = _prices(other.prices, other.own, names, facts[:, :width])
     up = change[:, :width] > 0
     parts = np.where(up, mine[0], mine[1]) * np.abs(change[:, :width])
-    weights, old_weights = _change_weights(a), _change_weights(b)
-    cost = parts.sum(axis=1) + ((change[:, width:] != 0) * weights).sum(axis=1)
+    cost, levels = parts.sum(axis=1), []
+    for k, (new, old) in enumerate(zip(_level_prices(a, b), _level_prices(b, b), strict=True), width):
+        cost += new.between(facts[:, k], facts[:, k] + change[:, k])
+        with np.errstate(invalid="ignore"):
+            # Staying costs nothing, and what is not allowed has no price: neither has a ratio.
+            levels.append(new.each(facts[:, k]) / old.each(facts[:, k]))
     # No action costs less at the new prices than its old cost times the smallest ratio of prices.
-    ratios = np.hstack(
-        [mine[0] / theirs[0], mine[1] / theirs[1], np.broadcast_to(weights / old_weights, (len(facts), len(weights)))]
-    )
-    least, most = ratios.min(axis=1), ratios.max(axis=1)
+    ratios = np.hstack([mine[0] / theirs[0], mine[1] / theirs[1], *levels])
+    least, most = np.nanmin(ratios, axis=1, initial=np.inf), np.nanmax(ratios, axis=1, initial=0.0)
     acting = table.has_action
     bound = np.where(np.isfinite(table.bound), table.bound * least, table.bound)
     status = table.status.copy()
@@ -115,9 +118,11 @@ def _categories(audit: Audit) -> list[str]:
     return [table.source.encoding.columns[k].name for k in table.acts[table.delta.shape[1] :]]
 
 
-def _change_weights(audit: Audit) -> Floats:
-    schema = audit.recourse.source.schema
-    return np.array([schema.feature(name).weights[0] for name in _categories(audit)], dtype=np.float64)
+def _level_prices(prices: Audit, levels: Audit) -> list[LevelPrices]:
+    """What changing each category costs by the schema of one audit, for the levels of another."""
+    table = levels.recourse
+    columns = [table.source.encoding.columns[k] for k in table.acts[table.delta.shape[1] :]]
+    return [LevelPrices.of(prices.recourse.source.schema.feature(one.name), one.levels) for one in columns]
 
 
 def _prices(

@@ -277,7 +277,9 @@ class StructuralCausalModel:
         model = self.ready(frame)
         model.graph.require(frame.columns)
         matrix = np.empty((len(frame), len(model.graph.nodes)))
-        factual = self.predict(noise) if any(map(callable, (do or {}).values())) else frame
+        # What is no mapping is refused by `_settings`.
+        asks = isinstance(do, Mapping) and any(map(callable, do.values()))
+        factual = self.predict(noise) if asks else frame
         settings = model._settings({} if do is None else do, factual)
         for k, node in enumerate(model.graph.nodes):
             if node in settings:

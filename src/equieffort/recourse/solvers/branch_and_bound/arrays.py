@@ -51,7 +51,6 @@ class CompiledProblem(NamedTuple):
     """(r) the intervention set of each root."""
     root_level: Any
     """(r, c) -1 keeps the level."""
-    root_price: Any
     root_goal: Any
     goal_start: Any
     goal_margin: Any
@@ -80,8 +79,8 @@ class CompiledBatch(NamedTuple):
     atom_low: Any
     """(person, atom) a clause that is not asked of somebody has an atom without ends."""
     atom_high: Any
-    allowed: Any
-    """(person, category, level) which changes of a category are allowed."""
+    level_price: Any
+    """(person, category, level) what a level costs: 0 for the person's own, infinite where it is not allowed."""
     curves: Curves
 
 

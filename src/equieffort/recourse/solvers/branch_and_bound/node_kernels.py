@@ -24,12 +24,22 @@ def person_at(problem: CompiledProblem, people: CompiledBatch, i: int, root: int
     """Person i at a root."""
     p, goal = problem.root_set[root], problem.root_goal[root]
     return Person(
-        i, root, p, problem.root_price[root], problem.counts[p], space.fact, people.low[i], people.high[i],
+        i, root, p, price_of(problem, people, i, root), problem.counts[p], space.fact, people.low[i], people.high[i],
         people.up[i], people.down[i], problem.set_[p], people.x[i], space.starts[root], problem.effect[p],
         problem.slots[p], problem.fixed[p], problem.limited[p], people.range_low[i], people.range_high[i],
         people.atom_low[i], people.atom_high[i],
         problem.goal_margin[problem.goal_start[goal] : problem.goal_start[goal + 1]],
     )  # fmt: skip
+
+
+@kernel
+def price_of(problem: CompiledProblem, people: CompiledBatch, i: int, root: int) -> float:
+    """What the levels of a root cost a person; infinite where one is not allowed."""
+    price = 0.0
+    for c in range(problem.categories.shape[0]):
+        if problem.root_level[root, c] >= 0:
+            price += people.level_price[i, c, problem.root_level[root, c]]
+    return price
 
 
 @kernel
@@ -82,7 +92,7 @@ def _start_at(problem: CompiledProblem, people: CompiledBatch, i: int, root: int
         level, before = problem.root_level[root, c], int(x[problem.categories[c]])
         if level < 0:
             continue
-        if level == before or not people.allowed[i, c, level]:
+        if level == before or people.level_price[i, c, level] == np.inf:
             return False
         for k in range(x.shape[0]):
             start[k] += problem.shift[p, c, k, level] - problem.shift[p, c, k, before]

@@ -74,7 +74,7 @@ class Tools(NamedTuple):
 
 def make_tools(forest: Forest, problem: CompiledProblem, people: CompiledBatch) -> tuple[Tools, Memo]:
     """Room for a forest, and for what is remembered of a node."""
-    t, levels = people.x.shape[1], people.allowed.shape[2]
+    t, levels = people.x.shape[1], people.level_price.shape[2]
     mask = np.empty((max(problem.categories.shape[0], 1), levels), dtype=np.bool_)
     union = Cell(np.empty(t), np.empty(t))
     return Tools(make_grove(forest, t), np.zeros(1, dtype=np.bool_), union, mask), make_memo(forest)
