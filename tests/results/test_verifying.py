@@ -7,6 +7,10 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.compose import ColumnTransformer
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OrdinalEncoder
 from tests.fuzz.worlds import Unwrapped, people, small_audit
 
 import equieffort as ee
@@ -321,3 +325,64 @@ def test_tables_of_single_precision_hold():
     made, model = audited("Linear", X)
     found = made.verify(model, X, sample=5)
     assert found.holds, str(found)
+
+
+def ordered(**feature) -> tuple[ee.Audit, object, pd.DataFrame]:
+    """People who can change the level of a category, which the model counts by steps."""
+    rng = np.random.default_rng(2)
+    X = pd.DataFrame(
+        {
+            "group": rng.choice(["ash", "birch"], 60),
+            "school": rng.choice(["none", "some", "much"], 60),
+            "hours": rng.uniform(0, 10, 60).round(1),
+        }
+    )
+    model = make_pipeline(
+        ColumnTransformer(
+            [("levels", OrdinalEncoder(categories=[["none", "some", "much"]]), ["school"])], remainder="passthrough"
+        ),
+        LogisticRegression(),
+    ).fit(X[["school", "hours"]], X["hours"] + 3 * (X["school"] == "much") > 7)
+    schema = ee.Schema(
+        sensitive="group", protected="ash", favourable=True,
+        features={"school": ee.Feature("actionable", order=("none", "some", "much"), **feature), "hours": "actionable"},
+    )  # fmt: skip
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", EquieffortWarning)
+        return ee.audit(model, X, schema=schema, scm=[], cost=more_cost(feature)), model, X
+
+
+def more_cost(feature: dict) -> ee.costs.Cost:
+    """Ranks within groups beside a table of prices, so that both are met."""
+    return ee.Percentile(within="group") if "prices" in feature else ee.WeightedL1()
+
+
+ORDERED = {
+    "steps": {"steps": True, "direction": "up", "weight": 0.2},
+    "table": {"prices": {("none", "some"): 0.01, ("some", "much"): 0.02}, "weight": 0.5},
+    "limits": {"upper": "some", "weight": (0.1, 0.3)},
+}
+
+
+@pytest.mark.parametrize("how", ORDERED)
+def test_levels_with_an_order_are_priced_and_limited_as_declared(how, tmp_path):
+    made, model, X = ordered(**ORDERED[how])
+    made.save(tmp_path / "o.audit")
+    audit = ee.load(tmp_path / "o.audit")
+    found = audit.verify(model, X)
+    assert found.holds, str(found)
+    frame = audit.recourse.frame()
+    changed = frame["do_school"].notna() & (frame["do_school"] != X["school"])
+    assert changed.sum() > 2
+    opened = Unwrapped.of((tmp_path / "o.audit").read_bytes())
+    said = opened.manifest["schema"]["features"]["school"]
+    said |= {"upper": "none", "lower": None} if how == "limits" else {"direction": "down"}
+    if how == "steps":
+        said["steps"] = False
+    (tmp_path / "q.audit").write_bytes(opened.bytes())
+    failures = ee.load(tmp_path / "q.audit").verify(model, X).failures
+    rising = changed & (X["school"].map({"none": 0, "some": 1}) < frame["do_school"].map({"some": 1, "much": 2}))
+    assert {one.person for one in failures if one.check == "limits"} == set(X.index[rising]) != set()
+    if how == "steps":
+        by_one = changed & ~((X["school"] == "none") & (frame["do_school"] == "much"))
+        assert {one.person for one in failures if one.check == "cost"} == set(X.index[by_one])

@@ -16,7 +16,7 @@ import numpy as np
 from equieffort.data.frames import Bools, Column, Encoding, Floats
 from equieffort.foundations.tolerances import unit_of
 from equieffort.replay.equations import SavedEquation
-from equieffort.replay.prices import SavedPrices
+from equieffort.replay.prices import Labels, SavedPrices, places
 from equieffort.world.graph import CausalGraph
 from equieffort.world.rules import clauses_of
 from equieffort.world.schema import Feature, Schema
@@ -71,6 +71,8 @@ class Actions:
     proven: Bools
     """Whose action is said to be the cheapest."""
     vanishing: Bools
+    groups: Labels
+    """The label of each person's group."""
 
 
 @dataclass(frozen=True)
@@ -144,14 +146,15 @@ class World:
             if self.feature(k).role != "actionable" or not picked.any():
                 yield Fault(Check.LIMITS, column.name, picked & (self.feature(k).role != "actionable"))
                 continue
-            low, high = (fact, fact) if column.is_category else _ends(self.feature(k), fact)
             room = self.room(k, value)
             wrong = ~np.isfinite(value) | (np.abs(value - actions.moved[:, k]) > room)
             if column.is_category:
                 wrong |= ~np.isin(value, np.arange(len(column.levels)))
-            else:
-                wrong |= (value < low - room) | (value > high + room)
-                wrong |= column.is_whole & (value != np.rint(value))
+                place, room = places(self.feature(k), column), np.zeros(len(value))
+                codes = np.where(picked & ~wrong, value, fact)
+                value, fact = (place[np.nan_to_num(of).astype(np.intp)] for of in (codes, fact))
+            low, high = _ends(self.feature(k), fact)
+            wrong |= (value < low - room) | (value > high + room) | (column.is_whole & (value != np.rint(value)))
             yield Fault(Check.LIMITS, column.name, picked & wrong, value, np.clip(value, low, high))
 
     def _plausible(self, actions: Actions) -> Iterator[Fault]:
@@ -255,14 +258,12 @@ class World:
         fact = actions.facts[:, k]
         value = np.where(actions.picked[:, k], actions.values[:, k], fact)
         if not wide:
-            return self.prices.of(self.schema, column, fact, value)
+            return self.prices.of(self.feature(k), column, actions.groups, fact, value)
         if column.is_category:
             return np.zeros(len(fact))
         step = self.room(k, value)
-        return np.asarray(
-            self.prices.of(self.schema, column, fact, fact + step)
-            + self.prices.of(self.schema, column, fact, fact - step)
-        )
+        ends = [self.prices.of(self.feature(k), column, actions.groups, fact, fact + side * step) for side in (1, -1)]
+        return np.asarray(ends[0] + ends[1])
 
 
 def _filled(values: Floats) -> Floats:
@@ -273,8 +274,9 @@ def _filled(values: Floats) -> Floats:
 def _ends(feature: Feature, fact: Floats) -> tuple[Floats, Floats]:
     """The least and the largest value that may be set: a fact outside its limits may stay or come nearer."""
     (low, high), (least, largest) = feature.plausible or (None, None), feature.observed or (None, None)
-    below = [end for end in (feature.lower, low, least) if end is not None]
-    above = [end for end in (feature.upper, high, largest) if end is not None]
+    lower, upper = feature.ends
+    below = [end for end in (lower, low, least) if end is not None]
+    above = [end for end in (upper, high, largest) if end is not None]
     bottom = np.maximum.reduce([np.full(len(fact), -np.inf), *(np.minimum(end, fact) for end in below)])
     top = np.minimum.reduce([np.full(len(fact), np.inf), *(np.maximum(end, fact) for end in above)])
     if feature.max_decrease is not None:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from equieffort.data.frames import Bools, Column, Floats
 from equieffort.foundations.packed import unpacked
@@ -137,8 +138,8 @@ def _trees(parts: Mapping[str, Any], columns: Mapping[str, Column], values: Valu
     """Every person walks down every tree, step by step."""
     n = _count(values)
     design = np.empty((n, len(parts["columns"])))
-    for at, (name, level) in enumerate(parts["columns"]):
-        design[:, at] = values[name] if level is None else values[name] == code_of(columns[name], level)
+    for column, (name, level) in enumerate(parts["columns"]):
+        design[:, column] = values[name] if level is None else values[name] == code_of(columns[name], level)
     if parts["single"]:
         with np.errstate(over="ignore"):
             design = design.astype(np.float32).astype(np.float64)
@@ -146,7 +147,7 @@ def _trees(parts: Mapping[str, Any], columns: Mapping[str, Column], values: Valu
     feature, people = arrays["feature"], np.arange(n)
     leaves = []
     for root in arrays["roots"].tolist():
-        at = np.full(n, root)
+        at: npt.NDArray[Any] = np.full(n, root)
         for _ in range(len(feature)):
             inner = feature[at] >= 0
             if not inner.any():

@@ -113,9 +113,16 @@ def _opinion(table: RecourseTable, row: int, part: RecourseTable, at: int, share
         outcome = "contradicted"
     elif (status == other) if status == Status.INFEASIBLE else (other_bound >= below):
         outcome = "confirmed"
-    numbers = (float(one) for one in (cost, bound))
-    others = (float(one) for one in (other_cost, other_bound))
-    return Opinion(table.index[row], status.text, *numbers, other.text, *others, outcome)
+    return Opinion(
+        table.index[row],
+        status.text,
+        float(cost),
+        float(bound),
+        other.text,
+        float(other_cost),
+        float(other_bound),
+        outcome,
+    )
 
 
 # -- the problem again -------------------------------------------------------------------------------------------------
@@ -129,6 +136,8 @@ def rebuilt(
     cost = SavedCost(made.cost)
     if made.cost.kind not in ("WeightedL1", "Percentile"):
         raise _cannot("The cost is code, which no file holds")
+    if made.cost.by_group is not None:
+        raise _cannot("Effort is ranked within groups")
     live = {} if audit.inputs is None else audit.inputs.problem.scm.mechanisms_
     equations = {
         one.node: live.get(one.node) or mechanism_of(one, source.encoding)
@@ -160,9 +169,8 @@ def _with_declared(schema: Schema, encoding: Encoding) -> Schema:
         feature = schema.feature(name)
         if feature.role == "actionable" and feature.observed is not None and encoding[name].kind != "binary":
             least, largest = feature.observed
-            limits = {"lower": feature.lower if least is None else least}
-            limits |= {"upper": feature.upper if largest is None else largest}
-            feature = replace(feature, **limits)
+            lower, upper = feature.lower if least is None else least, feature.upper if largest is None else largest
+            feature = replace(feature, lower=lower, upper=upper)
         features[name] = _with_kind(replace(feature, observed=None), encoding[name])
     return replace(schema, features=features)
 

@@ -209,8 +209,10 @@ def _world(made: Provenance, table: RecourseTable, frame: pd.DataFrame) -> World
 
 def _prices(cost: CostRecord) -> SavedPrices:
     """The saved prices; a cost of another class may mean something else by the same names."""
-    known = cost.kind == "WeightedL1", cost.kind == "Percentile"
-    return SavedPrices(cost.prices if known[0] else None, cost.own, cost.percentiles if known[1] else None)
+    if cost.kind == "WeightedL1":
+        return SavedPrices(cost.prices, cost.own)
+    ranked = cost.kind == "Percentile"
+    return SavedPrices(None, False, cost.percentiles if ranked else None, cost.by_group if ranked else None)
 
 
 # -- the same people ---------------------------------------------------------------------------------------------------
@@ -277,8 +279,8 @@ def _replayed(
     def note(check: Check, subject: str, who: Bools, said: Floats | None = None, is_: Floats | None = None) -> None:
         for at in np.flatnonzero(who).tolist():
             row = int(rows[at])
-            numbers = [None if values is None else float(values[at]) for values in (said, is_)]
-            found.append(Failure(table.index[row], Status(table.status[row]).text, check, subject, *numbers, way))
+            there, here = (None if values is None else float(values[at]) for values in (said, is_))
+            found.append(Failure(table.index[row], Status(table.status[row]).text, check, subject, there, here, way))
 
     try:
         for node, who in world.code(actions).items():
@@ -304,8 +306,18 @@ def _actions(world: World, table: RecourseTable, rows: npt.NDArray[np.intp]) -> 
     picked[:, acts], parts[:, acts] = mask, source.costs(table, rows)
     values[:, acts] = np.where(mask, given, facts[:, acts])
     proven = table.status[rows] == Status.OPTIMAL
+    groups = np.array(table.groups.labels, dtype=object)[table.groups.codes[rows]]
     return Actions(
-        facts, picked, values, moved, parts, table.cost[rows], table.bound[rows], proven, table.vanishing[rows]
+        facts,
+        picked,
+        values,
+        moved,
+        parts,
+        table.cost[rows],
+        table.bound[rows],
+        proven,
+        table.vanishing[rows],
+        groups,
     )
 
 
