@@ -146,7 +146,7 @@ def followed(case: Case, row: int, names: list[str], tries: list[tuple[Any, ...]
 
 
 def random_case(rng: np.random.Generator, family: str) -> Case:
-    """A world with levels in an order (declared, or by the column's type), a flag, 0 and 1, and prices of a category."""
+    """Levels in an order (declared, or by the column's type), a flag, 0 and 1, and prices of a category."""
     n = 40
     order = rng.permutation(list("abcde")[: rng.integers(3, 6)]).tolist()
     people = pd.DataFrame(

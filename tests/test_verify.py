@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from tests import oracles_trees, oracles_ways
+from tests import oracles_ordered, oracles_trees, oracles_ways
 from tests.oracles import FAMILIES, run
 
 from equieffort.recourse.solvers import BranchAndBound
@@ -20,7 +20,7 @@ CASES = {
     "piecewise": 1500,
 }
 TREE_CASES = 1000
-"""Of each family of trees."""
+"""Of each family of trees, and of levels in an order."""
 WAY_CASES = 1000
 """With at most k features changed, and of further ways."""
 FIRST_SEED = 100_000
@@ -71,4 +71,16 @@ def test_few_changes_and_further_ways_agree_with_every_subset(
     start = FIRST_SEED + block * BLOCK
     tally = oracles_ways.run(family, range(start, start + BLOCK))
     record_property("verify", {"family": family, **tally.counts})
+    assert not tally.disagreements, "\n".join(tally.disagreements)
+
+
+@pytest.mark.verify
+@pytest.mark.usefixtures("one_thread")
+@pytest.mark.parametrize("block", range(TREE_CASES // BLOCK))
+def test_every_solver_agrees_with_trying_every_level_in_an_order(
+    block: int, record_property: Callable[[str, object], None]
+) -> None:
+    start = FIRST_SEED + block * BLOCK
+    tally = oracles_ordered.run(range(start, start + BLOCK))
+    record_property("verify", {"family": "ordered steps", **tally.counts})
     assert not tally.disagreements, "\n".join(tally.disagreements)

@@ -40,9 +40,8 @@ def test_a_ladder_costs_what_the_same_ladder_costs_as_a_number():
 
 
 def test_prices_come_before_steps_and_limits_before_prices():
-    table = prices(
-        order=ORDER, steps=True, direction="up", upper="school", prices={("none", "school"): 7.0, ("degree", "none"): 1.0}
-    ).table  # fmt: skip
+    own = {("none", "school"): 7.0, ("degree", "none"): 1.0}
+    table = prices(order=ORDER, steps=True, direction="up", upper="school", prices=own).table
     # Down is not allowed, nor beyond the upper level; who is beyond it may not come nearer either, as that is down.
     np.testing.assert_allclose(table, [[0, 7.0, inf], [inf, 0, inf], [inf, inf, 0]])
 

@@ -158,7 +158,7 @@ def draft(table: pd.DataFrame, path: str, answers: Answers, name: str, found: Se
         "# mutable: it only follows its causes; immutable: it must not move; unused: it is no feature, such as the",
         "# decision, a name or a date. plausible: [low, high] limits any value, however it came about.",
         "# Without limits, actions set numbers within the values of the table (.inf: none). A category has a direction",
-        "# once its levels have an order, and may cost by steps: order: [none, school, degree], direction: up, steps: true",
+        "# once its levels have an order, and may cost by steps: order: [none, school], direction: up, steps: true",
         "features:",
     ]
     for column in (c for c in columns if c not in told):

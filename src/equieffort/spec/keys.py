@@ -231,8 +231,8 @@ FEATURE = Section(
         ),
         "steps": Key(
             Flag(),
-            "Let a change of a category cost by the steps it goes in its order: from the lowest level to the highest it "
-            "costs the weight, a single step of k levels weight / (k - 1).",
+            "Let a change of a category cost by the steps it goes in its order: from the lowest level to the highest "
+            "it costs the weight, a single step of k levels weight / (k - 1).",
             False,
         ),
         "prices": Key(

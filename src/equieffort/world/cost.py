@@ -295,7 +295,7 @@ def _check_names(given: Mapping[str, Any], names: Sequence[str], what: str, need
         raise _bad_cost(
             f"The cost has {what} for {stray[0]!r}, which is no numeric actionable feature. "
             f"{closest(stray[0], names)}".rstrip(),
-            fix=f"The numeric actionable features are {listed(names)}. A category costs what its feature says: its weight, steps or prices.",
+            fix=f"The numeric actionable features are {listed(names)}. A category costs what its feature says.",
         )
     absent = [name for name in names if name not in given]
     if needed and absent:

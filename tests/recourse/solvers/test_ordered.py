@@ -1,4 +1,4 @@
-"""Levels in an order, priced by steps or from level to level: every solver against every setting, and what stops people."""
+"""Levels in an order, priced by steps or from level to level: every solver, and what stops people."""
 
 import warnings
 
