@@ -17,6 +17,7 @@ from equieffort.cli.monitor import monitor
 from equieffort.cli.notions import notions
 from equieffort.cli.reading import check, diff, explain, power, report, subgroups
 from equieffort.cli.streams import run
+from equieffort.cli.verifying import verify
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode=None)
 
@@ -39,12 +40,14 @@ def equieffort(
     """Must some groups of people work harder than others to turn a "no" into a "yes"?
 
     Exit codes: 0 effort is equal within the thresholds (or the command simply worked), 1 unequal effort found (or an
-    alarm of a monitor), 2 bad input, 3 incomplete run, 4 inconclusive, 130 interrupted.
+    alarm of a monitor, or an audit that does not hold), 2 bad input, 3 incomplete run, 4 inconclusive, 130 interrupted.
     """
     SETTINGS["debug"] = debug
 
 
-for command in (init, audit, check, report, explain, notions, subgroups, diff, monitor, power, demo, schema, paper):
+for command in (
+    init, audit, check, report, explain, verify, notions, subgroups, diff, monitor, power, demo, schema, paper
+):  # fmt: skip
     app.command()(guarded(command))
 
 

@@ -103,6 +103,8 @@ from equieffort.world.scm.diagnostics import Fit
 
 if TYPE_CHECKING:
     from equieffort.plots import AuditPlots
+    from equieffort.results.second_opinion import Oracle
+    from equieffort.results.verifying import Verification
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -801,6 +803,48 @@ class Audit(Shown):
         from equieffort.results.audit_file import load
 
         return load(path)
+
+    def verify(
+        self,
+        classifier: Any,
+        X: Any,
+        *,
+        sensitive_features: Any = None,
+        model_features: Sequence[str] | None = None,
+        sample: int = 0,
+        oracle: Oracle | None = None,
+        random_state: int = 0,
+    ) -> Verification:
+        """Check every decision and every action of this audit again, apart from the solvers that found them.
+
+        Facts come from X, labels from the classifier, equations, limits and prices from the audit's own numbers, which
+        plain numpy follows. With `sample` so many refused people are solved again by another solver, in turn from each
+        status.
+
+        Parameters
+        ----------
+        classifier
+            The audited model.
+        X, sensitive_features, model_features
+            The audited people, as they were given to `audit`.
+        sample
+            How many people to solve again; 0 for none.
+        oracle
+            The other solver: "milp", "branch_and_bound", "spatial" or "search", which proves nothing but may find
+            something cheaper. By default the first that fits and did not make the audit.
+        random_state
+            Decides who is in the sample.
+
+        Returns
+        -------
+        A `Verification`: `holds`, `failures`, `counts`, `frame()`.
+        """
+        from equieffort.results.verifying import verify
+
+        return verify(
+            self, classifier, X, sensitive_features=sensitive_features, model_features=model_features, sample=sample,
+            oracle=oracle, random_state=random_state,
+        )  # fmt: skip
 
     @overload
     def to_frame(self, what: What = ..., *, output: Pandas = ...) -> pd.DataFrame: ...

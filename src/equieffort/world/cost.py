@@ -355,7 +355,11 @@ class Percentile(Cost):
 
     def bind(self, names: Sequence[str], reference: Floats, weights: Floats) -> PiecewiseCost:
         """Fix the reference values."""
-        curves = [self._percentiles(name, reference[:, k]) for k, name in enumerate(names)]
+        return self.from_curves(names, [self._percentiles(n, reference[:, k]) for k, n in enumerate(names)], weights)
+
+    @staticmethod
+    def from_curves(names: Sequence[str], curves: list[Curve], weights: Floats) -> PiecewiseCost:
+        """From values and the share of people at or below each, a pair a feature."""
         spans = np.array([values[-1] - values[0] for values, _ in curves])
         tails = weights[:, ::-1] / spans[:, None]
         about = {"percentiles": {n: [v.tolist(), s.tolist()] for n, (v, s) in zip(names, curves, strict=True)}}

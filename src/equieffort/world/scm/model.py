@@ -240,7 +240,7 @@ class StructuralCausalModel:
 
     def equation_records(self) -> tuple[EquationRecord, ...]:
         """The structural equations as data: node, causes, kind of mechanism, its numbers, and the text."""
-        return tuple(record_of(node, self.graph.parents(node), m) for node, m in self.mechanisms_.items())
+        return tuple(record_of(node, self.causes(node), m) for node, m in self.mechanisms_.items())
 
     def learned_by(self) -> dict[str, str]:
         """What learned each equation, with its settings; equations that were given are left out."""
