@@ -14,6 +14,7 @@ from equieffort.errors import CostError, ParameterError, Setting, many, warn
 from equieffort.foundations.arguments import check_function, check_instance
 from equieffort.foundations.tolerances import LARGEST, is_closed
 from equieffort.models.classifiers import BlackBox
+from equieffort.recourse.lacking import Lacking
 from equieffort.recourse.people import People
 from equieffort.recourse.problem import Limit, RecourseProblem, check_problem
 from equieffort.recourse.solvers import Auto, Choice, Solver
@@ -56,7 +57,8 @@ def solve(
         How; by default chosen by `Auto`. A choice that it has made for this problem is not made again.
     missing
         What to do with missing values: "error"; "drop" leaves these people out; "model" lets the model decide on
-        them, and the recourse of those it refuses is unknown.
+        them; the recourse of those it refuses is known where what it makes of a missing value is the same whatever
+        they do, as behind an imputer, and unknown with its reason elsewhere.
     progress
         Called as progress("solving", done, total, note) before the first and after each part of the work.
     """
@@ -67,14 +69,15 @@ def solve(
     problem, frame, groups = people.problem, people.frame, people.groups
     choice = chosen_for(problem, solver)
     n = len(frame)
-    table = RecourseTable.blank(SolvedSource(problem, choice.solver, choice.prepared, frame), groups)
+    lacking = Lacking(problem, choice.solver)
+    table = RecourseTable.blank(SolvedSource(problem, choice.solver, choice.prepared, frame, lacking), groups)
     outside = np.zeros(len(groups.labels), dtype=np.int64)
     size = CHUNK if progress is None else min(CHUNK, WATCHED)
     if progress is not None:
         progress("solving", 0, n)
     for start in range(0, n, size):
         part = slice(start, min(start + size, n))
-        verifier = ActionVerifier(problem.scaled, choice.solver, choice.prepared, frame.iloc[part])
+        verifier = ActionVerifier(problem.scaled, choice.prepared, frame.iloc[part], lacking)
         out = verifier.run(table, start)
         _check_efforts(table, part)
         outside += np.bincount(groups.codes[part][out], minlength=len(outside))
@@ -147,8 +150,10 @@ def solve_further(table: RecourseTable, rows: npt.NDArray[np.intp], *, solver: S
     if len(rows) == 0:
         return table
     groups = replace(table.groups, codes=table.groups.codes[rows])
-    part = RecourseTable.blank(SolvedSource(source.problem, engine, choice.prepared, source.data.iloc[rows]), groups)
-    ActionVerifier(source.problem.scaled, engine, choice.prepared, part.data).run(part, 0)
+    lacking = Lacking(source.problem, engine)
+    own = SolvedSource(source.problem, engine, choice.prepared, source.data.iloc[rows], lacking)
+    part = RecourseTable.blank(own, groups)
+    ActionVerifier(source.problem.scaled, choice.prepared, part.data, lacking).run(part, 0)
     _check_efforts(part, slice(None))
     merged = _merged(table, part, rows, engine.gap)
     return replace(merged, source=replace(source, further=engine))

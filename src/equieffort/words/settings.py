@@ -87,8 +87,10 @@ SETTINGS: dict[str, Written] = {
         "Give two outcomes: merge those people want, and those they do not.",
         "List every decision that people want: outcome: {favourable: [...]}.",
     ),
-    "one text column": Written(
-        "and let the model's pipeline encode it (OneHotEncoder)", "which a model that is trained here encodes by itself"
+    "one_hot": Written("Schema(..., one_hot={$of: $value})", "one_hot: {$of: $value} in the spec"),
+    "level without a column": Written(
+        'Schema(..., one_hot={$of: {"own": "a column", "free": None}})',
+        "one_hot: {$of: {own: a column, free: null}} in the spec",
     ),
     "plausible": Written("plausible=(low, high)", "plausible: [low, high]"),
     "protected": Written("protected columns are named in the Schema", "protected columns are named under sensitive"),

@@ -17,7 +17,8 @@ from typing import Any, Literal, get_args
 
 import pandas as pd
 
-from equieffort.data.frames import KINDS, Encoding, Kind, number, require_columns
+from equieffort.data.frames import KINDS, Encoding, Kind, number, read_frame, require_columns
+from equieffort.data.one_hot import OneHot
 from equieffort.errors import DataError, SchemaError, Setting, closest, label, listed, warn
 from equieffort.foundations.arguments import check_mapping, is_number, items_in, names_in, shown
 from equieffort.foundations.saved import as_fields, from_hints
@@ -212,6 +213,10 @@ class Schema:
     rules
         What must hold between features in every counterfactual: `Implies`, `Monotone`, `Sum`, `Forbidden`, `Always`,
         or text such as "if employed = 0 then tenure = 0".
+    one_hot
+        Categories that the table holds as columns of 0 and 1, and that the model gets so: category -> its columns, or
+        category -> {level: column}, in which None is the level that has no column (as after `drop="first"`). Each is
+        one category everywhere: in `features`, rules, the graph, costs and results.
     """
 
     sensitive: str | Sequence[str]
@@ -222,6 +227,7 @@ class Schema:
     also_protected: Sequence[str] = ()
     features: Mapping[str, Feature | Role] = field(default_factory=dict)
     rules: Sequence[Constraint | str] = ()
+    one_hot: Mapping[str, Sequence[str] | Mapping[str, str | None]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         takes = "a column name or a list of them"
@@ -235,6 +241,8 @@ class Schema:
             for name, feature in self.features.items()
         }
         object.__setattr__(self, "features", features)
+        object.__setattr__(self, "one_hot", {name: dict(one) for name, one in OneHot.of(self.one_hot).categories.items()})
+        self._check_spread()
         self._check_outcome()
         given = [self.rules] if isinstance(self.rules, str | Constraint) else self.rules
         given = items_in("rules", given, "a list of rules between features", error=SchemaError)
@@ -247,6 +255,33 @@ class Schema:
                     f"The protected column {name!r} is declared {features[name].role}.",
                     fix="Leave it out of `features`: protected columns never change.",
                 )
+
+    def _check_spread(self) -> None:
+        """Refuse what names a column of a category instead of the category."""
+        named = (*self.sensitive_columns, *self.also_protected, *self.features)
+        for name in named:
+            if (category := self.spread.category_of(name)) != name:
+                raise SchemaError(
+                    "SCHEMA_ONE_HOT",
+                    f"{name!r} is declared apart, but is a column of the category {category!r}.",
+                    fix=f"Declare {category!r} in its place.",
+                )
+
+    @property
+    def spread(self) -> OneHot:
+        """The categories that the table holds as columns of 0 and 1."""
+        return OneHot.of(self.one_hot)
+
+    def join(self, X: Any) -> pd.DataFrame:
+        """The table with one column for each category of `one_hot`: what a causal model is fitted on.
+
+        >>> schema = Schema(sensitive="sex", protected="f", favourable=1, one_hot={"home": ["home_own", "home_rent"]})
+        >>> schema.join(pd.DataFrame({"sex": ["f", "m"], "home_own": [1, 0], "home_rent": [0, 1]}))
+          sex  home
+        0   f   own
+        1   m  rent
+        """
+        return self.spread.join(read_frame(X))
 
     def _check_outcome(self) -> None:
         if isinstance(self.favourable, list | tuple | set | frozenset) and not self.favourable:
@@ -400,7 +435,7 @@ class Schema:
                     "SCHEMA_ONE_HOT",
                     f"{listed(members)} look like one category {stem!r} spread over columns, and "
                     f"{listed(acting)} would be changed apart.",
-                    fix=(f"Keep {stem!r} as one text column, ", Setting("one text column"), "."),
+                    fix=("Say so: ", Setting("one_hot", members, of=stem), "."),
                 )
 
     def to_dict(self) -> dict[str, Any]:
@@ -428,6 +463,7 @@ SAVED = {
     "also_protected": tuple[str, ...],
     "features": dict[str, Feature],
     "rules": tuple[Constraint, ...],
+    "one_hot": dict[str, dict[str, str | None]],
 }
 """What the saved form of a schema holds."""
 

@@ -6,8 +6,8 @@ declared rule is the decision.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any
 
@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 
 from equieffort.data.frames import Bools, Floats, require_columns
+from equieffort.data.one_hot import OneHot
 from equieffort.errors import DataError, ModelError, Setting, closest, label, listed, sentence
 from equieffort.foundations.arguments import as_plain, names_in
 
@@ -31,6 +32,7 @@ class Decision:
 
     classifier: Any
     features: tuple[str, ...]
+    """The columns of the table that it decides by; a category that it gets one-hot encoded is one of them."""
     favourable: Any
     """The label people want, or a list of them."""
     bare: bool
@@ -39,6 +41,17 @@ class Decision:
     """If declared: the decision is favourable when the probability of the wanted labels is at least this."""
     whole: bool = False
     """Whether all its columns have a type of whole numbers, so that a plain array of them has one too."""
+    own: tuple[str, ...] = ()
+    """The columns that it is given, in its order: the features, with one-hot encoded categories spread."""
+    one_hot: OneHot = field(default_factory=OneHot)
+    types: Mapping[str, Any] = field(default_factory=dict)
+    """The types of the columns over which categories are spread."""
+    missing: Mapping[str, Any] = field(default_factory=dict)
+    """Features whose value is missing for whoever is asked about, and what stands for that in the table."""
+
+    def __post_init__(self) -> None:
+        if not self.own:
+            object.__setattr__(self, "own", self.features)
 
     @classmethod
     def of(
@@ -48,13 +61,22 @@ class Decision:
         frame: pd.DataFrame,
         model_features: Sequence[str] | None = None,
         threshold: float | None = None,
+        one_hot: OneHot | None = None,
+        types: Mapping[str, Any] | None = None,
     ) -> Decision:
-        """Check the classifier: it predicts, is fitted, knows the favourable label and answers alike twice."""
-        features = known_features(classifier, model_features)
+        """Check the classifier: it predicts, is fitted, knows the favourable label and answers alike twice.
+
+        With categories that the model gets one-hot encoded the table holds them as one column each.
+        """
+        one_hot = one_hot if one_hot is not None else OneHot()
+        own = known_features(classifier, model_features)
+        features = one_hot.names(own)
+        types = {name: (types or {}).get(name, np.dtype(np.int64)) for name in own if name not in features}
         require_columns(frame, features, why=("The model uses a feature, but ", Setting("the table")))
         bare = not hasattr(classifier, "feature_names_in_")
-        whole = all(pd.api.types.is_integer_dtype(frame[name].dtype) for name in features)
-        decision = cls(classifier, features, favourable, bare, threshold, whole)
+        given = [types[name] if name in types else frame[name].dtype for name in own]
+        whole = all(map(pd.api.types.is_integer_dtype, given))
+        decision = cls(classifier, features, favourable, bare, threshold, whole, own, one_hot, types)
         decision._check_classes()
         decision._check_threshold()
         _check_categories(classifier, frame)
@@ -162,6 +184,8 @@ class Decision:
     def model_input(self, frame: pd.DataFrame) -> Any:
         """What the classifier is given: its own columns, in its order."""
         own = frame if tuple(frame.columns) == self.features else frame[list(self.features)]
+        if self.types:
+            own = self.one_hot.spread(own, self.own, self.types)
         return own.to_numpy() if self.bare else own
 
     def labels(self, frame: pd.DataFrame) -> np.ndarray[Any, Any]:
@@ -232,7 +256,7 @@ class Decision:
         return ModelError(
             "MODEL_FAILED",
             f"{name}.{method} failed{whom} with {type(error).__name__}{': ' if text else ''}{sentence(text)}",
-            fix="Check that the model accepts these columns: " + listed(self.features, 20) + ".",
+            fix="Check that the model accepts these columns: " + listed(self.own, 20) + ".",
         )
 
     def is_favourable(self, frame: pd.DataFrame) -> Bools:

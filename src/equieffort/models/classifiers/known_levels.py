@@ -46,7 +46,7 @@ def _told_by(step: Any, decision: Decision, frame: pd.DataFrame) -> Told:
     elif getattr(step, "_preprocessor", None) is not None and hasattr(step, "is_categorical_"):
         yield from _of_histograms(step, decision)
     elif isinstance(getattr(step, "levels", None), dict) and type(step).__module__.startswith("equieffort."):
-        names = [str(name) for name in getattr(step, "feature_names_in_", decision.features)]
+        names = [str(name) for name in getattr(step, "feature_names_in_", decision.own)]
         yield from ((names[k], levels) for k, levels in step.levels.items())
     elif type(step).__module__.startswith("lightgbm.") and hasattr(step, "booster_"):
         yield from _of_lightgbm(step, decision, frame)
@@ -64,7 +64,7 @@ def _told_by(step: Any, decision: Decision, frame: pd.DataFrame) -> Told:
 
 def _of_histograms(step: Any, decision: Decision) -> Told:
     """HistGradientBoosting encodes its categories itself."""
-    own = np.asarray(getattr(step, "feature_names_in_", decision.features))[step.is_categorical_]
+    own = np.asarray(getattr(step, "feature_names_in_", decision.own))[step.is_categorical_]
     encoder = step._preprocessor.named_transformers_.get("encoder")
     yield from zip(map(str, own), getattr(encoder, "categories_", ()), strict=False)
 
@@ -72,7 +72,7 @@ def _of_histograms(step: Any, decision: Decision) -> Told:
 def _of_lightgbm(step: Any, decision: Decision, frame: pd.DataFrame) -> Told:
     """LightGBM keeps the levels of its columns of type `category` in their order, without their names."""
     known = getattr(step.booster_, "pandas_categorical", None) or []
-    own = [name for name in decision.features if isinstance(frame[name].dtype, pd.CategoricalDtype)]
+    own = [name for name in decision.own if name in frame and isinstance(frame[name].dtype, pd.CategoricalDtype)]
     if len(own) == len(known):
         yield from zip(own, known, strict=True)
 
@@ -83,8 +83,8 @@ def _of_xgboost(step: Any, decision: Decision) -> Told:
 
     learner = json.loads(bytes(step.get_booster().save_raw("json")))["learner"]
     for k, names in category_names(learner).items():
-        if k < len(decision.features):
-            yield decision.features[k], names
+        if k < len(decision.own):
+            yield decision.own[k], names
 
 
 def _is_missing(level: Any) -> bool:
