@@ -22,7 +22,7 @@ import pandas as pd
 
 from equieffort.data.frames import require_columns
 from equieffort.data.stored import as_stored
-from equieffort.errors import DataError, SchemaError, Setting, label, listed, many, warn
+from equieffort.errors import DataError, EquieffortError, SchemaError, Setting, label, listed, many, warn
 from equieffort.foundations.arguments import check_mapping
 
 _bad_group = partial(SchemaError, "SCHEMA_ONE_HOT")
@@ -185,7 +185,7 @@ def level_names(name: str, columns: list[str]) -> list[str]:
     >>> level_names("housing", ["housing_own", "housing_rent"]), level_names("work", ["is_skilled", "is_unskilled"])
     (['own', 'rent'], ['skilled', 'unskilled'])
     >>> level_names("sex", ["female", "male"])
-    (['female', 'male'])
+    ['female', 'male']
     """
     stem = name if all(column.startswith(name) and len(column) > len(name) for column in columns) else ""
     if not stem and len(columns) > 1:
@@ -224,3 +224,62 @@ def _refuse(
         f"The columns of the category {name!r} are not one-hot in row {label(columns.index[row])}: {said}.",
         fix=way if total == 0 and dropped is None else "Correct the row, or treat the columns apart.",
     )
+
+
+def is_zero_one(column: pd.Series) -> bool:
+    """Whether a column holds flags, or the numbers 0 and 1 and nothing else; what is missing does not count."""
+    if pd.api.types.is_bool_dtype(column.dtype):
+        return True
+    return bool(pd.api.types.is_numeric_dtype(column.dtype) and column.dropna().isin([0, 1]).all())
+
+
+def alike_families(frame: pd.DataFrame) -> dict[str, list[str]]:
+    """Columns of 0 and 1 that look like one category: their names start alike, up to a mark between words, never two of
+    them are 1, and mostly one is. A column is in one family, the largest.
+
+    >>> columns = ["job_skilled", "job_un_skilled", "sex_f", "sex_m", "age_10"]
+    >>> alike_families(pd.DataFrame([[0, 1, 1, 0, 1], [1, 0, 0, 1, 0]], columns=columns))
+    {'job': ['job_skilled', 'job_un_skilled'], 'sex': ['sex_f', 'sex_m']}
+    """
+    stems: dict[str, list[str]] = {}
+    for name in frame.columns:
+        found = {
+            name[:at]: None for mark in MARKS for at in range(1, len(name) - len(mark)) if name.startswith(mark, at)
+        }
+        if found and is_zero_one(frame[name]):
+            for stem in found:
+                if not stem.endswith(MARKS):
+                    stems.setdefault(stem, []).append(name)
+    families: dict[str, list[str]] = {}
+    taken: set[str] = set()
+    for stem in sorted(stems, key=lambda one: (-len(stems[one]), -len(one))):
+        members = [name for name in stems[stem] if name not in taken]
+        if len(members) > 1 and _is_one_hot(frame[members]):
+            families[stem] = members
+            taken.update(members)
+    return {stem: families[stem] for stem in stems if stem in families}
+
+
+def _is_one_hot(columns: pd.DataFrame) -> bool:
+    """Whether columns of 0 and 1 look like one category: never two at once, and mostly one."""
+    together = columns.dropna().to_numpy(dtype=float).sum(axis=1)
+    return bool(len(together) and together.max() == 1.0 and together.mean() > 0.5)
+
+
+def suggested(frame: pd.DataFrame, apart: Iterable[str | None] = ()) -> OneHot:
+    """Columns that look like one category each; a level that no column stands for has the name `OTHER`."""
+    others = frame.drop(columns=[name for name in apart if name is not None and name in frame.columns])
+    found: dict[str, dict[str, str | None]] = {}
+    for stem, members in alike_families(others).items():
+        if stem in frame.columns:
+            continue
+        levels: dict[str, str | None] = dict(zip(level_names(stem, members), members, strict=True))
+        if (others[members].dropna().to_numpy(dtype=float).sum(axis=1) == 0).any():
+            levels[OTHER if OTHER not in levels else "none of them"] = None
+        try:
+            OneHot({stem: levels}).join(others)
+        except EquieffortError:
+            # Cells are empty in some of the columns and not in the others.
+            continue
+        found[stem] = levels
+    return OneHot(found)

@@ -143,7 +143,7 @@ class RecourseProblem(Generic[ViewT]):
         if not complete.any():
             raise DataError("DATA_EMPTY", f"Of nobody a group is known in {listed(lax)}.", fix="Fill them in.")
         frame = frame if complete.all() else frame[complete]
-        scm = scm.ready(frame)
+        scm = scm.ready(frame, learn=True)
         decision = Decision.of(
             classifier, schema.favourable, frame, model_features, schema.threshold, spread, dict(whole.dtypes)
         )

@@ -832,7 +832,7 @@ def audit(
     schema
         Roles, limits, the protected groups and the favourable label.
     scm
-        The structural causal model; fitted, or with all equations given.
+        The structural causal model. If it is not fitted, its equations are learned from the audited people.
     sensitive_features
         The sensitive column(s), if they are not in X.
     model_features

@@ -33,7 +33,7 @@ from equieffort.spec import Spec
 from equieffort.spec.causes import with_levels
 from equieffort.spec.nodes import MOST_CHARACTERS
 from equieffort.spec.solving import solver_words
-from equieffort.spec.validate_data import check_table, placed, placed_equations, said
+from equieffort.spec.validate_data import check_table, joined, placed, placed_equations, said
 from equieffort.words.problems import reworded, spec_words
 from equieffort.world.giveaways import FIRST
 from equieffort.world.graph import CausalGraph
@@ -141,6 +141,7 @@ def prepare(spec: Spec, *, progress: Progress = silent, unsafe_load_pickle: bool
         with placed(spec, "data", "id", code="DATA_MISSING_COLUMN"):
             table = read_table(spec.data)
         source = DataFile(spec.data.path.name, digest, len(table))
+        table = joined(spec, table)
         progress("reading the data", 1, 1, f"{len(table):,} rows")
         check_table(spec, table)
         for name in spec.schema.sensitive_columns:

@@ -23,6 +23,12 @@ from equieffort.world.opponents import AllPairs, Rest
 from equieffort.world.rules import parse_rule
 
 
+def joined(spec: Spec, table: pd.DataFrame) -> pd.DataFrame:
+    """The table with one column for each category that it holds as columns of 0 and 1."""
+    with placed(spec, "one_hot"):
+        return spec.schema.spread.join(table, tell=True)
+
+
 def check_table(spec: Spec, table: pd.DataFrame) -> None:
     """Refuse what the spec names and the table does not have; warn of features that look like slips."""
     check = _Check(spec, table)
@@ -106,7 +112,7 @@ class _Check:
             (("graph",), "GRAPH_UNKNOWN_NODE", [*(name for edge in spec.edges for name in edge), *spec.nodes]),
             (("rules",), "DATA_MISSING_COLUMN", schema.rule_columns),
             (("neighbourhood", "features"), "DATA_MISSING_COLUMN", compared or []),
-            (("model", "features"), "DATA_MISSING_COLUMN", spec.model.features),
+            (("model", "features"), "DATA_MISSING_COLUMN", schema.spread.names(spec.model.features)),
         ]
         for path, code, names in named:
             for name in names:

@@ -61,8 +61,13 @@ SETTINGS: dict[str, Written] = {
     "kind": Written("declare it in the schema with kind=$value", "write kind: $bare if levels are meant"),
     # missing values
     "all of missing": Written(
-        'pass missing="drop" (these people leave the audit) or missing="model" (the model decides on them; their '
-        "recourse is unknown)",
+        'pass missing="drop" (these people leave the audit) or missing="model" (the model decides on them; '
+        "their recourse is unknown where an action or an equation needs what is missing)",
+        "write data: {missing: drop} in the spec (these people leave the audit)",
+    ),
+    "learn without": Written(
+        'pass missing="drop" to fit; or give audit(..., missing="drop") the model unfitted, which learns its equations '
+        "from those who stay",
         "write data: {missing: drop} in the spec (these people leave the audit)",
     ),
     "training without": Written(

@@ -18,7 +18,7 @@ from typing import Any, Literal, get_args
 import pandas as pd
 
 from equieffort.data.frames import KINDS, Encoding, Kind, number, read_frame, require_columns
-from equieffort.data.one_hot import OneHot
+from equieffort.data.one_hot import OneHot, alike_families
 from equieffort.errors import DataError, SchemaError, Setting, closest, label, listed, warn
 from equieffort.foundations.arguments import check_mapping, is_number, items_in, names_in, shown
 from equieffort.foundations.saved import as_fields, from_hints
@@ -419,18 +419,9 @@ class Schema:
 
     def _check_one_hot(self, frame: pd.DataFrame) -> None:
         """Refuse actions on columns of one category that were encoded apart."""
-        families: dict[str, list[str]] = {}
-        for name in frame.columns:
-            for mark in ("=", "__", "_", ".", "-"):
-                if mark in name and _is_zero_one(frame[name]):
-                    families.setdefault(name.rsplit(mark, 1)[0], []).append(name)
-                    break
-        for stem, members in families.items():
+        for stem, members in alike_families(frame).items():
             acting = [name for name in members if name in self.actionable]
-            if len(members) < 2 or not acting:
-                continue
-            together = frame[members].to_numpy(dtype=float).sum(axis=1)
-            if together.max() == 1.0 and together.mean() > 0.5:
+            if acting:
                 raise SchemaError(
                     "SCHEMA_ONE_HOT",
                     f"{listed(members)} look like one category {stem!r} spread over columns, and "
@@ -466,12 +457,6 @@ SAVED = {
     "one_hot": dict[str, dict[str, str | None]],
 }
 """What the saved form of a schema holds."""
-
-
-def _is_zero_one(column: pd.Series) -> bool:
-    if pd.api.types.is_bool_dtype(column.dtype):
-        return True
-    return bool(pd.api.types.is_numeric_dtype(column.dtype) and column.isin([0, 1]).all())
 
 
 def check_kinds(schema: Schema, encoding: Encoding) -> None:
