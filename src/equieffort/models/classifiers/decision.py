@@ -25,6 +25,9 @@ _bad_output = partial(ModelError, "MODEL_OUTPUT")
 ASKED_ALONE = 200
 """So many rows are put to a model that failed one by one, to name the first."""
 
+NAN = "What is missing reaches the model as None or NA, which it does not take for missing: write NaN in its place."
+"""The way out where a model knows one mark for a missing value and the table holds another."""
+
 
 @dataclass(frozen=True, eq=False)
 class Decision:
@@ -250,13 +253,16 @@ class Decision:
             return DataError(
                 "DATA_UNSEEN_CATEGORY",
                 f"The model met a category it does not know: {sentence(text)}",
-                fix="Correct the values, drop these rows, or train the model with this category.",
+                fix=NAN if "[None]" in text or "<NA>" in text else "Correct the values, drop these rows, or train the "
+                "model with this category.",
             )
         whom = "" if frame is None else self._first_failing(method, frame)
         return ModelError(
             "MODEL_FAILED",
             f"{name}.{method} failed{whom} with {type(error).__name__}{': ' if text else ''}{sentence(text)}",
-            fix="Check that the model accepts these columns: " + listed(self.own, 20) + ".",
+            fix=NAN
+            if "NA is ambiguous" in text
+            else "Check that the model accepts these columns: " + listed(self.own, 20) + ".",
         )
 
     def is_favourable(self, frame: pd.DataFrame) -> Bools:
@@ -305,29 +311,46 @@ def known_features(classifier: Any, model_features: Sequence[str] | None = None)
     return tuple(map(str, features))
 
 
-def first_steps(step: Any) -> Iterator[Any]:
-    """The steps of a model that get the values as they are in the table; what later ones get is not known."""
+def first_steps(step: Any, names: Sequence[str] | None = None) -> Iterator[tuple[Any, Sequence[str] | None]]:
+    """The steps of a model that get the values as they are in the table, with the names of their columns where these
+    are known; what later ones get is not known. An imputer hands on all values that there are."""
+    own = getattr(step, "feature_names_in_", None)
+    names = list(map(str, own)) if own is not None else names
     if hasattr(step, "steps"):
         for _, inner in step.steps:
-            yield from first_steps(inner)
+            yield from first_steps(inner, names)
             if not _changes_nothing(inner):
                 return
+            names = None if getattr(inner, "add_indicator", False) else names
     elif hasattr(step, "transformers_"):
-        for _, inner, _ in step.transformers_:
-            yield from first_steps(inner)
+        for _, inner, columns in step.transformers_:
+            yield from first_steps(inner, _named(columns))
+    elif hasattr(step, "transformer_list"):
+        for _, inner in step.transformer_list:
+            yield from first_steps(inner, names)
     else:
-        yield step
+        yield step, names
 
 
-def is_encoder(step: Any) -> bool:
-    """Whether a step says which levels of which columns it knows."""
-    return hasattr(step, "categories_") and hasattr(step, "feature_names_in_")
+def _named(columns: Any) -> list[str] | None:
+    """Columns that a transformer picks by their names."""
+    given = [columns] if isinstance(columns, str) else columns
+    is_list = isinstance(given, list | tuple | np.ndarray | pd.Index)
+    return list(given) if is_list and all(isinstance(name, str) for name in given) else None
+
+
+def encoded_levels(step: Any, names: Sequence[str] | None) -> list[tuple[str, Any]]:
+    """The levels that a step knows of its columns; none where it does not say of which."""
+    known = getattr(step, "categories_", None)
+    if known is None or names is None or len(names) != len(known):
+        return []
+    return list(zip(names, known, strict=True))
 
 
 def _check_categories(classifier: Any, frame: pd.DataFrame) -> None:
     """Refuse a category that an encoder of the model has never met, also where it would silently ignore it."""
-    for step in filter(is_encoder, first_steps(classifier)):
-        for name, known in zip(step.feature_names_in_, step.categories_, strict=True):
+    for step, names in first_steps(classifier):
+        for name, known in encoded_levels(step, names):
             if name in frame.columns and not (met := frame[name].isin(list(known)) | frame[name].isna()).all():
                 row = int((~met).to_numpy().argmax())
                 value = frame[name].iloc[row]
@@ -340,9 +363,11 @@ def _check_categories(classifier: Any, frame: pd.DataFrame) -> None:
 
 
 def _changes_nothing(step: Any) -> bool:
-    """Whether a step of a pipeline hands on what it is given."""
+    """Whether a step of a pipeline hands on what it is given, at most with something in place of what is missing."""
     if step is None or isinstance(step, str):
         return step in (None, "passthrough")
+    if type(step).__name__ == "SimpleImputer":
+        return bool(step.keep_empty_features or not pd.isna(step.statistics_).any())
     return type(step).__name__ == "FunctionTransformer" and step.func is None
 
 

@@ -7,14 +7,14 @@ from files. Only what gets the table's own values counts: of what earlier steps 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from equieffort.foundations.arguments import as_plain
-from equieffort.models.classifiers.decision import Decision, first_steps, is_encoder
+from equieffort.models.classifiers.decision import Decision, encoded_levels, first_steps
 
 INNER = ("estimator_", "best_estimator_", "estimator")
 """Where wrappers keep the classifier that they ask."""
@@ -36,13 +36,19 @@ Told = Iterator[tuple[str, Any]]
 
 
 def _told(classifier: Any, decision: Decision, frame: pd.DataFrame) -> Told:
-    for step in first_steps(classifier):
-        yield from _told_by(step, decision, frame)
+    filled: set[Any] = set()
+    for step, names in first_steps(classifier):
+        if type(step).__name__ == "SimpleImputer" and step.strategy == "constant":
+            # What stands for a missing value is no level that anybody could be told to reach.
+            filled |= {as_plain(value) for value in step.statistics_}
+        for name, levels in _told_by(step, names, decision, frame):
+            met = frame[name].unique().tolist() if filled and name in frame else []
+            yield name, [level for level in levels if as_plain(level) not in filled.difference(met)]
 
 
-def _told_by(step: Any, decision: Decision, frame: pd.DataFrame) -> Told:
-    if is_encoder(step):
-        yield from zip(map(str, step.feature_names_in_), step.categories_, strict=True)
+def _told_by(step: Any, names: Sequence[str] | None, decision: Decision, frame: pd.DataFrame) -> Told:
+    if known := encoded_levels(step, names):
+        yield from known
     elif getattr(step, "_preprocessor", None) is not None and hasattr(step, "is_categorical_"):
         yield from _of_histograms(step, decision)
     elif isinstance(getattr(step, "levels", None), dict) and type(step).__module__.startswith("equieffort."):
