@@ -119,7 +119,10 @@ def schema() -> None:
 
 
 def draft(table: pd.DataFrame, path: str, answers: Answers, name: str, found: Sequence[Giveaway] = ()) -> str:
-    """The text of the spec. Columns that look like one category are taken for one; a column that gives something away is left as a comment, a sentinel is only told."""
+    """The text of the spec; a column that gives something away is left as a comment, a sentinel is only told.
+
+    Columns of 0 and 1 that look like one category are taken for one.
+    """
     from equieffort.data.one_hot import suggested
 
     remarks = {one.feature: REMARKS[one.kind] for one in found}

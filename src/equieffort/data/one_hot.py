@@ -10,7 +10,6 @@
 
 from __future__ import annotations
 
-import os.path
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
@@ -189,7 +188,8 @@ def level_names(name: str, columns: list[str]) -> list[str]:
     """
     stem = name if all(column.startswith(name) and len(column) > len(name) for column in columns) else ""
     if not stem and len(columns) > 1:
-        shared = os.path.commonprefix(columns)
+        first, last = min(columns), max(columns)
+        shared = first[: next((k for k, pair in enumerate(zip(first, last, strict=False)) if pair[0] != pair[1]), None)]
         stem = shared[: max((shared.rfind(mark) + len(mark) for mark in MARKS if mark in shared), default=0)]
     rest = [column.removeprefix(stem) for column in columns]
     for mark in MARKS:
@@ -205,9 +205,7 @@ def _amounts(column: pd.Series) -> npt.NDArray[np.float64]:
     return np.where(np.isnan(values) & column.notna().to_numpy(), 2.0, values)
 
 
-def _refuse(
-    name: str, columns: pd.DataFrame, row: int, matrix: npt.NDArray[np.float64], dropped: str | None
-) -> None:
+def _refuse(name: str, columns: pd.DataFrame, row: int, matrix: npt.NDArray[np.float64], dropped: str | None) -> None:
     held, total = columns.iloc[row], matrix[row].sum()
     if total == 0:
         said = "no column is 1"

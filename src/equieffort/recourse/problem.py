@@ -253,7 +253,9 @@ class RecourseProblem(Generic[ViewT]):
         They are passive, and the model does not see them.
         """
         seen = self.decision.features
-        return tuple(k for k in self.passive if self.names[k] in self.schema.sensitive_columns and self.names[k] not in seen)
+        return tuple(
+            k for k in self.passive if self.names[k] in self.schema.sensitive_columns and self.names[k] not in seen
+        )
 
     @cached_property
     def passive(self) -> tuple[int, ...]:

@@ -270,7 +270,7 @@ class Termination(_Fact):
     fault: Fault | None = None
     """What was wrong with an action that did not hold."""
     subject: str = ""
-    """The column or the rule that `fault` is about; the column without a limit or without a value, where one is known."""
+    """The column or the rule that `fault` is about; the column without a limit or a value, where one is known."""
 
     _type = "termination"
 

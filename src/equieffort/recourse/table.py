@@ -15,9 +15,9 @@ from equieffort.data.frames import Bools, Encoding, Floats
 from equieffort.errors import ParameterError
 from equieffort.foundations.arguments import check_instance
 from equieffort.recourse.counterfactuals import action_costs, propagate_as_stored, settings, with_columns
+from equieffort.recourse.lacking import Lacking
 from equieffort.recourse.problem import Limit, RecourseProblem, limits
 from equieffort.recourse.solvers import PreparedSolver, Solver
-from equieffort.recourse.lacking import Lacking
 from equieffort.recourse.status import Infeasibility, Reason, Status, Termination
 from equieffort.world.groups import Groups
 from equieffort.world.schema import Schema

@@ -21,11 +21,11 @@ from equieffort.recourse.counterfactuals import (
     settings,
     with_columns,
 )
+from equieffort.recourse.lacking import Lacking
 from equieffort.recourse.problem import RecourseProblem
 from equieffort.recourse.roundings import FURTHEST, resolution, roundings
 from equieffort.recourse.solvers import Batch, PreparedSolver, Proposal, Solver
 from equieffort.recourse.solvers.base import FOUND, HOLDS, LABEL_STAYS, NONE, WRONG, Rows, unreadable
-from equieffort.recourse.lacking import Lacking
 from equieffort.recourse.status import LACKS, Ending, Fault, Status, Termination
 from equieffort.recourse.table import RecourseTable
 from equieffort.world.cost import LinearCost, PiecewiseCost

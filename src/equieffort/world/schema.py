@@ -241,7 +241,9 @@ class Schema:
             for name, feature in self.features.items()
         }
         object.__setattr__(self, "features", features)
-        object.__setattr__(self, "one_hot", {name: dict(one) for name, one in OneHot.of(self.one_hot).categories.items()})
+        object.__setattr__(
+            self, "one_hot", {name: dict(one) for name, one in OneHot.of(self.one_hot).categories.items()}
+        )
         self._check_spread()
         self._check_outcome()
         given = [self.rules] if isinstance(self.rules, str | Constraint) else self.rules

@@ -253,8 +253,9 @@ class Decision:
             return DataError(
                 "DATA_UNSEEN_CATEGORY",
                 f"The model met a category it does not know: {sentence(text)}",
-                fix=NAN if "[None]" in text or "<NA>" in text else "Correct the values, drop these rows, or train the "
-                "model with this category.",
+                fix=NAN
+                if "[None]" in text or "<NA>" in text
+                else "Correct the values, drop these rows, or train the model with this category.",
             )
         whom = "" if frame is None else self._first_failing(method, frame)
         return ModelError(

@@ -15,9 +15,9 @@ import pandas as pd
 from equieffort.data.frames import Encoding, Floats, read_frame, require_columns
 from equieffort.errors import DataError, Setting
 from equieffort.foundations.arguments import check_flag, check_mapping, check_number, refused
+from equieffort.models.classifiers.affine import Affine
 from equieffort.models.classifiers.decision import Decision
 from equieffort.models.classifiers.linear_scores import linear_scores, link
-from equieffort.models.classifiers.affine import Affine
 from equieffort.models.classifiers.unwrap import Unwrapped, raw_columns, unwrap
 from equieffort.models.classifiers.views import Goals, Layer, LinearView, NetworkView, NoView, require_plain
 

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from equieffort.data.frames import Encoding
+from equieffort.models.classifiers.affine import Affine
 from equieffort.models.classifiers.decision import Decision
 from equieffort.models.classifiers.linear import affine_network, single_rounding
 from equieffort.models.classifiers.onnx_network import OnnxNetwork, is_onnx, read_chance, read_graph
-from equieffort.models.classifiers.affine import Affine
 from equieffort.models.classifiers.relu_network import ReLUNetwork
 from equieffort.models.classifiers.unwrap import Unwrapped, logit, raw_columns, unwrap
 from equieffort.models.classifiers.views import Goals, Layer, LinearView, NetworkView, NoView, require_plain

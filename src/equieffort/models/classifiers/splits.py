@@ -18,9 +18,9 @@ import pandas as pd
 
 from equieffort.data.frames import Bools, Floats
 from equieffort.data.stored import nearest, number_type
+from equieffort.models.classifiers.affine import VARIES, Affine
 from equieffort.models.classifiers.decision import Decision
 from equieffort.models.classifiers.floats import last_true
-from equieffort.models.classifiers.affine import VARIES, Affine
 from equieffort.models.classifiers.views import NoView
 from equieffort.trees.fitted import FittedTrees, joined
 

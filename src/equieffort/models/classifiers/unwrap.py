@@ -15,9 +15,9 @@ import numpy.typing as npt
 
 from equieffort.data.frames import Bools, Encoding, Floats
 from equieffort.foundations.genuine import LIBRARIES
+from equieffort.models.classifiers.affine import Affine
 from equieffort.models.classifiers.decision import Decision
 from equieffort.models.classifiers.floats import turning_point
-from equieffort.models.classifiers.affine import Affine
 from equieffort.models.classifiers.pipeline import walk
 from equieffort.models.classifiers.views import NoView, require_plain
 
