@@ -109,7 +109,7 @@ class OneHot:
                 continue
             require_columns(frame, columns, why=(f"The category {name!r} is spread over columns, but ", TABLE))
             values = self._joined(name, frame[columns], tell)
-            place = min(map(frame.columns.get_loc, columns))
+            place = min(map(list(frame.columns).index, columns))
             frame = frame.drop(columns=columns)
             frame.insert(place, name, pd.Series(values, index=frame.index))
         return frame
