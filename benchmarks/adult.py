@@ -40,7 +40,7 @@ cost: {{kind: l1, scale: range}}
 random_state: 0
 """
 AIMS = (
-    ("a model file", "file: model.joblib", "at most 12 s"),
+    ("a model file", "path: model.joblib", "at most 12 s"),
     ("a logistic surrogate", "train: logistic", "at most 12 s"),
     ("a boosted surrogate", "train: boosted", "at most 25 s"),
 )

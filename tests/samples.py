@@ -47,3 +47,15 @@ def two_group_audit(n: int = 120) -> ee.Audit:
     )  # fmt: skip
     scm = ee.StructuralCausalModel([("group", "income"), ("income", "savings")]).fit(table)
     return ee.audit(score, table, schema=schema, scm=scm)
+
+
+def compared(found: ee.Audit | ee.measures.Assessment) -> pd.DataFrame:
+    """What is counted of each group beside its comparisons: a row a group and opponent, indexed by group."""
+    part = found.system if isinstance(found, ee.Audit) else found
+    rows = part.measures[part.measures["measure"].isin(["acr", "rd", "difference"])]
+    rows = rows[rows["chance"] == "people"]
+    wide = rows.pivot(
+        index=["group", "against"], columns="measure", values=["estimate", "low", "high", "least", "most"]
+    )
+    wide.columns = [name if what == "estimate" else f"{name}_{what}" for what, name in wide.columns]
+    return part.groups.join(wide.astype(float).reset_index("against"))

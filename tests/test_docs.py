@@ -10,9 +10,11 @@ import warnings
 from pathlib import Path
 
 import pytest
+from tests.samples import compared
 
 import equieffort as ee
 from equieffort.paper.extras import german_audit
+from equieffort.plots import REPORT
 
 ROOT = Path(__file__).parents[1]
 DOCUMENTS = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]
@@ -31,6 +33,32 @@ def test_the_readme_example_runs(tmp_path, monkeypatch, capsys):
     assert (tmp_path / "german.audit").is_file()
 
 
+@pytest.mark.filterwarnings("ignore::equieffort.errors.EquieffortWarning")
+def test_the_page_of_results_prints_what_it_says(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    page = (ROOT / "docs" / "results.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"```(python|text)\n(.*?)```", page, re.DOTALL)
+    names: dict[str, object] = {}
+    printed, checked = "", 0
+    for kind, block in blocks:
+        if kind == "python":
+            exec(compile(block, "results.md", "exec"), names)
+            printed = "\n".join(line.rstrip() for line in capsys.readouterr().out.rstrip().split("\n"))
+        else:
+            assert printed == block.rstrip()
+            checked += 1
+    assert checked >= 6
+    assert {path.name for path in tmp_path.iterdir()} == {
+        "german.json", "german.html", "card.md", "german.audit", "measures.svg",
+    }  # fmt: skip
+
+
+def test_the_page_of_results_lists_what_is_shown_and_every_picture():
+    page = (ROOT / "docs" / "results.md").read_text(encoding="utf-8")
+    for name in {*ee.__all__, *REPORT.values()} - {"__version__"}:
+        assert re.search(rf"`(ee\.)?{name}(\(.*?\))?`", page), name
+
+
 def test_the_picture_caption_states_what_the_example_finds():
     caption = (ROOT / "README.md").read_text(encoding="utf-8")
     said = re.search(r"over everybody ([\d.]+) times", caption)
@@ -38,11 +66,11 @@ def test_the_picture_caption_states_what_the_example_finds():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ee.errors.EquieffortWarning)
         audit = german_audit()
-    row = audit.by_group.set_index("group").loc["female"]
+    row = compared(audit).loc["female"]
     assert f"{row['acr']:.2f}" == said.group(1)
     assert row["rd"] > 0
     # What it concludes is quoted word for word.
-    refused = audit.by_group.set_index("group")["n_unfavourable"]
+    refused = audit.by_group["n_unfavourable"]
     assert f"only {refused['female']} women and {refused['male']} men are refused" in " ".join(caption.split())
     assert f"the verdict is {audit.verdict.outcome}" in caption
     assert " ".join(str(audit.verdict).split()) in " ".join(caption.split())

@@ -20,6 +20,7 @@ from equieffort.errors import (
     EquieffortError,
     EquieffortWarning,
     Setting,
+    Warned,
     closest,
     collecting,
     listed,
@@ -109,7 +110,24 @@ def test_warnings_are_issued_and_collected() -> None:
     assert [w.code for w in outer] == ["PARAMETER"]
     assert [w.code for w in inner] == ["DATA_TYPE"]
     assert [str(w.message) for w in issued] == [str(outer[0]), str(inner[0])]
-    assert "How to fix it: Do." in str(outer[0])
+    assert str(outer[0]) == "One. (PARAMETER)", "one line with the code"
+    assert outer[0].long == f"One.\n  Why it matters: {CODES['PARAMETER']}\n  How to fix it: Do.\n  Code: PARAMETER"
+    assert {w.filename for w in issued} == {__file__}, "about the first line that is not ours"
+
+
+def test_a_warning_is_one_line_however_its_words_came() -> None:
+    assert str(EquieffortWarning("PARAMETER", "One\n  two.")) == "One two. (PARAMETER)"
+
+
+def test_warnings_of_a_result_print_in_their_long_form() -> None:
+    one, two = EquieffortWarning("PARAMETER", "k < 0.", "Give 1."), EquieffortWarning("DATA_TYPE", "Two.")
+    kept = Warned((one, two))
+    assert kept == (one, two)
+    assert str(kept) == f"{one.long}\n\n{two.long}"
+    assert repr(kept) == f"{one}\n{two}"
+    assert "k &lt; 0. <code>PARAMETER</code>" in kept._repr_html_()
+    assert "Give 1." in kept._repr_html_()
+    assert str(Warned()) == repr(Warned()) == "No warnings."
 
 
 def test_collecting_ends_with_its_block() -> None:

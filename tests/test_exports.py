@@ -16,6 +16,7 @@ import pytest
 import xmlschema
 from jsonschema import Draft202012Validator
 from tests.limits import unlimited
+from tests.samples import compared
 
 import equieffort as ee
 from equieffort.errors import EquieffortWarning
@@ -68,8 +69,8 @@ def test_a_summary_is_strict_json(unequal):
     assert read["verdict"]["text"] == str(unequal.verdict)
     assert [row["group"] for row in read["by_group"]] == ["ash", "birch"]
     row = read["by_group"][0]
-    assert row["acr"] == pytest.approx(unequal.by_group["acr"][0])
-    assert read["by_group"][1]["acr"] is None, "the reference is compared with nobody"
+    assert row["phi"] == pytest.approx(unequal.by_group["phi"]["ash"])
+    assert "acr" not in row, "comparisons are among the measures"
     assert read["criteria"]["tau"] == 1.25
     assert read["people"] == PEOPLE
     assert read["verdict"]["basis"] == unequal.verdict.basis
@@ -88,7 +89,7 @@ def test_a_summary_carries_warnings_and_subgroups():
 
 def test_numbers_in_a_finding_are_those_of_the_table(unequal):
     finding = summary(unequal)["verdict"]["findings"][0]
-    row = unequal.by_group.iloc[0]
+    row = compared(unequal).iloc[0]
     assert {key: finding[key] for key in ("phi", "rho")} == {key: row[key] for key in ("phi", "rho")}
     assert list(finding["judged"]) == ["acr", "rd"]
     for name, found in finding["judged"].items():
@@ -254,7 +255,7 @@ def test_sarif_holds_the_finding(unequal):
     place = result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]
     assert place == "my%20audit.audit"
     acr = result["properties"]["judged"]["acr"]
-    row = unequal.by_group.iloc[0]
+    row = compared(unequal).iloc[0]
     assert [acr[key] for key in ("estimate", "low", "high", "n")] == [
         row["acr"], row["acr_low"], row["acr_high"], row["n_optimal"]
     ]  # fmt: skip
@@ -344,7 +345,7 @@ def test_junit_holds_the_finding(unequal):
     told = dict(line.split(": ", 1) for line in case.findtext("system-out", "").splitlines())
     assert list(told) == ["acr", "rd"]
     acr = dict(pair.split("=", 1) for pair in told["acr"].split(" "))
-    assert (float(acr["low"]), float(acr["high"])) == tuple(unequal.by_group.loc[0, ["acr_low", "acr_high"]])
+    assert (float(acr["low"]), float(acr["high"])) == tuple(compared(unequal).loc["ash", ["acr_low", "acr_high"]])
 
 
 def test_junit_counts_by_outcome(unequal):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from tests import oracles_one_hot, oracles_trees
+from tests import oracles_one_hot, oracles_trees, oracles_ways
 from tests.oracles import FAMILIES, run
 
 from equieffort.recourse.solvers import BranchAndBound
@@ -21,6 +21,8 @@ CASES = {
 }
 TREE_CASES = 1000
 """Of each family of trees."""
+WAY_CASES = 1000
+"""With at most k features changed, and of further ways."""
 ONE_HOT_CASES = 1000
 FIRST_SEED = 100_000
 """Beyond the seeds of the everyday tests."""
@@ -69,4 +71,17 @@ def test_one_hot_tables_agree_with_trying_everything(
     start = FIRST_SEED + block * BLOCK
     tally = oracles_one_hot.run(range(start, start + BLOCK))
     record_property("verify", {"family": "one-hot tables", **tally.counts})
+    assert not tally.disagreements, "\n".join(tally.disagreements)
+
+
+@pytest.mark.verify
+@pytest.mark.usefixtures("one_thread")
+@pytest.mark.parametrize("family", oracles_ways.FAMILIES)
+@pytest.mark.parametrize("block", range(WAY_CASES // BLOCK))
+def test_few_changes_and_further_ways_agree_with_every_subset(
+    family: str, block: int, record_property: Callable[[str, object], None]
+) -> None:
+    start = FIRST_SEED + block * BLOCK
+    tally = oracles_ways.run(family, range(start, start + BLOCK))
+    record_property("verify", {"family": family, **tally.counts})
     assert not tally.disagreements, "\n".join(tally.disagreements)

@@ -1,7 +1,9 @@
-"""Draws the pictures of the README and the docs from German credit and Adult: `python tools/pictures.py`."""
+"""Draws pictures of the README and the docs: `python tools/pictures.py`; that of all notions: tools/side_by_side.py."""
 
 from __future__ import annotations
 
+import contextlib
+import re
 import warnings
 from pathlib import Path
 
@@ -19,16 +21,25 @@ ROOT = Path(__file__).parents[1]
 def main() -> None:
     warnings.simplefilter("ignore", ee.errors.EquieffortWarning)
     german = german_audit()
-    german.plot.acr().savefig(ROOT / "docs" / "images" / "german_acr.png", dpi=120)
-    for notion in ("counterfactual_fairness", "fair_causal_recourse", "causal_discrimination"):
-        picture = getattr(german.plot, notion)()
-        picture.savefig(ROOT / "docs" / "images" / f"{notion.replace('_', '-')}.png", dpi=110)
-    german.plot.facts().savefig(ROOT / "docs" / "images" / "german_facts.png", dpi=90)
-    adult_groups().plot.measures().savefig(ROOT / "docs" / "images" / "adult_groups.png", dpi=90)
-    german.plot.group_routes().savefig(ROOT / "docs" / "images" / "german_group_routes.png", dpi=90)
+    german.plot.acr().save(ROOT / "docs" / "images" / "german_acr.png", dpi=120)
+    for page in sorted((ROOT / "docs" / "notions").glob("*.md")):
+        pictures_of(page)
+    for notion in ("effort_rewards", "situation_testing"):
+        getattr(german.plot, notion)().save(ROOT / "docs" / "images" / f"german_{notion}.png", dpi=90)
+    german.plot.facts().save(ROOT / "docs" / "images" / "german_facts.png", dpi=90)
+    adult_groups().plot.measures().save(ROOT / "docs" / "images" / "adult_groups.png", dpi=90)
+    german.plot.group_routes().save(ROOT / "docs" / "images" / "german_group_routes.png", dpi=90)
     found = adult_audit().search_subgroups()
-    found.plot(8).savefig(ROOT / "docs" / "images" / "adult_subgroups.png", dpi=90)
+    found.plot(8).save(ROOT / "docs" / "images" / "adult_subgroups.png", dpi=90)
     print(found)
+
+
+def pictures_of(page: Path) -> None:
+    """Run the example of a page of notions among the images, where it saves its picture."""
+    found = re.search(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+    if found is not None and ".save(" in found[1]:
+        with contextlib.chdir(ROOT / "docs" / "images"), contextlib.redirect_stdout(None):
+            exec(compile(found[1], page.name, "exec"), {})
 
 
 def adult_audit() -> ee.Audit:

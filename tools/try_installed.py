@@ -36,7 +36,7 @@ def main() -> None:
     names = modules()
     for name in names:
         importlib.import_module(name)
-    for name in equieffort.__all__:
+    for name in (*equieffort.__all__, *equieffort._NAMES):
         getattr(equieffort, name)
     command = Path(sys.executable).parent / "equieffort"
     with tempfile.TemporaryDirectory() as folder:

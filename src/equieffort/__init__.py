@@ -1,17 +1,143 @@
 """Must some groups of people work harder than others to turn a "no" into a "yes"?
 
-Names are resolved on first use (PEP 562), so importing this package is cheap and has no side effects.
+Names are resolved on first use (PEP 562), so importing this package is cheap and has no side effects. `dir` and
+completion show what most audits need; the rest is grouped in `costs`, `measures`, `rules`, `scm` and `solvers`, and can
+be taken from here as well.
 """
 
 from __future__ import annotations
 
 import importlib
-from typing import Any
+import logging
+from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"
+from equieffort.foundations.version import __version__
+
+if TYPE_CHECKING:
+    # What type checkers and editors read in place of the lists below; a test holds the two together.
+    from equieffort import costs as costs
+    from equieffort import datasets as datasets
+    from equieffort import errors as errors
+    from equieffort import measures as measures
+    from equieffort import rules as rules
+    from equieffort import scm as scm
+    from equieffort import solvers as solvers
+    from equieffort.effort.criteria import Criteria as Criteria
+    from equieffort.effort.criteria import OneSided as OneSided
+    from equieffort.effort.criteria import TwoSided as TwoSided
+    from equieffort.effort.inference import Holm as Holm
+    from equieffort.effort.inference import Unadjusted as Unadjusted
+    from equieffort.effort.metrics import PAPER_QUANTILES as PAPER_QUANTILES
+    from equieffort.effort.metrics import Centres as Centres
+    from equieffort.effort.metrics import Jackknife as Jackknife
+    from equieffort.effort.metrics import PaperBands as PaperBands
+    from equieffort.effort.neighbours import Everyone as Everyone
+    from equieffort.effort.neighbours import Nearest as Nearest
+    from equieffort.effort.neighbours import NearestK as NearestK
+    from equieffort.effort.verdict import Verdict as Verdict
+    from equieffort.models.classifiers import LinearScore as LinearScore
+    from equieffort.models.classifiers import ReLUNetwork as ReLUNetwork
+    from equieffort.models.files import load_model as load_model
+    from equieffort.monitor import Monitor as Monitor
+    from equieffort.monitor import MonitorState as MonitorState
+    from equieffort.notions.huang import ByRegression as ByRegression
+    from equieffort.notions.huang import BySCM as BySCM
+    from equieffort.notions.huang import ByWeighting as ByWeighting
+    from equieffort.notions.huang import GammaRange as GammaRange
+    from equieffort.recourse.problem import RecourseProblem as RecourseProblem
+    from equieffort.recourse.solvers import Auto as Auto
+    from equieffort.recourse.solvers import BranchAndBound as BranchAndBound
+    from equieffort.recourse.solvers import LinearExact as LinearExact
+    from equieffort.recourse.solvers import Milp as Milp
+    from equieffort.recourse.solvers import Search as Search
+    from equieffort.recourse.solvers import SpatialBranchAndBound as SpatialBranchAndBound
+    from equieffort.recourse.solvers import Status as Status
+    from equieffort.recourse.solving import solve as solve
+    from equieffort.recourse.table import RecourseTable as RecourseTable
+    from equieffort.results.audit_file import load as load
+    from equieffort.results.audits import Audit as Audit
+    from equieffort.results.audits import audit as audit
+    from equieffort.results.comparison import AuditComparison as AuditComparison
+    from equieffort.results.comparison import compare_audits as compare_audits
+    from equieffort.results.explanation import Explanation as Explanation
+    from equieffort.results.one_person import find_recourse as find_recourse
+    from equieffort.results.power_analysis import Assumed as Assumed
+    from equieffort.results.power_analysis import power as power
+    from equieffort.results.resampling import Bootstrap as Bootstrap
+    from equieffort.results.resampling import Equations as Equations
+    from equieffort.results.resampling import Procedure as Procedure
+    from equieffort.spec import read_spec as read_spec
+    from equieffort.spec.runs import run_spec as run_spec
+    from equieffort.world.cost import Percentile as Percentile
+    from equieffort.world.cost import Separable as Separable
+    from equieffort.world.cost import WeightedL1 as WeightedL1
+    from equieffort.world.distances import CausalDistance as CausalDistance
+    from equieffort.world.distances import Euclidean as Euclidean
+    from equieffort.world.distances import Manhattan as Manhattan
+    from equieffort.world.distances import OwnDistance as OwnDistance
+    from equieffort.world.graph import CausalGraph as CausalGraph
+    from equieffort.world.labels import Labels as Labels
+    from equieffort.world.opponents import AllPairs as AllPairs
+    from equieffort.world.opponents import Rest as Rest
+    from equieffort.world.rules import Always as Always
+    from equieffort.world.rules import Forbidden as Forbidden
+    from equieffort.world.rules import Implies as Implies
+    from equieffort.world.rules import Monotone as Monotone
+    from equieffort.world.rules import Sum as Sum
+    from equieffort.world.rules import parse_rule as parse_rule
+    from equieffort.world.scales import MAD as MAD
+    from equieffort.world.scales import Own as Own
+    from equieffort.world.scales import Range as Range
+    from equieffort.world.scales import Std as Std
+    from equieffort.world.schema import Feature as Feature
+    from equieffort.world.schema import Schema as Schema
+    from equieffort.world.scm import CumulativeLogit as CumulativeLogit
+    from equieffort.world.scm import Function as Function
+    from equieffort.world.scm import LeastSquares as LeastSquares
+    from equieffort.world.scm import Linear as Linear
+    from equieffort.world.scm import Ordinal as Ordinal
+    from equieffort.world.scm import Polynomial as Polynomial
+    from equieffort.world.scm import Probabilities as Probabilities
+    from equieffort.world.scm import Product as Product
+    from equieffort.world.scm import Ratio as Ratio
+    from equieffort.world.scm import Regressor as Regressor
+    from equieffort.world.scm import Spline as Spline
+    from equieffort.world.scm import StructuralCausalModel as StructuralCausalModel
+    from equieffort.world.scm import Terms as Terms
+
+__all__ = [
+    "Audit",
+    "Criteria",
+    "Feature",
+    "Labels",
+    "LinearScore",
+    "Monitor",
+    "ReLUNetwork",
+    "RecourseProblem",
+    "Schema",
+    "StructuralCausalModel",
+    "audit",
+    "compare_audits",
+    "costs",
+    "datasets",
+    "errors",
+    "find_recourse",
+    "load",
+    "load_model",
+    "measures",
+    "power",
+    "rules",
+    "run_spec",
+    "scm",
+    "solve",
+    "solvers",
+    "__version__",
+]
+"""What is shown first."""
 
 _ROOMS: dict[str, tuple[str, ...]] = {
     "world.graph": ("CausalGraph",),
+    "world.labels": ("Labels",),
     "world.opponents": ("AllPairs", "Rest"),
     "world.schema": ("Feature", "Schema"),
     "world.rules": ("Always", "Forbidden", "Implies", "Monotone", "Sum", "parse_rule"),
@@ -32,7 +158,7 @@ _ROOMS: dict[str, tuple[str, ...]] = {
     ),
     "world.scales": ("MAD", "Own", "Range", "Std"),
     "world.cost": ("Percentile", "Separable", "WeightedL1"),
-    "world.distances": ("Euclidean", "Manhattan", "OwnDistance"),
+    "world.distances": ("CausalDistance", "Euclidean", "Manhattan", "OwnDistance"),
     "models.classifiers": ("LinearScore", "ReLUNetwork"),
     "models.files": ("load_model",),
     "recourse.problem": ("RecourseProblem",),
@@ -48,6 +174,8 @@ _ROOMS: dict[str, tuple[str, ...]] = {
     "results.audits": ("Audit", "audit"),
     "results.comparison": ("AuditComparison", "compare_audits"),
     "results.audit_file": ("load",),
+    "results.explanation": ("Explanation",),
+    "results.one_person": ("find_recourse",),
     "results.power_analysis": ("Assumed", "power"),
     "results.resampling": ("Bootstrap", "Equations", "Procedure"),
     "spec": ("read_spec",),
@@ -56,29 +184,24 @@ _ROOMS: dict[str, tuple[str, ...]] = {
 }
 """The names that users take from this package, by the room they live in."""
 _NAMES = {name: room for room, names in _ROOMS.items() for name in names}
-_MODULES: dict[str, str] = {
-    "costs": "world.cost",
-    "datasets": "datasets",
-    "errors": "errors",
-    "measures": "effort.measures",
-    "rules": "world.rules",
-    "scm": "world.scm",
-    "solvers": "recourse.solvers",
-}
-"""Rooms that users open by name."""
+_MODULES = ("costs", "datasets", "errors", "measures", "rules", "scm", "solvers")
+"""Modules that are opened by name."""
 
-__all__ = ["__version__", *_MODULES, *_NAMES]
+# As libraries should: nothing is printed unless whoever calls asks for it (docs/results.md).
+logging.getLogger("equieffort").addHandler(logging.NullHandler())
 
 
-def __getattr__(name: str) -> Any:
-    if name in _NAMES:
-        value = getattr(importlib.import_module(f"equieffort.{_NAMES[name]}"), name)
-    elif name in _MODULES:
-        value = importlib.import_module(f"equieffort.{_MODULES[name]}")
-    else:
-        raise AttributeError(f"module 'equieffort' has no attribute {name!r}")
-    globals()[name] = value
-    return value
+if not TYPE_CHECKING:  # a type checker would take every name for one that exists
+
+    def __getattr__(name: str) -> Any:
+        if name in _NAMES:
+            value = getattr(importlib.import_module(f"equieffort.{_NAMES[name]}"), name)
+        elif name in _MODULES:
+            value = importlib.import_module(f"equieffort.{name}")
+        else:
+            raise AttributeError(f"module 'equieffort' has no attribute {name!r}")
+        globals()[name] = value
+        return value
 
 
 def __dir__() -> list[str]:

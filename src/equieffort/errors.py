@@ -18,11 +18,13 @@ equieffort.errors.GraphError: The causal graph has a cycle: a -> b -> a.
 from __future__ import annotations
 
 import difflib
+import sys
 import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from html import escape
 from typing import Any
 
 CODES: dict[str, str] = {
@@ -42,6 +44,7 @@ CODES: dict[str, str] = {
     "DATA_COPIES_OUTCOME": "A model that sees the decision repeats it, and nobody can act on what comes after it.",
     "DATA_CONSTANT": "What is the same for everybody explains no decision, and often stands for a slip in the table.",
     "DATA_SENTINEL": "A code for what is not known is taken for an amount: it stretches ranges, limits and equations.",
+    "SURROGATE_NOT_KEPT": "An audit of a surrogate that nobody can ask again cannot be repeated or verified.",
     "SURROGATE_PERFECT": "Decisions are seldom that simple: often a feature was written down after the decision.",
     "DATA_UNKNOWN_ROW": "Only a person who was audited can be looked up.",
     "DATA_LENGTH": "Each person needs exactly one value.",
@@ -49,8 +52,10 @@ CODES: dict[str, str] = {
     "DATA_NOT_INTEGER": "An integer feature never gets a fraction, so the facts must be whole numbers too.",
     # schema
     "SCHEMA_ROLE": "Role and direction decide how a feature may be acted on.",
+    "SCHEMA_LABELS": "A label that belongs to nothing, or to two things, would mislead whoever reads the result.",
     "SCHEMA_KIND": "The kind decides which values a feature can take.",
     "SCHEMA_LIMITS": "With contradictory limits no action would be allowed and everybody would look unable to act.",
+    "SCHEMA_LEVELS": "Levels and their order decide which changes of a category go up and what each costs.",
     "SCHEMA_WEIGHT": "A weight that is not positive would make effort free or undefined.",
     "SCHEMA_SENSITIVE_MISSING": "Groups are formed by the sensitive attribute.",
     "SCHEMA_SENSITIVE_ACTIONABLE": "Changing a protected attribute is never recourse.",
@@ -84,7 +89,7 @@ CODES: dict[str, str] = {
     "MODEL_NO_PROBABILITY": "A declared threshold is compared with the model's probabilities.",
     "MODEL_NOT_FITTED": "The audit asks the model for its own decisions.",
     "MODEL_LABELS": "Without knowing which decision is good for people there is no recourse.",
-    "MODEL_MULTICLASS": "With several outcomes it must be said which of them people want.",
+    "MODEL_MULTICLASS": "Of several outcomes those that are not named as favourable count as refusals.",
     "MODEL_NOT_DETERMINISTIC": "Recourse towards a decision that changes by itself means nothing.",
     "MODEL_OUTPUT": "Each person needs exactly one decision.",
     "MODEL_NOT_LINEAR": "Exact answers need a model and equations that the solver understands.",
@@ -94,6 +99,7 @@ CODES: dict[str, str] = {
     "COST_ZERO_SCALE": "Changes are divided by the scale, and nothing can be divided by zero.",
     "COST_ZERO_RANGE": "A feature with one value tells nobody apart.",
     "COST_OUTLIER": "One extreme value stretches the range, so that everybody else's effort looks small.",
+    "COST_GROUP": "A rank within one's own group needs people of that group to be ranked among.",
     "COST_SIZE": "Means and their spread are computed from squares, which must be numbers too.",
     "COST_INVALID": "Effort must be a number that grows with the change.",
     "PROBLEM_NOTHING_ACTIONABLE": "Without anything a person may change nobody has recourse.",
@@ -119,7 +125,7 @@ CODES: dict[str, str] = {
     # runs, comparison, command line
     "AUDIT_SCALES": "Costs at different prices are in different units, and their difference means nothing.",
     "AUDIT_LIMITS": "Part of the change may come from how far people may go, and not from the decisions.",
-    "AUDIT_SCHEMAS": "Only audits of the same groups and the same rules of action can be compared.",
+    "AUDIT_GROUPS": "Only audits of the same groups can be compared.",
     "AUDIT_LABELS": "What happened to a person can only be said if the label names the same person in both audits.",
     "SPEC_UNFILLED": "Who is protected and what may change must be said by somebody who knows, never guessed.",
     "OUTPUT": "Work whose result cannot be written is lost, so this is looked at before any work is done.",
@@ -147,6 +153,9 @@ CODES: dict[str, str] = {
     "MODEL_CRASH": "What ends or stops the library that reads it would take the audit with it.",
     "MODEL_VERSION": "A model read by another version of its library may decide differently.",
     "MODEL_SURROGATE": "A surrogate must learn two outcomes, and is judged on people it has not seen.",
+    # results
+    "VERDICT_UNEQUAL": "Whoever asked for this check wants nothing to go on where effort is shown to be unequal.",
+    "VERDICT_INCONCLUSIVE": "Whoever asked for this check wants nothing to go on where equal effort is not shown.",
 }
 """Code -> why it matters."""
 
@@ -190,9 +199,16 @@ class _Problem:
         self.what_parts, self.fix_parts = parts_of(what), parts_of(fix)
         self.code, self.why = code, CODES[code]
         self.what, self.fix = in_words(self.what_parts, "python"), in_words(self.fix_parts, "python")
+        super().__init__(self._message())  # type: ignore[call-arg]
+
+    def _message(self) -> str:
+        return self.long
+
+    @property
+    def long(self) -> str:
+        """What, why it matters, how to fix it, and the code: a line each."""
         fixed = f"\n  How to fix it: {self.fix}" if self.fix else ""
-        message = f"{self.what}\n  Why it matters: {self.why}{fixed}\n  Code: {code}"
-        super().__init__(message)  # type: ignore[call-arg]
+        return f"{self.what}\n  Why it matters: {self.why}{fixed}\n  Code: {self.code}"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _rebuild, (type(self), self.code, self.what_parts, self.fix_parts), vars(self)
@@ -251,8 +267,41 @@ class ParameterError(EquieffortError):
     """An argument is out of its domain."""
 
 
+class UnequalError(EquieffortError):
+    """`raise_if_unequal` found what a pipeline must not pass; `verdict` says what."""
+
+    verdict: Any = None
+
+
 class EquieffortWarning(_Problem, UserWarning):
-    """Something the reader of the result should know; `code`, `what`, `why` and `fix` are attributes."""
+    """Something the reader of the result should know: printed in one line with its code.
+
+    `code`, `what`, `why` and `fix` are attributes, `long` is all of them; an audit keeps its warnings in `warnings`.
+    """
+
+    def _message(self) -> str:
+        return f"{' '.join(self.what.split())} ({self.code})"
+
+
+class Warned(tuple[EquieffortWarning, ...]):
+    """The warnings of a result: a tuple that prints them in their long form."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "\n".join(map(str, self)) or "No warnings."
+
+    def __str__(self) -> str:
+        return "\n\n".join(one.long for one in self) or "No warnings."
+
+    def _repr_html_(self) -> str:
+        if not self:
+            return "<p>No warnings.</p>"
+        told = (
+            f"<dt>{escape(one.what)} <code>{one.code}</code></dt><dd>{escape(one.why)}<br>{escape(one.fix)}</dd>"
+            for one in self
+        )
+        return f"<dl>{''.join(told)}</dl>"
 
 
 _collector: ContextVar[list[EquieffortWarning] | None] = ContextVar("equieffort_warnings", default=None)
@@ -269,15 +318,23 @@ def collecting() -> Iterator[list[EquieffortWarning]]:
         _collector.reset(token)
 
 
-def warn(code: str, what: Text, *, fix: Text = "", stacklevel: int = 3) -> None:
-    """Issue an `EquieffortWarning`, and hand it to whoever is `collecting`."""
+def warn(code: str, what: Text, *, fix: Text = "") -> None:
+    """Issue an `EquieffortWarning` about the caller's line, and hand it to whoever is `collecting`."""
     warning = EquieffortWarning(code, what, fix)
     kept = _collector.get()
     if kept is not None:
         if any((code, warning.what) == (other.code, other.what) for other in kept):
             return
         kept.append(warning)
-    warnings.warn(warning, stacklevel=stacklevel)
+    warnings.warn(warning, stacklevel=_outside())
+
+
+def _outside() -> int:
+    """How far up the first line stands that is not ours: what a reader of a warning can change."""
+    frame, level = sys._getframe(2), 2
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] == "equieffort":
+        frame, level = frame.f_back, level + 1
+    return level
 
 
 def listed(names: Iterable[object], most: int = 8) -> str:

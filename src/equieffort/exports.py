@@ -26,10 +26,10 @@ from xml.etree import ElementTree
 import numpy as np
 import pandas as pd
 
-from equieffort import __version__
 from equieffort.data.frames import number
 from equieffort.effort.verdict import REASONS, Assessment, Finding, Verdict
 from equieffort.errors import ParameterError
+from equieffort.foundations.version import __version__
 from equieffort.models.fidelity import Refusals, Surrogate
 from equieffort.recourse.status import Infeasibility, Reason, Termination
 from equieffort.recourse.table import RecourseTable
@@ -39,7 +39,7 @@ from equieffort.words.shown import caveats
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 """What makes a spreadsheet run a cell; the last four are the full-width forms that some accept too."""
 
-SUMMARY_VERSION = 5
+SUMMARY_VERSION = 6
 SHOWN = (
     "estimate", "low", "high", "least", "most", "assigned_least", "assigned_most", "p", "p_beyond", "p_within",
     "p_adjusted", "n", "n_against", "note",
@@ -55,18 +55,25 @@ def summary(audit: Audit) -> dict[str, Any]:
         "format": "equieffort-summary",
         "version": SUMMARY_VERSION,
         "verdict": _verdict(audit.verdict),
-        "caveats": [{"code": one.code, "text": one.text} for one in caveats(audit.verdict, people, made.fit)],
+        "caveats": [
+            {"code": one.code, "text": one.text} for one in caveats(audit.verdict, people, made.fit, made.guessed)
+        ],
         "measures": records(audit.measures),
-        "by_group": records(audit.by_group),
+        "by_group": records(audit.system.groups.reset_index()),
         "budget": plain(audit.budget),
         "subgroups": {
-            name: {"about": part.about, "verdict": _verdict(part.verdict), "by_group": records(part.by_group)}
+            name: {
+                "about": part.about,
+                "verdict": _verdict(part.verdict),
+                "by_group": records(part.groups.reset_index()),
+            }
             for name, part in _subgroups(audit)
         },
         "assumed": {
             "limits": [plain(asdict(limit)) for limit in people.source.schema.assumed],
             "zero_one": list(people.source.schema.zero_one),
         },
+        "max_actions": people.source.schema.max_actions,
         "surrogate": _surrogate(audit.verdict.surrogate),
         "obstacles": _counted(people, Infeasibility),
         "endings": _counted(people, Termination),

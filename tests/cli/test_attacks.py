@@ -38,7 +38,7 @@ def test_a_device_is_no_audit_file(call: Any) -> None:
 
 SPEC = """
 data: {path: people.csv}
-model: {file: %s, features: [a, b, c]}
+model: {path: %s, features: [a, b, c]}
 outcome: {favourable: 1}
 sensitive: {column: sex, protected: f}
 graph: []

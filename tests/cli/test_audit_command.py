@@ -18,7 +18,7 @@ import equieffort as ee
 from equieffort.errors import CODES
 
 COMMAND = [sys.executable, "-c", "from equieffort.cli import main; main()"]
-ALL = {"out.audit", "out.html", "out.json", "out.csv", "out.measures.csv", "out.md"}
+ALL = {"out.audit", "out.html", "out.json", "out.csv", "out.measures.csv", "out.md", "out.surrogate.skops"}
 
 
 def fresh(folder: Path) -> set[str]:
@@ -154,7 +154,7 @@ def test_a_name_with_its_ending_is_understood(folder, call):
         ("path: loans.csv", "path: lones.csv", "", "lones.csv"),
         ("favourable: approved", "favourable: aproved", "MODEL_LABELS", "aproved"),
         ("smiths: \"job = 'smith'\"", 'smiths: "trade = 3"', "RULE_NAME", "trade"),
-        ("train: logistic", "file: model.pkl", "MODEL", "model.pkl"),
+        ("train: logistic", "path: model.pkl", "MODEL", "model.pkl"),
     ],
 )
 def test_bad_input_is_told_with_its_code(folder, call, old, new, code, says):

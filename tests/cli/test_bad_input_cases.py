@@ -104,7 +104,7 @@ def test_case_19_labels_that_look_alike(folder, call):
 def test_case_52_pickles_are_refused_whatever_they_are_called(folder, call, name):
     people = loans()
     joblib.dump(LogisticRegression().fit(people[["income"]], people["decision"]), folder / name)
-    with_spec(folder, "train: logistic", f"file: {name}")
+    with_spec(folder, "train: logistic", f"path: {name}")
     refused(call, "MODEL_PICKLE", name, "skops")
 
 
@@ -114,7 +114,7 @@ def test_case_53_untrusted_types_are_listed(folder, call):
 
     people = loans()
     skops.dump(RandomForestClassifier(2).fit(people[["income"]], people["decision"]), folder / "model.skops")
-    with_spec(folder, "train: logistic", "file: model.skops")
+    with_spec(folder, "train: logistic", "path: model.skops")
     refused(call, "MODEL_UNTRUSTED", "sklearn.tree._tree.Tree")
     assert zipfile.is_zipfile(folder / "model.skops")
 

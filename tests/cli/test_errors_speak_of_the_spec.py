@@ -10,7 +10,7 @@ from tests.cli.conftest import SPEC, loans
 
 PYTHON = re.compile(
     r"\w=[^ =]|\b[A-Z]\w+\(|\bX\b|\by\b|\b(ee|audit|pd|np|scm|recourse)\.[a-z_]+\b|mechanism|schema|argument|"
-    r"\bNone\b|\bTrue\b|\bFalse\b|\[0\]|LinearExact|BranchAndBound|Milp|SpatialBranchAndBound"
+    r"\bNone\b|\bTrue\b|\bFalse\b|\[0\]|LinearExact|BranchAndBound|Milp|SpatialBranchAndBound|\w+Labels\b|predict|classes_|Traceback|Exception|Error\b"
 )
 GRAPH, JOB = "graph: [[income, savings]]", "job: {role: immutable}"
 FOLLOWS = "edges: [[income, savings], [income, job]]"
@@ -58,9 +58,15 @@ CASES = {
         [(", reference: male", "")], column("sex", ["female", "male", "other", "male"] * 40), "SCHEMA_GROUPS",
         "Name one of them: sensitive: {reference: ...}.",
     ),
-    "three decisions": (
-        [], column("decision", ["approved", "refused", "later", "refused"] * 40), "MODEL_SURROGATE",
-        "outcome: {favourable: [...]}",
+    "every decision is wanted": (
+        [("favourable: approved", "favourable: [approved, refused]")], unchanged, "MODEL_LABELS",
+        "Leave out the decisions people do not want.",
+    ),
+    "a kind of surrogate for a file": (
+        [("{train: logistic}", "logistic")], unchanged, "SPEC_VALUE", "Write `model: {train: logistic}`",
+    ),
+    "an old name of a key": (
+        [("{train: logistic}", "{file: m.skops}")], unchanged, "SPEC_KEY", "Write 'path' in its place.",
     ),
     "a category follows": (
         [(GRAPH, f"graph: {{{FOLLOWS}}}"), (JOB, "job: mutable")], unchanged, "SCM_CANNOT_ABDUCT",
@@ -115,7 +121,7 @@ CASES = {
     "a rule that is too long": (
         [("job = 'smith'", " or ".join(["income > 3"] * 2000))], unchanged, "RULE_SYNTAX", "Add a column to the table",
     ),
-    "no model": ([("train: logistic", "file: m.skops")], unchanged, "MODEL_FILE", "Check model.file; it starts from"),
+    "no model": ([("train: logistic", "path: m.skops")], unchanged, "MODEL_FILE", "Check model.path; it starts from"),
     "no table": ([("loans.csv", "loan.csv")], unchanged, "DATA_FILE", "Check data.path; it starts from"),
     "two people of one id": ([], column("applicant", "x"), "DATA_DUPLICATE_INDEX", "leave data.id out to count rows."),
 }  # fmt: skip
@@ -132,6 +138,65 @@ def test_errors_speak_of_the_spec(folder, call, name):
     table.to_csv(folder / "loans.csv", index=False)
     (folder / "loans.yaml").write_text(spec, encoding="utf-8")
     done = call("audit", "loans.yaml", "-o", "out", "--dry-run")
+    assert done.exit_code == 2, done.output
+    assert f"Code: {code}\n" in done.output
+    assert said in done.output
+    assert not PYTHON.search(done.output), done.output
+
+
+# -- models from files -------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def models(tmp_path_factory):
+    """A network without names as ONNX, a model without probabilities, and one that gives scores."""
+    import skops.io
+    from skl2onnx import to_onnx
+    from sklearn.linear_model import LinearRegression, LogisticRegression
+    from sklearn.preprocessing import StandardScaler
+    from sklearn.svm import LinearSVC
+
+    folder, table = tmp_path_factory.mktemp("models"), loans()
+    X, y = table[["income", "savings"]], table["decision"]
+    plain = LogisticRegression().fit(X.to_numpy(dtype=np.float32), y)
+    onnx = to_onnx(plain, X.to_numpy(dtype=np.float32)[:1])
+    (folder / "m.onnx").write_bytes(onnx.SerializeToString())
+    skops.io.dump(LinearSVC().fit(X, y), folder / "svc.skops")
+    skops.io.dump(LinearRegression().fit(X, (y == "approved") * 1.0), folder / "scores.skops")
+    skops.io.dump(StandardScaler().fit(X), folder / "scaler.skops")
+    return folder
+
+
+SAVED = {
+    "onnx without names": ("m.onnx", [], [], "DATA_NO_NAMES", "ONNX model was fitted without column names"),
+    "onnx trained again": (
+        "{path: m.onnx, features: [income, savings], data: loans.csv}", [], ["--resample", "procedure"], "PARAMETER",
+        "The model (ONNX model) cannot be trained again",
+    ),
+    "another label": ("svc.skops", [("favourable: approved", "favourable: yess")], [], "MODEL_LABELS", "'approved'"),
+    "no probabilities": (
+        "svc.skops", [("favourable: approved", "favourable: approved, threshold: 0.6")], [], "MODEL_NO_PROBABILITY",
+        "the model (LinearSVC) gives no probabilities.",
+    ),
+    "scores": ("scores.skops", [], [], "MODEL_LABELS", "Name the label as the model returns it."),
+    "no model": ("scaler.skops", [], [], "MODEL_NO_PREDICT", "which decides nothing."),
+    "a column of text": (
+        "{path: m.onnx, features: [income, job]}", [], [], "MODEL_FAILED", "The model (ONNX model) failed",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SAVED)
+def test_errors_of_models_speak_of_the_spec(folder, call, models, name):
+    model, changes, options, code, said = SAVED[name]
+    for file in models.iterdir():
+        (folder / file.name).write_bytes(file.read_bytes())
+    spec = SPEC.replace("{train: logistic}", model)
+    for old, new in changes:
+        assert old in spec
+        spec = spec.replace(old, new)
+    (folder / "loans.yaml").write_text(spec, encoding="utf-8")
+    done = call("audit", "loans.yaml", "-o", "out", "--dry-run", *options)
     assert done.exit_code == 2, done.output
     assert f"Code: {code}\n" in done.output
     assert said in done.output

@@ -73,15 +73,15 @@ class Running:
         return self.told.read_text(encoding="utf-8")
 
     def where(self) -> str:
-        """The source line that the program is at."""
+        """The source lines that the program's threads are at."""
         before = len(self.says())
         self.program.send_signal(signal.SIGUSR1)
         self.wait_for(lambda: "most recent call first" in self.says()[before:] and self.says().endswith("\n"))
         frames = [line for line in self.says()[before:].splitlines() if line.startswith("  File ")]
-        path, line = (frames[0].split('"')[1], frames[0].split("line ")[1].split()[0]) if frames else ("", "")
-        if not (line.isdigit() and Path(path).is_file()):
-            return ""  # between two lines, or in a file that is gone
-        return Path(path).read_text(encoding="utf-8").splitlines()[int(line) - 1]
+        places = [(frame.split('"')[1], frame.split("line ")[1].split()[0]) for frame in frames]
+        # Without those between two lines, or in a file that is gone.
+        known = [(Path(path), int(line)) for path, line in places if line.isdigit() and Path(path).is_file()]
+        return "\n".join(path.read_text(encoding="utf-8").splitlines()[line - 1] for path, line in known)
 
     def wait_for(self, holds: Callable[[], bool]) -> None:
         end = time.monotonic() + PATIENCE
@@ -120,7 +120,7 @@ def test_ctrl_c_inside_the_compiled_solver(folder, call, running):
     before = earlier(folder)
     run = running()
     run.wait_for(lambda: "solving ..." in run.says())
-    run.wait_for(lambda: "fill_batch(" in run.where())
+    run.wait_for(lambda: "fill_people(" in run.where())
     assert run.interrupt() == 130
     assert "Interrupted: the run is not finished." in run.says()
     assert "equieffort audit big.yaml -o out" in run.says()

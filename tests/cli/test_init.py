@@ -21,7 +21,7 @@ def test_nothing_sensitive_is_guessed(folder, call):
     assert "sensitive: {column: FILL_IN, protected: FILL_IN, reference: FILL_IN}" in text
     assert "outcome: {column: FILL_IN, favourable: FILL_IN}" in text
     assert "# id: applicant  # different in every row" in text
-    assert "  # applicant: {role: FILL_IN}  # different in every row" in text
+    assert "  applicant: {role: unused}  # different in every row" in text
     assert "Fill in 10 places marked FILL_IN, in 7 lines" in done.stdout
     assert "#   sex: female, male" in text
     assert "income: {role: FILL_IN}  # integer, " in text

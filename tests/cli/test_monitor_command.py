@@ -19,7 +19,7 @@ from tests.cli.conftest import SPEC, loans
 
 from equieffort.monitor import Monitor
 
-FILED = SPEC.replace("model: {train: logistic}", "model: {file: model.skops}")
+FILED = SPEC.replace("model: {train: logistic}", "model: {path: model.skops}")
 
 
 def batch(path: Path, number: int, n: int = 120, gap: float = 6.0) -> Path:
@@ -256,7 +256,7 @@ def test_a_state_that_is_damaged(started, call):
     for raw, words in (
         (good[:5000], "is no complete state of a monitor"),
         (good.replace(b'"tau": 1.25', b'"tau": 9.25'), "its checksum does not fit"),
-        (good.replace(b'"version": 2', b'"version": 7'), "has state version 7; this equieffort reads version 2"),
+        (good.replace(b'"version": 3', b'"version": 7'), "has state version 7; this equieffort reads version 3"),
         (b"", "is no complete state of a monitor"),
     ):
         Path("s.monitor").write_bytes(raw)

@@ -82,3 +82,48 @@ def test_a_report_that_keeps_counts_back_shows_no_notions(folder, call):
     page = (folder / "page.html").read_text(encoding="utf-8")
     assert "keeps small counts back" in page
     assert "Counterfactual fairness ratio" not in page
+
+
+def spec_with_causes(causes: str) -> str:
+    return SPEC.replace("favourable: approved}", f"favourable: approved, causes: {causes}}}")
+
+
+def test_causes_of_the_outcome_can_be_told(folder, call):
+    (folder / "loans.yaml").write_text(spec_with_causes("[income, job]"), encoding="utf-8")
+    assert call("audit", "loans.yaml", "-o", "with", "--notions", "--quiet").exit_code == 1
+    told = json.loads(call("notions", "with.audit", "--family", "improvement", "--json").stdout)
+    assert not told["missing"]
+    # Income is all that people can act on, so that nothing is lost without gaming.
+    lost = [row["estimate"] for row in told["notions"] if row["notion"] == "improvement_lost"]
+    assert lost == [0.0, 0.0]
+    assert {row["variant"] for row in told["notions"]} == {"income"}
+
+
+def test_without_causes_it_says_what_the_spec_lacks(folder, call):
+    assert call("audit", "loans.yaml", "-o", "with", "--notions", "--quiet").exit_code == 1
+    shown = call("notions", "with.audit", "--family", "improvement", "--family", "social_burden").stdout
+    assert "outcome.causes" in shown
+    assert "outcome.truth" in shown
+    assert "audit." not in shown
+
+
+@pytest.mark.parametrize(
+    ("causes", "told"),
+    [
+        ("[incom]", "outcome.causes names 'incom', which is no feature. Did you mean 'income'?"),
+        ("[job]", "outcome.causes names 'job', of which nothing can be acted on."),
+    ],
+)
+def test_causes_that_are_none_are_refused_before_anything_is_solved(folder, call, causes, told):
+    (folder / "loans.yaml").write_text(spec_with_causes(causes), encoding="utf-8")
+    done = call("audit", "loans.yaml", "-o", "with", "--notions")
+    assert done.exit_code == 2
+    assert told in " ".join(done.output.split())
+    assert not (folder / "with.audit").exists()
+
+
+def test_the_picture_is_written(made_file, call, tmp_path):
+    pytest.importorskip("matplotlib")
+    assert call("notions", made_file, "--plot", str(tmp_path / "notions.png")).exit_code == 0
+    assert (tmp_path / "notions.png").stat().st_size > 5000
+    assert call("notions", made_file, "--plot", str(tmp_path / "no" / "notions.png")).exit_code == 2

@@ -6,7 +6,8 @@ import sys
 
 import pytest
 
-from equieffort.cli.progress import Lines, pace, reporter
+from equieffort.cli.progress import reporter
+from equieffort.foundations.progress import Lines, pace
 
 
 @pytest.fixture

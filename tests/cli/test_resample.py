@@ -23,15 +23,15 @@ def test_a_surrogate_is_trained_again(chance, folder, call):
 def test_a_saved_model_is_trained_again_on_what_the_spec_names(folder, call):
     people = pd.read_csv(folder / "loans.csv", dtype={"applicant": str})
     skops.io.dump(LogisticRegression().fit(people[["income", "savings"]], people["decision"]), folder / "model.skops")
-    text = (folder / "loans.yaml").read_text(encoding="utf-8").replace("{train: logistic}", "{file: model.skops}")
+    text = (folder / "loans.yaml").read_text(encoding="utf-8").replace("{train: logistic}", "{path: model.skops}")
     (folder / "loans.yaml").write_text(text, encoding="utf-8")
     ask = ("audit", "loans.yaml", "-o", "out", "--resample", "procedure", "--replicates", "10")
     done = call(*ask)
     assert done.exit_code == 2
-    assert "training_data: FILE, training_label: COLUMN" in done.stderr
+    assert "data: FILE, label: COLUMN" in done.stderr
     assert not (folder / "out.audit").exists()
-    named = "{file: model.skops, training_data: loans.csv, training_label: decision}"
-    (folder / "loans.yaml").write_text(text.replace("{file: model.skops}", named), encoding="utf-8")
+    named = "{path: model.skops, data: loans.csv}"
+    (folder / "loans.yaml").write_text(text.replace("{path: model.skops}", named), encoding="utf-8")
     done = call(*ask)
     assert done.exit_code in (0, 1, 4), done.output
     summary = json.loads((folder / "out.json").read_text(encoding="utf-8"))

@@ -491,3 +491,12 @@ def test_bad_choices():
         with pytest.raises(ParameterError) as caught:
             make()
         assert caught.value.code == "PARAMETER"
+
+
+def test_a_function_of_the_factual_values_sets_a_column():
+    world = karimi_three_variables()
+    people, _ = world.sample(20, random_state=2)
+    noise = world.noise(people)
+    name = world.columns[0]
+    after = world.counterfactual(noise, do={name: lambda v: v + 1})
+    pd.testing.assert_frame_equal(after, world.counterfactual(noise, do={name: people[name] + 1}))

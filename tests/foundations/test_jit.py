@@ -6,13 +6,17 @@ import os
 import shutil
 import subprocess
 import sys
+import weakref
 from pathlib import Path
+from typing import Any, NamedTuple
 
+import numpy as np
 import pytest
 
 import equieffort
 from equieffort.foundations import deferred
-from equieffort.foundations.jit import kernel, linked
+from equieffort.foundations.jit import kernel, linked, maker
+from equieffort.foundations.records import record
 
 PACKAGE = Path(equieffort.__file__).parent
 LOOP = "from equieffort.foundations.jit import njit\n@njit(nogil=True)\ndef twice(x):\n    return 2 * x\n"
@@ -224,20 +228,109 @@ def test_one_kernel_serves_with_other_parts_and_none_disturbs_the_other():
 
 
 PLAIN = """
-import equieffort.foundations.deferred as deferred
-deferred.deferred = deferred.gathering = None
-from equieffort.foundations.jit import kernel, linked
+import sys
+import numpy as np
+from typing import Any, NamedTuple
+import equieffort.foundations.deferred as deferred, equieffort.foundations.records as records
+deferred.deferred = deferred.gathering = deferred.compact = records._register = None
+from equieffort.foundations.jit import kernel, linked, maker
+@records.record
+class Row(NamedTuple):
+    numbers: Any
+    step: float
 @kernel
-def step(x):
-    return x + 1.0
-@kernel
-def two_steps(x):
-    return step(step(x))
-print(linked(two_steps)(1.0))
+def row_of(table, i):
+    return Row(table[i], 1.0)
+@maker
+def steps(table):
+    total = 0.0
+    for i in range(table.shape[0]):
+        row = row_of(table, i)
+        total += row.numbers[0] + row.step
+    return total
+table = np.arange(20.0).reshape(10, 2)
+print(linked(steps)(table), steps(table), not records.constructors)
+for _ in range(1000):
+    linked_steps = linked(steps) if _ == 0 else linked_steps
+    linked_steps(table)
+print(sys.getrefcount(table) < 10, table.sum())
 """
 
 
 def test_without_the_parts_of_numba_it_leans_on_loops_are_compiled_all_the_same():
     assert deferred.gathering is not None, "this numba has them, so that the others are tested here"
     done = subprocess.run([sys.executable, "-W", "error", "-c", PLAIN], capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["3.0"]
+    assert done.stdout.split() == ["100.0", "100.0", "True", "True", "190.0"]
+
+
+@record
+class Inside(NamedTuple):
+    numbers: Any
+    shift: float
+
+
+@record
+class Outside(NamedTuple):
+    inside: Inside
+    table: Any
+    is_on: bool
+
+
+@kernel
+def _row(outside, i):
+    """A record made of what is given, returned by value."""
+    return Inside(outside.table[i], outside.inside.shift + i)
+
+
+@kernel
+def _total(inside):
+    total = 0.0
+    for k in range(inside.numbers.shape[0]):
+        total += inside.numbers[k] + inside.shift
+    return total
+
+
+@maker
+def _all_rows(outside, made):
+    """A kernel that makes arrays keeps records beside them."""
+    total = _total(outside.inside) if outside.is_on else -1.0
+    for i in range(outside.table.shape[0]):
+        made = np.concatenate((made, made))
+        row = _row(outside, i)
+        row.numbers[0] += 1.0
+        total += _total(row) + made.shape[0]
+    return total, made
+
+
+def test_records_are_the_same_to_python_and_to_compiled_kernels():
+    told = []
+    for run in (entry := linked(_all_rows), entry.interpreted):
+        for is_on in (True, False):
+            outside = Outside(Inside(np.arange(3.0), 0.5), np.arange(8.0).reshape(4, 2), is_on)
+            total, made = run(outside, np.arange(2.0))
+            told.append((total, made.sum(), outside.table.tolist()))
+    assert told[:2] == told[2:]
+    assert told[0][0] - told[1][0] == 3.0 + 3 * 0.5 + 1.0
+    assert told[0][2] == [[1.0, 1.0], [3.0, 3.0], [5.0, 5.0], [7.0, 7.0]]
+
+
+def test_nobody_is_counted_twice_or_forgotten():
+    """However often kernels take a record apart, its arrays have as many users afterwards as before, and are freed."""
+    entry, table, numbers = linked(_all_rows), np.arange(8.0).reshape(4, 2), np.arange(3.0)
+    entry(Outside(Inside(numbers, 0.5), table, True), np.arange(2.0))
+    before = sys.getrefcount(table), sys.getrefcount(numbers)
+    freed = weakref.ref(gone := np.arange(8.0).reshape(4, 2))
+    for _ in range(100):
+        entry(Outside(Inside(numbers, 0.5), table, True), np.arange(2.0))
+        entry(Outside(Inside(numbers, 0.5), gone, True), np.arange(2.0))
+    assert (sys.getrefcount(table), sys.getrefcount(numbers)) == before
+    del gone
+    assert freed() is None
+
+
+def test_records_of_other_arrays_are_other_types():
+    """The same class with other types of fields is compiled again, not read as if it were the first."""
+    entry = linked(_total)
+    assert entry(Inside(np.arange(3.0), 0.5)) == 4.5
+    assert entry(Inside(np.arange(3), 0.5)) == 4.5
+    assert entry(Inside(np.arange(6.0)[::2], 1.0)) == 9.0

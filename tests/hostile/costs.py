@@ -18,6 +18,7 @@ from tests.hostile.judged import Told, action_fault, compare, count
 from tests.hostile.rescaled import LINEAR, NETWORKS, TREES, asked_of_networks
 from tests.hostile.units import Units
 from tests.oracles import Tally, curve_of
+from tests.samples import compared
 
 import equieffort as ee
 from equieffort.errors import EquieffortWarning
@@ -197,7 +198,7 @@ def audits(rng: np.random.Generator, label: str) -> Tally:
         if wrong:
             tally.disagreements.append(f"{label}, person {row}: {costs}")
     if (table.frame()["status"].isin(["optimal", "infeasible"])).all():
-        found = audit.by_group.set_index("group").loc["f"]
+        found = compared(audit).loc["f"]
         mine, theirs = (truth[(people["sex"] == sex) & (truth < INF)] for sex in "fm")
         if len(mine) and len(theirs) and theirs.mean() > 100 * step and mine.mean() > 100 * step:
             acr = mine.mean() / theirs.mean()

@@ -21,7 +21,8 @@ from equieffort.models.fidelity import Refusals, Surrogate
 from equieffort.models.surrogate import train_surrogate
 from equieffort.report import model_card, render
 from equieffort.spec import read_spec
-from equieffort.spec.runs import estimate, prepare, run_spec
+from equieffort.spec.estimates import estimate
+from equieffort.spec.runs import prepare, run_spec
 
 pytestmark = pytest.mark.filterwarnings("ignore::equieffort.errors.EquieffortWarning")
 

@@ -21,7 +21,7 @@ from equieffort.data.frames import Column, Encoding
 from equieffort.errors import EquieffortError, EquieffortWarning
 from equieffort.models.classifiers import Decision, linear_view
 from equieffort.models.fidelity import RecordedDecisions
-from equieffort.models.surrogate import SURROGATES, train_surrogate
+from equieffort.models.surrogate import SURROGATES, recorded_decisions, train_surrogate
 
 RNG = np.random.default_rng(3)
 N = 150
@@ -249,15 +249,17 @@ def test_recorded_decisions_are_compared_with_those_of_the_model(labels: str | N
         part = ee.audit(found.classifier, people.iloc[7:50], schema=schema, scm=scm).recourse
     differs = np.flatnonzero(found.classifier.predict(people[["income"]]) != decided).tolist()
     assert differs
-    assert found.recorded(table.index, table.is_unfavourable, "yes") == RecordedDecisions(tuple(differs), ())
+    assert recorded_decisions(found.decisions, table.index, table.is_unfavourable, "yes") == RecordedDecisions(
+        tuple(differs), ()
+    )
     if labels == "twice":
         # The people left out cannot be told from those who stay.
-        assert found.recorded(part.index, part.is_unfavourable, "yes") is None
+        assert recorded_decisions(found.decisions, part.index, part.is_unfavourable, "yes") is None
     else:
-        assert found.recorded(part.index, part.is_unfavourable, "yes") == RecordedDecisions(
+        assert recorded_decisions(found.decisions, part.index, part.is_unfavourable, "yes") == RecordedDecisions(
             tuple(k - 7 for k in differs if 7 <= k < 50), ()
         )
         fewer = replace(found, decisions=found.decisions.iloc[1:])
-        assert fewer.recorded(table.index, table.is_unfavourable, "yes") == RecordedDecisions(
+        assert recorded_decisions(fewer.decisions, table.index, table.is_unfavourable, "yes") == RecordedDecisions(
             tuple(k for k in differs if k > 0), (0,)
         )

@@ -107,7 +107,7 @@ def test_black_boxes_have_no_distance():
     found = Boundary().readings(audit._audited())
     assert [one.notion for one in found] == ["boundary_distance", "boundary_gap"]
     assert "only be asked" in found[0].why
-    assert "not read" in str(audit.boundary_distance())
+    assert "Not read" in str(audit.boundary_distance())
 
 
 def test_nobody_refused_and_one_person():

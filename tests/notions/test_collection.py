@@ -2,6 +2,7 @@
 
 from math import nan
 
+import numpy as np
 import pytest
 from tests.samples import two_group_audit
 
@@ -9,6 +10,9 @@ import equieffort as ee
 from equieffort import notions
 from equieffort.notions import Family, NotApplicable, Notion, NotionReading
 from equieffort.notions.collection import side_of
+from equieffort.notions.comparing import SHARE, mean_reading
+from equieffort.notions.comparing import side_of as side_of_values
+from equieffort.words.notions import people_text
 
 GAP = Notion("gap", "Gap", "a - b", "nobody", "What a test needs.", form="points")
 RATIO = Notion("rate", "Rate", "a / b", "nobody", "What a test needs.", neutral=1.0, orientation=-1)
@@ -60,7 +64,7 @@ def test_what_needs_the_model_is_kept_in_the_file(tmp_path):
 def test_words_say_where_notions_disagree_and_what_is_missing():
     found = two_group_audit().notions()
     text = str(found)
-    assert "worse off by gap; better off by rate" in text
+    assert "worse off by gap. Better off by rate" in text
     assert "Asked: labels are not given." in text
     assert "10.0 points" in text
     assert "<td>" in found._repr_html_()
@@ -98,3 +102,38 @@ def test_labels_are_matched_by_index_and_checked():
         audit.notions(labels=[True] * (n + 1))
     with pytest.raises(ee.errors.DataError, match="No label is"):
         audit.notions(labels=["strange"] * n)
+
+
+def test_one_family_by_itself_is_told_in_words_and_tells_nothing_of_everybody_else():
+    made = ee.datasets.fair_recourse("CAU linear")
+    people, truth = made.sample(90, random_state=2)
+    people["A"] = np.where(np.arange(90) % 3 == 0, "a", np.where(people["A"] < 0, "b", "c"))
+    schema = ee.Schema(
+        sensitive="A", protected=["a", "b"], reference=ee.Rest(), favourable=True,
+        features=dict.fromkeys(("X1", "X2", "X3"), "actionable"),
+    )  # fmt: skip
+    model = ee.LinearScore({"X1": 1.0, "X2": -1.0, "X3": 1.0})
+    scm = ee.StructuralCausalModel([("X1", "X3"), ("X2", "X3")]).fit(people)
+    audit = ee.audit(model, people, schema=schema, scm=scm)
+    for found in (audit.responsiveness(), audit.boundary_distance(), audit.social_burden(truth == 1)):
+        rows = found.frame()
+        assert set(rows["group"]) == {"a", "b", "c"}
+        assert not rows.duplicated(["notion", "group", "against", "variant"]).any()
+        text = str(found)
+        assert text.startswith(found.title)
+        assert "everybody else" in text
+        assert not any(code in text for code in ("NO_SPREAD", "GRID", "TOO_FEW"))
+
+
+def test_means_of_what_cannot_be_negative_have_no_negative_limits():
+    side = side_of_values(np.array([0.0, 0.0, 0.0, 1.0]))
+    plain = mean_reading(NotionReading("burden", "a"), side, 0.95)
+    half = 3.1824463052842638 * 0.25
+    assert (plain.low, plain.high) == (0.0, pytest.approx(0.25 + half))
+    assert mean_reading(NotionReading("share", "a"), side, 0.95, SHARE).high == 1.0
+
+
+def test_small_shares_are_not_none_and_pairs_are_called_so():
+    share = Notion("share", "Share", "", "", "", form="share", counts="pairs")
+    assert [share.show(value) for value in (0.0, 0.0002, 0.0006, 0.123)] == ["0.0 %", "0.02 %", "0.1 %", "12.3 %"]
+    assert people_text(share, NotionReading("share", "a", "b", n=1200)) == "1,200 pairs"

@@ -207,12 +207,12 @@ def test_an_audit_from_a_file_says_what_it_lacks(tmp_path):
 def test_the_pictures_have_the_numbers():
     audit = world({"A": 1.0, "X2": -1.0})
     found = audit.causal_discrimination(draws=200)
-    axes = audit.plot.causal_discrimination(found).axes[0]
+    axes = audit.plot.causal_discrimination(found).plot().figure_.axes[0]
     marks = [line.get_xdata()[0] for line in axes.lines if line.get_marker() == "o"]
     shares = [found.overall, *(found.shares["people", group, ""] for group in found.groups.labels), found.domain]
     assert marks == [one.estimate for one in shares]
     recourse = audit.fair_causal_recourse()
-    axes = audit.plot.fair_causal_recourse(recourse).axes[0]
+    axes = audit.plot.fair_causal_recourse(recourse).plot().figure_.axes[0]
     drawn = np.concatenate([line.get_xydata() for line in axes.lines if line.get_marker() in ("o", "s")])
     compared = recourse.people.query("outcome == 'compared'")
     assert {tuple(one) for one in drawn.tolist()} == set(zip(compared["effort"], compared["twin_effort"], strict=True))

@@ -272,7 +272,7 @@ def test_the_table_of_subgroups_is_that_of_direct_counts():
             effs.append(max(shares))
             assert side.n == len(mine) >= 8
             assert side.value == side.effectiveness == pytest.approx(max(shares))
-            a = texts.index(side.action)
+            a = texts.index(str(side.action))
             assert shares[a] == max(shares)
             paid = [by_hand[row][a] for row in mine if by_hand[row][a] < math.inf]
             assert side.cost == pytest.approx(sum(paid) / len(paid))

@@ -296,7 +296,7 @@ def test_an_equation_without_an_answer_leaves_no_twin():
     found = ee.audit(ee.LinearScore({"x": 1.0}), X, schema=schema, scm=scm).fair_causal_recourse()
     assert found.counts()["no twin"] == 10
     assert (found.people["twin_status"] == "").all()
-    assert found.individual().note == "NO_RECOURSE"
+    assert found.individual().note == "NO_TWIN"
 
 
 def test_a_category_that_follows():

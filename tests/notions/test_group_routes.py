@@ -197,7 +197,7 @@ def test_more_routes_turn_no_fewer_and_no_policy_turns_whom_nothing_can():
         few = found.fewest(name)
         assert few.n_turned_chosen >= 0.9 * menus[-1].n_turned_chosen
         assert all(one.n_turned_chosen < 0.9 * menus[-1].n_turned_chosen for one in menus[: few.n_routes - 1])
-    rho = audit.by_group.set_index("group")["rho"]
+    rho = audit.by_group["rho"]
     front = found.front
     assert (front["effectiveness"] <= front["group"].map(rho) + 1e-12).all()
     best = front[front["is_best"]]
@@ -219,7 +219,7 @@ def test_the_front_holds_what_nothing_beats():
 
 def test_routes_are_chosen_on_some_and_measured_on_others():
     audit, _ = world(400)
-    refused = audit.by_group.set_index("group")["n_unfavourable"]
+    refused = audit.by_group["n_unfavourable"]
     found = audit.group_routes(max_routes=1, holdout=0.25)
     front = found.front.query("assignment == 'menu' and is_best and chosen_for == group").set_index("group")
     for group in ("a", "b"):

@@ -1,4 +1,4 @@
-"""The pages of the notions that ask about twins: their examples run and print what the page says."""
+"""The pages with an example on German credit: it runs and prints what the page says."""
 
 from __future__ import annotations
 
@@ -11,7 +11,13 @@ PAGES = Path(__file__).parents[2] / "docs" / "notions"
 
 
 @pytest.mark.filterwarnings("ignore::equieffort.errors.EquieffortWarning")
-@pytest.mark.parametrize("name", ["counterfactual-fairness", "fair-causal-recourse", "causal-discrimination"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "counterfactual-fairness", "fair-causal-recourse", "causal-discrimination", "effort-rewards",
+        "situation-testing",
+    ],
+)  # fmt: skip
 def test_the_example_prints_what_the_page_says(name, tmp_path, monkeypatch, capsys):
     text = (PAGES / f"{name}.md").read_text(encoding="utf-8")
     (code,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)

@@ -139,8 +139,8 @@ def test_preclusion_by_hand_with_an_unknown():
 def test_preclusion_is_what_rho_leaves():
     audit, _ = world(200, X1=ee.Feature("actionable", max_increase=0.5), X2="immutable", X3="mutable")
     rows = audit.responsiveness().frame().set_index(["notion", "group"])
-    for _, row in audit.by_group.iterrows():
-        assert rows.loc[("preclusion", row["group"]), "estimate"] == pytest.approx(1 - row["rho"])
+    for group, row in audit.by_group.iterrows():
+        assert rows.loc[("preclusion", group), "estimate"] == pytest.approx(1 - row["rho"])
     rd = audit.measures.set_index("measure").loc["rd"]
     assert rows.loc[("preclusion_gap", "-1"), "estimate"] == pytest.approx(rd["estimate"])
 

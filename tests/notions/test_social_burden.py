@@ -121,6 +121,6 @@ def test_the_door_of_the_audit():
         assert row["estimate"] == pytest.approx(costs.mean())
         assert row["n"] == rows.sum()
         assert found.people.groupby("group")["burden"].mean()[group] == pytest.approx(costs.mean())
-    assert "social_gap, -1 against 1" in str(found)
+    assert "Difference of social burdens  A = -1  A = 1" in str(found)
     # True and False say the same as the classifier's labels.
     assert audit.social_burden(labels.to_numpy() == 1).readings == found.readings

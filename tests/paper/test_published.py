@@ -42,7 +42,7 @@ def german_rows():
 
 
 def test_counts_and_counterfactual_fairness(world):
-    table = world.audit.by_group.set_index("group")
+    table = world.audit.by_group
     assert (table.loc["0", "n_unfavourable"], table.loc["1", "n_unfavourable"]) == (118, 35)
     assert int(world.stays.sum()) == 15
     assert world.cfr == 15 / 118
@@ -50,7 +50,7 @@ def test_counts_and_counterfactual_fairness(world):
 
 def test_the_corrected_preset_has_the_known_counts():
     world = german(CORRECTED)
-    table = world.audit.by_group.set_index("group")
+    table = world.audit.by_group
     assert (table.loc["0", "n_unfavourable"], table.loc["1", "n_unfavourable"]) == (31, 33)
     assert int(world.stays.sum()) == 15
 

@@ -30,7 +30,7 @@ def watched() -> ee.MonitorState:
 
 
 def test_lines_and_bands_are_the_history(watched):
-    figure = watched.plot.evidence()
+    figure = watched.plot.evidence().plot().figure_
     history = watched.history
     for column, measure in enumerate(("restricted_effort", "burden")):
         upper, lower = figure.axes[column], figure.axes[2 + column]
@@ -46,18 +46,18 @@ def test_lines_and_bands_are_the_history(watched):
 
 
 def test_the_alarm_is_where_it_was_raised(watched):
-    upper = watched.plot.evidence().axes[1]
+    upper = watched.plot.evidence().plot().figure_.axes[1]
     raised = watched.alarms["burden", "ash", "birch"]
     said = [text.get_text() for text in upper.texts]
     assert f"alarm {raised.date}" in said
     limit = next(line for line in upper.lines if str(line.get_label()).startswith("alarm at"))
     assert limit.get_ydata()[0] == pytest.approx(np.log10(4 / 0.05))
-    shown = [text.get_text() for text in watched.plot.evidence().legends[0].get_texts()]
+    shown = [text.get_text() for text in watched.plot.evidence().plot().figure_.legends[0].get_texts()]
     assert shown == ["group = ash against group = birch", "group = cedar against group = birch", "alarm at 80"]
 
 
 def test_days_are_below_and_the_zone_is_grey(watched):
-    lower = watched.plot.evidence().axes[2]
+    lower = watched.plot.evidence().plot().figure_.axes[2]
     assert [text.get_text() for text in lower.get_xticklabels()] == [f"2026-0{month}-28" for month in range(1, 6)]
     (zone,) = lower.patches
     assert (zone.get_y(), zone.get_y() + zone.get_height()) == pytest.approx((-np.log2(1.1), np.log2(1.1)))
@@ -66,13 +66,13 @@ def test_days_are_below_and_the_zone_is_grey(watched):
 def test_one_measure_and_one_batch(watched):
     alone = monitor(budget=0.3, measures=["burden"], tau=1.0)
     update(alone, people(20, 1))
-    figure = alone.state.plot.evidence()
+    figure = alone.state.plot.evidence().plot().figure_
     assert len(figure.axes) == 2
     figure.savefig(io.BytesIO(), format="png")
 
 
 def test_names_of_groups_are_shown_as_they_are():
-    figure = state(("_hidden", "$x^$", "a\\$b")).plot.evidence()
+    figure = state(("_hidden", "$x^$", "a\\$b")).plot.evidence().plot().figure_
     figure.savefig(io.BytesIO(), format="png")
     shown = [text.get_text() for text in figure.legends[0].get_texts()]
     assert shown[:2] == ["group = _hidden against group = $x^$", "group = a\\$b against group = $x^$"]
@@ -81,4 +81,4 @@ def test_names_of_groups_are_shown_as_they_are():
 def test_without_matplotlib_the_extra_is_named(watched, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     with pytest.raises(ParameterError, match=r"equieffort\[plot\]"):
-        watched.plot.evidence()
+        watched.plot.evidence().plot()

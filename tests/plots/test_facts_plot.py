@@ -11,7 +11,7 @@ from equieffort.notions.facts import effectiveness_curves
 def test_each_panel_has_a_step_curve_a_group_and_the_largest_gap(tmp_path):
     audit, _ = world(160)
     curves = effectiveness_curves(audit._audited())
-    figure = audit.plot.facts()
+    figure = audit.plot.facts().plot().figure_
     assert len(figure.axes) == len(curves) == 2
     for axes, (viewpoint, sides) in zip(figure.axes, curves.items(), strict=True):
         lines = {line.get_gid(): line for line in axes.lines}
@@ -28,4 +28,4 @@ def test_each_panel_has_a_step_curve_a_group_and_the_largest_gap(tmp_path):
         assert said == ([f"{reading.estimate * 100:.0f} points"] if reading.estimate else [])
     audit.save(tmp_path / "a.audit")
     loaded = type(audit).load(tmp_path / "a.audit")
-    assert len(loaded.plot.facts().axes) == 1
+    assert len(loaded.plot.facts().plot().figure_.axes) == 1

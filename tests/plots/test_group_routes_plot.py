@@ -10,7 +10,7 @@ def test_lines_are_the_front_where_it_was_chosen_and_marks_what_was_measured():
     audit, _ = world(300)
     found = audit.group_routes(max_routes=2)
     front = found.front.query("assignment == 'menu' and chosen_for == group and is_pareto")
-    figure = audit.plot.group_routes(found)
+    figure = audit.plot.group_routes(found).plot().figure_
     assert [axes.get_title() for axes in figure.axes] == ["group = a", "group = b", "group = c"]
     for axes, name in zip(figure.axes, "abc", strict=True):
         mine = front[front["group"] == name]
@@ -33,5 +33,5 @@ def test_without_routes_the_picture_says_so():
     audit, _ = world(300)
     found = audit.group_routes(max_routes=1)
     empty = type(found)((), found.groups, found.level, 0, 0, (), {})
-    (axes,) = audit.plot.group_routes(empty).axes
+    (axes,) = audit.plot.group_routes(empty).plot().figure_.axes
     assert axes.get_title() == "no routes"

@@ -38,7 +38,7 @@ def audit() -> ee.Audit:
 
 
 def test_lines_and_bands_are_the_curve(audit):
-    axes = audit.plot.acr(QUANTILES).axes[0]
+    axes = audit.plot.acr(QUANTILES).plot().figure_.axes[0]
     curve = audit.curve(QUANTILES)
     lines = {line.get_label(): line.get_xydata() for line in axes.lines if " against " in str(line.get_label())}
     bands = [b for b in axes.collections if hasattr(b, "get_paths")]
@@ -51,7 +51,7 @@ def test_lines_and_bands_are_the_curve(audit):
 
 
 def test_words_around_the_picture(audit):
-    axes = audit.plot.acr(QUANTILES).axes[0]
+    axes = audit.plot.acr(QUANTILES).plot().figure_.axes[0]
     assert "ACR" in axes.get_ylabel()
     assert "neighbours" in axes.get_xlabel()
     legend = [text.get_text() for text in axes.get_legend().get_texts()]
@@ -65,35 +65,37 @@ def test_words_around_the_picture(audit):
 
 
 def test_lines_differ_in_more_than_colour(audit):
-    lines = [line for line in audit.plot.acr(QUANTILES).axes[0].lines if " against " in str(line.get_label())]
+    lines = [
+        line for line in audit.plot.acr(QUANTILES).plot().figure_.axes[0].lines if " against " in str(line.get_label())
+    ]
     assert len({line.get_linestyle() for line in lines}) == len(lines) == len({line.get_color() for line in lines})
 
 
 def test_a_figure_can_be_written_and_leaves_no_global_state(audit):
     before = "matplotlib.pyplot" in sys.modules
     buffer = io.BytesIO()
-    audit.plot.acr(QUANTILES).savefig(buffer, format="png")
+    audit.plot.acr(QUANTILES).plot().figure_.savefig(buffer, format="png")
     assert buffer.getvalue().startswith(b"\x89PNG")
     assert ("matplotlib.pyplot" in sys.modules) == before
 
 
 def test_a_loaded_audit_draws_the_same(audit, tmp_path):
     audit.save(tmp_path / "x.audit")
-    again = ee.load(tmp_path / "x.audit").plot.acr(QUANTILES).axes[0]
-    for a, b in zip(audit.plot.acr(QUANTILES).axes[0].lines, again.lines, strict=True):
+    again = ee.load(tmp_path / "x.audit").plot.acr(QUANTILES).plot().figure_.axes[0]
+    for a, b in zip(audit.plot.acr(QUANTILES).plot().figure_.axes[0].lines, again.lines, strict=True):
         assert np.array_equal(a.get_xydata(), b.get_xydata())
 
 
 def test_without_matplotlib_the_extra_is_named(audit, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     with pytest.raises(ParameterError, match=r"equieffort\[plot\]") as caught:
-        audit.plot.acr(QUANTILES)
+        audit.plot.acr(QUANTILES).plot()
     assert caught.value.code == "OPTIONAL_DEPENDENCY"
 
 
 @pytest.mark.parametrize("name", ["_hidden", "$x^$", "_$x^$", "a\\$b"])
 def test_names_of_groups_are_shown_as_they_are(name):
-    figure = world({"a": name, "b": "birch"}).plot.acr(QUANTILES)
+    figure = world({"a": name, "b": "birch"}).plot.acr(QUANTILES).plot().figure_
     texts = figure.axes[0].get_legend().get_texts()
     assert [text.get_text() for text in texts[:2]] == [
         f"s = {name} against s = birch",
@@ -105,7 +107,7 @@ def test_names_of_groups_are_shown_as_they_are(name):
 @pytest.mark.parametrize(("rule", "ends"), [(ee.TwoSided(), (0.5, 2.0)), (ee.OneSided(), (0.0, 2.0))])
 def test_the_grey_band_is_what_the_rule_calls_equal(audit, rule, ends):
     judged = dataclasses.replace(audit, criteria=ee.Criteria(tau=2.0, rule=rule))
-    axes = judged.plot.acr(QUANTILES).axes[0]
+    axes = judged.plot.acr(QUANTILES).plot().figure_.axes[0]
     (band,) = (patch for patch in axes.patches if "tau" in patch.get_label())
     assert (band.get_y(), band.get_y() + band.get_height()) == ends
 
@@ -115,7 +117,7 @@ def test_the_grey_band_is_what_the_rule_calls_equal(audit, rule, ends):
 
 def test_a_row_of_the_forest_is_the_measure(audit):
     every = dataclasses.replace(audit, criteria=ee.Criteria(judged=("acr", "rd", "burden"), tau=1.5))
-    figure = every.plot.measures()
+    figure = every.plot.measures().plot().figure_
     names = ["acr", "rd", "burden", "restricted_effort", "needs_more"]
     assert len(figure.axes) == len(names)
     frame = every.measures.query("group == 'ash'").set_index("measure")
@@ -141,7 +143,7 @@ def test_measures_of_few_or_nobody_are_drawn_as_far_as_they_go(name):
     table = made.recourse
     nobody = dataclasses.replace(table, status=np.zeros_like(table.status))
     for one in (made, none, dataclasses.replace(made, recourse=nobody)):
-        figure = one.plot.measures()
+        figure = one.plot.measures().plot().figure_
         assert [text.get_text() for text in figure.axes[0].get_yticklabels()] == [f"s = {name}"]
         figure.savefig(io.BytesIO())
 
@@ -150,7 +152,7 @@ def test_measures_of_few_or_nobody_are_drawn_as_far_as_they_go(name):
 
 
 def test_steps_and_bands_are_the_effort_curve(audit):
-    axes = audit.plot.effort_curve().axes[0]
+    axes = audit.plot.effort_curve().plot().figure_.axes[0]
     curve = audit.effort_curve()
     lines = {line.get_gid(): line for line in axes.lines}
     assert set(lines) == {"curve ash", "curve birch", "curve cedar"}
@@ -167,7 +169,7 @@ def test_steps_and_bands_are_the_effort_curve(audit):
 
 
 def test_differences_of_effort_curves(audit):
-    axes = audit.plot.effort_curve(difference=True).axes[0]
+    axes = audit.plot.effort_curve(difference=True).plot().figure_.axes[0]
     found = audit.effort_curve(difference=True)
     lines = {line.get_gid(): line for line in axes.lines if str(line.get_gid()).startswith("curve")}
     for group, part in found.groupby("group"):
@@ -180,10 +182,10 @@ def test_differences_of_effort_curves(audit):
 
 def test_effort_curves_of_nobody_and_of_odd_names():
     made = world({"a": "$x^$", "b": "birch"})
-    made.plot.effort_curve().savefig(io.BytesIO())
+    made.plot.effort_curve().plot().figure_.savefig(io.BytesIO())
     table = made.recourse
     nobody = dataclasses.replace(made, recourse=dataclasses.replace(table, status=np.zeros_like(table.status)))
     for difference in (False, True):
-        figure = nobody.plot.effort_curve(difference=difference)
+        figure = nobody.plot.effort_curve(difference=difference).plot().figure_
         assert [line for line in figure.axes[0].lines if str(line.get_gid()).startswith("curve")] == []
         figure.savefig(io.BytesIO())

@@ -18,7 +18,7 @@ import equieffort as ee
     ],
 )
 def test_a_row_a_judged_comparison(how, names, title):
-    figure = audited(protected=["a", "b"], reference=how).plot.measures()
+    figure = audited(protected=["a", "b"], reference=how).plot.measures().plot().figure_
     assert [text.get_text() for text in figure.axes[0].get_yticklabels()] == names
     assert figure.get_suptitle().startswith(title)
     plt.close(figure)
@@ -26,7 +26,7 @@ def test_a_row_a_judged_comparison(how, names, title):
 
 def test_wide_bars_say_what_unknown_people_could_change():
     audit = audited_with_unknown(hidden())
-    figure = audit.plot.measures()
+    figure = audit.plot.measures().plot().figure_
     (bar,) = [line for line in figure.axes[0].lines if line.get_gid() == "assigned a"]
     row = audit.measures.query("measure == 'acr' and group == 'a'").iloc[0]
     np.testing.assert_allclose(bar.get_xdata(), [row["assigned_least"], row["assigned_most"]])

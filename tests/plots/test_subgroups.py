@@ -32,7 +32,7 @@ def audit() -> ee.Audit:
 @pytest.mark.parametrize("measure", ["acr", "rd", "impact_ratio"])
 def test_marks_and_intervals_are_the_table(audit, measure):
     found = audit.search_subgroups(measure, group="a")
-    figure = found.plot(5)
+    figure = found.plot(5).plot().figure_
     frame = found.frame()
     frame = frame[frame["p"].notna() & np.isfinite(frame["estimate"])]
     left, right = figure.axes
@@ -50,7 +50,7 @@ def test_marks_and_intervals_are_the_table(audit, measure):
 
 
 def test_words_of_the_picture(audit):
-    figure = audit.search_subgroups("acr").plot(30)
+    figure = audit.search_subgroups("acr").plot(30).plot().figure_
     labels = [text.get_text().replace("\n", " ") for text in figure.axes[1].get_yticklabels()]
     assert labels[0].startswith("1  a against b: ")
     assert any("age is missing" in label for label in labels)
@@ -59,7 +59,7 @@ def test_words_of_the_picture(audit):
 
 
 def test_nobody_searched_is_still_a_picture(audit):
-    figure = audit.search_subgroups("acr", fewest=5000, fewest_certified=5000).plot()
+    figure = audit.search_subgroups("acr", fewest=5000, fewest_certified=5000).plot().plot().figure_
     assert "None of 0 subgroups flagged" in figure.get_suptitle()
     figure.savefig(io.BytesIO(), format="png", dpi=40)
     with pytest.raises(ParameterError):

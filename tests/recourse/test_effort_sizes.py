@@ -2,6 +2,7 @@
 
 import pandas as pd
 import pytest
+from tests.samples import compared
 
 import equieffort as ee
 from equieffort.errors import CostError, ParameterError
@@ -52,19 +53,19 @@ def test_efforts_that_only_solving_shows_are_refused_with_the_first_person():
 def test_other_sizes_have_the_same_ratios_and_intervals(power):
     # Powers of two change no digit, so everything must come out the same.
     plain, other = (
-        ee.audit(
-            ee.LinearScore({"a": 1.0}, threshold=5.0), PEOPLE, scm=problem().scm, criteria=ee.Criteria(min_people=1),
-            schema=problem(weight).schema,
-        ).by_group
+        compared(
+            ee.audit(
+                ee.LinearScore({"a": 1.0}, threshold=5.0), PEOPLE, scm=problem().scm,
+                criteria=ee.Criteria(min_people=1), schema=problem(weight).schema,
+            )
+        ).loc["f"]
         for weight in (1.0, 2.0**power)
     )  # fmt: skip
-    row = plain["group"] == "f"
     # Lacking 5, 2.5, 4.5, 3 against 4, 2, 3.5, 1.
-    assert float(plain.loc[row, "acr"].iloc[0]) == pytest.approx(15 / 10.5)
+    assert plain["acr"] == pytest.approx(15 / 10.5)
     for name in ("acr", "acr_low", "acr_high", "rd", "rd_low", "rd_high"):
-        assert float(other.loc[row, name].iloc[0]) == pytest.approx(float(plain.loc[row, name].iloc[0]), rel=1e-12)
-    phi = float(plain.loc[row, "phi"].iloc[0])
-    assert float(other.loc[row, "phi"].iloc[0]) == pytest.approx(phi * 2.0**power, rel=1e-12)
+        assert other[name] == pytest.approx(plain[name], rel=1e-12)
+    assert other["phi"] == pytest.approx(plain["phi"] * 2.0**power, rel=1e-12)
 
 
 def test_a_budget_beyond_all_efforts_is_refused():

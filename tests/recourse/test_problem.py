@@ -76,6 +76,7 @@ COSTS = {
     "own": WeightedL1(scale=Own()),
     "percentile": Percentile(),
     "percentile, few knots": Percentile(knots=5),
+    "percentile within the group": Percentile(within="group"),
     "separable": Separable({"income": slopes, "debt": slopes}),
 }
 
@@ -283,7 +284,7 @@ def test_positions_follow_the_schema():
     assert [one.names[k] for k in one.numeric] == ["debt", "income"]
     assert [one.names[k] for k in one.categorical] == ["job"]
     assert one.names[:4] == one.scm.graph.nodes
-    np.testing.assert_array_equal(one.change_weights, [1.0])
+    np.testing.assert_array_equal(one.level_prices[0].known, [1.0])
     np.testing.assert_allclose(one.cost.up * [np.ptp(frame["debt"]), np.ptp(frame["income"])], [3.0, 1.0])
 
 

@@ -13,6 +13,7 @@ import pytest
 from tests.limits import unlimited
 from tests.report.test_report import Page, cells, charts_of, laid_out, tables_of
 from tests.report.worlds import unsettled, world
+from tests.samples import compared
 
 import equieffort as ee
 from equieffort.effort.measures import JUDGED, MEASURES, NOTES
@@ -154,8 +155,8 @@ def test_many_groups_are_told_in_one_line_and_drawn_by_effect():
     assert told[0] == "Unequal: c."
     assert sorted(name for line in told[:-1] for name in line.split(": ")[1].rstrip(".").split(", ")) == list("abcd")
     (chart,) = charts_of(laid_out(made)[0])
-    away = made.by_group.set_index("group")["acr"].drop("e").map(np.log).abs().sort_values(ascending=False)
-    assert made.by_group["rd"].dropna().abs().max() < 0.01, "so that the ratios alone are the order"
+    away = compared(made)["acr"].drop("e").map(np.log).abs().sort_values(ascending=False)
+    assert compared(made)["rd"].dropna().abs().max() < 0.01, "so that the ratios alone are the order"
     for panel in chart.given["panels"]:
         assert [point.label for point in panel.points] == [f"group = {label}" for label in away.index]
     assert [row[1] for row in cells(laid_out(made), "levels", "Everybody")] == away.index.tolist()
@@ -266,7 +267,7 @@ def test_sources_of_chance_stand_beside_each_other(audit):
     for text in (str(again), again._repr_html_(), Page(render(again)).text):
         assert "what the equations learned from them" in text
         assert f"{found['low']:.2f} to {found['high']:.2f}" in text
-    axes = again.plot.measures().axes[0]
+    axes = again.plot.measures().plot().figure_.axes[0]
     (line,) = (line for line in axes.lines if line.get_gid() == "interval ash")
     assert list(line.get_xdata()) == [found["low"], found["high"]]
 
@@ -307,7 +308,7 @@ def test_hidden_measures_are_not_drawn(audit):
 def test_the_first_page_counts_nobody_who_is_kept_back(audit):
     whole = Page(render(audit)).text
     assert "(150 against 127 refused people)" in whole
-    refused = audit.by_group.set_index("group")["n_unfavourable"]
+    refused = audit.by_group["n_unfavourable"]
     assert (refused["ash"], refused["birch"]) == (150, 127)
     for text in (Page(render(audit, suppress_below=140)).text, model_card(audit, suppress_below=140)):
         assert "127" not in text
@@ -322,7 +323,7 @@ def test_the_first_page_counts_nobody_who_is_kept_back(audit):
 def test_caveats_under_suppression_have_no_counts():
     small = world(n=120)
     said = {one.code: one for one in caveats(small.verdict, small.recourse, small.provenance.fit)}
-    n = small.by_group.set_index("group").loc["birch", "n_unfavourable"]
+    n = small.by_group.loc["birch", "n_unfavourable"]
     assert f"{n} refused people with group = birch" in said["SMALL_GROUPS"].text
     texts = [plain(item) for item in careful(Material.of(small, 10))]
     assert any(text.startswith("Few refused people. With fewer") for text in texts)

@@ -87,7 +87,7 @@ def test_what_is_the_same_in_every_row_is_said_once():
 def test_counts_by_status_are_those_of_the_audit(audit):
     made = unsettled(audit)
     names = ["not_needed", "optimal", "feasible", "infeasible", "unknown"]
-    counts = made.by_group.set_index("group")
+    counts = made.by_group
     frame = made.recourse.frame()
     for row in cells(outline(made), "evidence", "People by"):
         mine = frame[frame["group"] == row[0]]["status"].value_counts()

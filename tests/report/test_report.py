@@ -16,6 +16,7 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier
 from tests.limits import unlimited
 from tests.report.worlds import GROUPS, HOSTILE, hostile, world
+from tests.samples import compared
 
 import equieffort as ee
 from equieffort.errors import EquieffortWarning, ParameterError
@@ -122,7 +123,7 @@ def test_the_verdict_is_said_in_its_own_words(decided):
 
 
 def test_numbers_are_those_of_the_audit(audit, page):
-    row = audit.by_group.set_index("group").loc["ash"]
+    row = compared(audit).loc["ash"]
     said = (
         f"The {row['n_optimal']} of {row['n_unfavourable']} refused people with group = ash who have a route to "
         "approval need "
@@ -130,7 +131,7 @@ def test_numbers_are_those_of_the_audit(audit, page):
     assert f"{said}{row['acr']:.2f} times" in page.text
     assert f"(95 % interval {row['acr_low']:.2f} to {row['acr_high']:.2f};" in page.text
     found = {row[0]: row for row in cells(laid_out(audit), "people", "Everybody")}
-    rates = audit.by_group.set_index("group")["favourable_rate"]
+    rates = audit.by_group["favourable_rate"]
     assert found["ash"][4] == f"{100 * rates['ash']:.1f} %"
     assert found["ash"][5] == f"{rates['ash'] / rates['birch']:.3g}"
     assert found["birch"][5] == "1"
@@ -263,7 +264,7 @@ def test_actions_and_effort_add_up(audit):
     shares = [float(row[7].removesuffix("%")) for row in mix.values() if row[1] == "ash"]
     assert sum(shares) == pytest.approx(100, abs=0.3)
     efforts = [float(row[6]) for row in mix.values() if row[1] == "ash"]
-    assert sum(efforts) == pytest.approx(audit.by_group.set_index("group").loc["ash", "phi"], rel=1e-3)
+    assert sum(efforts) == pytest.approx(audit.by_group.loc["ash", "phi"], rel=1e-3)
 
 
 def test_weak_equations_and_leaving_the_data_are_said(audit):
@@ -389,7 +390,7 @@ def test_reading_an_audit_warns_of_nothing_and_changes_nothing(audit):
 
 def small_numbers(audit, k):
     """Counts of the audit that must not show."""
-    counts = audit.by_group.set_index("group")
+    counts = audit.system.groups
     names = ["n", "n_unfavourable", "n_optimal", "n_infeasible"]
     return {g: {n for n in names if 0 < counts.loc[g, n] < k} for g in counts.index}
 
@@ -401,7 +402,7 @@ def test_small_counts_and_what_gives_them_away_are_kept_back(audit, k):
     sections = laid_out(audit, k)
     assert [s.name for s in sections] == SECTIONS
     assert "Where the ratio around a person is highest" not in render(audit, suppress_below=k)
-    stats = audit.by_group.set_index("group")
+    stats = audit.system.groups
     for row in cells(sections, "people", "Everybody"):
         group = row[0]
         if small[group] & {"n"}:
@@ -430,7 +431,7 @@ def test_no_small_count_is_left_in_any_table(audit):
 
 def test_group_below_the_minimum_has_no_numbers_at_all(audit):
     k = 30
-    assert audit.by_group.set_index("group").loc["cedar", "n"] < k
+    assert audit.by_group.loc["cedar", "n"] < k
     captions = (
         ("appendix", "Every measure of groups"), ("costs", "Effort"), ("actions", "Cheapest")
     )  # fmt: skip
@@ -464,7 +465,7 @@ def test_spec_says_what_is_kept_back(audit):
 
 
 def test_hidden_count_is_hidden_in_every_table(audit):
-    k, stats = 10, audit.by_group.set_index("group").loc["cedar"]
+    k, stats = 10, audit.by_group.loc["cedar"]
     assert 0 < stats["n"] - stats["n_unfavourable"] < k <= stats["n_unfavourable"]
     for section in laid_out(audit, k):
         for table in tables_of(section):
@@ -475,7 +476,7 @@ def test_hidden_count_is_hidden_in_every_table(audit):
 
 def test_rest_of_a_subgroup_does_not_give_a_small_count_away(audit):
     n = len(audit.recourse)
-    stats = audit.by_group.set_index("group")
+    stats = audit.system.groups
     ash = np.flatnonzero((audit.recourse.frame()["group"] == "ash") & audit.recourse.is_unfavourable)
     mask = np.ones(n, dtype=bool)
     mask[ash[:3]] = False
@@ -508,7 +509,7 @@ def test_model_card(audit, decided, hostile_audit):
     assert "**Unequal.**" in model_card(decided)
     assert "Chance is not considered" not in card
     assert "chance is not considered" in model_card(replace(audit, criteria=ee.Criteria(level=None)))
-    acr = audit.by_group.iloc[0]
+    acr = compared(audit).iloc[0]
     row = next(line for line in card.splitlines() if line.startswith("| Ratio of average efforts"))
     assert f"| {acr['acr']:.2f} | {acr['acr_low']:.2f} to {acr['acr_high']:.2f} | 142 | 124 |" in row
     for heading in ("Read with care", "What was measured", "What it rests on", "What it does not say", "Reproduce"):
@@ -537,8 +538,16 @@ def test_unit_of_effort_is_said_before_it_is_used_in_a_table(audit, page):
     assert "or any other value of job" in page.text
     assert page.text.index(said) < page.text.index("All measures", page.text.index("Read with care"))
     rows = {row[0]: row[1:] for row in cells(laid_out(audit), "appendix", "The change that costs")}
-    assert rows["job"][0] == "any other value: effort 1"
+    assert rows["job"][0] == "any other value is an effort of 1"
     assert rows["long"] == ["9", "9"]
+
+
+def test_ranks_within_groups_are_said_in_words(audit):
+    curve = [list(range(100)), [(k + 1) / 100 for k in range(100)]]
+    said = {"columns": ["tree"], "by_group": {"ash": {"percentiles": {"long": curve}}}}
+    made = audit.with_provenance(cost=CostRecord.of("Percentile", said))
+    assert "A change costs the share of people of one's own group it overtakes" in Page(render(made)).text
+    assert cells(outline(made), "appendix", "A change costs")[0] == ["long", "tree = ash", "9", "49", "89"]
 
 
 @pytest.mark.parametrize("kind", ["Percentile", "Separable", "Own"])

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from tests.report.test_report import Page, cells, laid_out
 from tests.report.worlds import world
+from tests.samples import compared
 
 import equieffort as ee
 from equieffort.exports import summary
@@ -59,7 +60,7 @@ def test_nothing_is_concluded_at_any_level_of_a_failing_stand_in(failing):
 
 
 def test_small_groups_of_a_stand_in_are_kept_back(audit):
-    n = int(audit.by_group.set_index("group").loc["cedar", "n"])
+    n = int(audit.by_group.loc["cedar", "n"])
     protected = replace(audit, recourse=replace(audit.recourse, groups=_protecting(audit, "cedar")))
     made = stand_in(protected, 0.9, ash=0.93, birch=0.93, cedar=1 - 2 / n)
     for text in (Page(render(made)).text, plain(model_card(made))):
@@ -104,7 +105,7 @@ def test_recorded_decisions_are_shown_beside_those_of_the_stand_in(audit):
 
 def test_kept_back_findings_say_on_which_side_they_lie(audit):
     decided = replace(audit, criteria=ee.Criteria(tau=1.05))
-    acr = decided.by_group.iloc[0]
+    acr = compared(decided).iloc[0]
     assert acr["acr_low"] > 1.05
     for made in (Page(render(decided, suppress_below=5)).text, plain(model_card(decided, suppress_below=5))):
         assert "the ratio of average efforts lies above 1.05." in made

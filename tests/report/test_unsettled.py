@@ -59,7 +59,7 @@ NAMES = ["unsettled", "hardly anything known", "gaps", "many", "many unsettled"]
 
 def stated(made: ee.Audit, status: Status) -> str:
     """The counts by group as the verdict writes them, those compared first."""
-    counts = made.by_group.set_index("group")[f"n_{status.text}"]
+    counts = made.system.groups[f"n_{status.text}"]
     groups = made.recourse.groups
     order = [groups.labels[code] for code in (*groups.compared, groups.reference)]
     return ", ".join(f"{group} {counts[group]:,}" for group in order)
@@ -88,7 +88,7 @@ def test_people_of_whom_nothing_is_known_are_counted_by_group(audits, texts, nam
     assert sentence in texts[name]
     assert sentence in model_card(made).replace("\\", "")
     sections = laid_out(made)
-    counts = made.by_group.set_index("group")["n_unknown"]
+    counts = made.by_group["n_unknown"]
     people = {row[0]: row[8] for row in cells(sections, "people", "Everybody")}
     assert people == {group: f"{n:,}" for group, n in counts.items()}
     head, *reasons = cells(sections, "no-recourse", "Refused people of whom nothing is known")
@@ -102,7 +102,7 @@ def test_people_of_whom_nothing_is_known_are_counted_by_group(audits, texts, nam
 def test_proofs_and_what_is_not_known_are_kept_apart(audits):
     made = audits["unsettled"]
     rows = cells(laid_out(made), "no-recourse", "Refused people without")
-    counts = made.by_group.set_index("group")["n_infeasible"]
+    counts = made.by_group["n_infeasible"]
     assert rows[0] == ["all without a route", *(str(counts[group]) for group in ("ash", "cedar", "birch"))]
     assert not any("not known" in row[0] or "Time ran out" in row[0] for row in rows)
     assert "58 other reasons" in [row[0] for row in cells(laid_out(made), "no-recourse", "Refused people of whom")]
@@ -130,11 +130,11 @@ def test_actions_that_may_not_be_the_cheapest_are_counted(audits, texts):
 
 
 def test_shares_speak_of_known_actions_where_some_are_not(audits, texts):
-    ash = audits["unsettled"].by_group.set_index("group").loc["ash"]
+    ash = audits["unsettled"].system.groups.loc["ash"]
     said = f"A route is known for 74.0 % ({ash['n_unknown']} unknown) of refused people with group = ash"
     assert said in texts["unsettled"]
     assert ash["n_unfavourable"] * 0.74 == pytest.approx(ash["n_optimal"] + ash["n_feasible"])
-    row = audits["many"].by_group.set_index("group").loc["ash"]
+    row = audits["many"].by_group.loc["ash"]
     assert f"A route exists for {100 * row['rho']:.1f} % of refused people with group = ash" in texts["many"]
 
 

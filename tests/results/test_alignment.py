@@ -52,9 +52,9 @@ def test_a_mask_is_matched_by_its_index(index):
     mask = pd.Series(X.index.isin(who), index=X.index)
     # f needs 10/12 and 8/12, m 9/12 and 7/12: 9 over 8.
     for given in (mask, mask.iloc[SHUFFLE], mask.to_numpy(), pl.Series(mask.to_numpy())):
-        by_group = made.subgroup(given).by_group.set_index("group")
-        assert by_group.loc["f", "acr"] == pytest.approx(9 / 8)
-        assert by_group["n"].tolist() == [2, 2]
+        found = made.subgroup(given)
+        assert found.comparisons[0].acr == pytest.approx(9 / 8)
+        assert found.by_group["n"].tolist() == [2, 2]
 
 
 def test_a_mask_of_everybody_fits_the_people_who_were_left():
@@ -63,7 +63,7 @@ def test_a_mask_of_everybody_fits_the_people_who_were_left():
     with pytest.warns(ee.errors.EquieffortWarning, match="1 of 8 people leave"):
         made = audit(X, missing="drop")
     mask = (X["income"] < 5).iloc[SHUFFLE]
-    assert made.subgroup(mask).by_group.set_index("group")["n"].to_dict() == {"f": 2, "m": 2}
+    assert made.subgroup(mask).by_group["n"].to_dict() == {"f": 2, "m": 2}
 
 
 @pytest.mark.parametrize(

@@ -122,7 +122,7 @@ def test_the_summary_has_it(tmp_path):
     audit.save(tmp_path / "own.audit")
     for made in (audit, ee.load(tmp_path / "own.audit")):
         told = json.loads(json.dumps(summary(made), allow_nan=False))
-        assert told["version"] == 5
+        assert told["version"] == 6
         mine = [row for row in told["measures"] if row["measure"] == "largest_effort"]
         assert [row["estimate"] for row in mine] == pytest.approx([largest(), largest(world()["age"] < 30)])
         assert list(mine[0]) == list(COLUMNS)
@@ -164,7 +164,7 @@ def test_a_file_of_the_first_version_is_refused_by_its_number(tmp_path):
             content = new.read(name)
             if name == "audit.json":
                 manifest = json.loads(content)
-                assert manifest["version"] == 8
+                assert manifest["version"] == 9
                 # As the first version wrote it.
                 del manifest["own_measures"]
                 for key in ("level", "judged", "budget", "adjust"):
@@ -174,5 +174,5 @@ def test_a_file_of_the_first_version_is_refused_by_its_number(tmp_path):
     with pytest.raises(AuditFileError) as caught:
         ee.load(tmp_path / "old.audit")
     assert caught.value.code == "AUDIT_FILE"
-    assert "has file version 1; this equieffort reads version 8" in caught.value.what
+    assert "has file version 1; this equieffort reads version 9" in caught.value.what
     assert "Make the audit again" in caught.value.fix

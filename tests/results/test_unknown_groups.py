@@ -73,7 +73,7 @@ def test_recourse_does_not_depend_on_a_group_that_cancels(edges):
         found.recourse.frame().drop(columns="group"), FULL[edges].recourse.frame().drop(columns="group")
     )
     assert (found.recourse.frame()["group"].iloc[UNKNOWN] == "unknown").all()
-    row = found.by_group.set_index("group").loc["unknown"]
+    row = found.by_group.loc["unknown"]
     assert (row["role"], row["n"]) == ("unknown", len(UNKNOWN))
     assert found.recourse.data["group"].iloc[UNKNOWN].isna().all()
 

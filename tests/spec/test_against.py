@@ -106,17 +106,29 @@ def test_nobody_to_compare_with(made):
 # -- categories and numbers -------------------------------------------------------------------------------------------
 
 
+ORDER, NUMBERS = ("SCHEMA_LEVELS", "in which order"), ("SCHEMA_KIND", "only numbers")
+
+
 @pytest.mark.parametrize(
-    "given", ["direction: up", "kind: categorical, direction: up", "lower: 1", "plausible: [0, 1]"]
+    ("given", "code", "words"),
+    [
+        ("direction: up", *ORDER),
+        ("kind: categorical, direction: up", *ORDER),
+        ("lower: 1", *ORDER),
+        ("steps: true", *ORDER),
+        ("plausible: [0, 1]", *NUMBERS),
+        ("max_increase: 1", *NUMBERS),
+        ("kind: categorical, max_increase: 1", *NUMBERS),
+    ],
 )
-def test_limits_on_a_category_name_the_way_to_forbid_a_change(made, given):
+def test_limits_on_a_category_name_the_way_to_forbid_a_change(made, given, code, words):
     with pytest.raises(EquieffortError) as caught:
         prepare(made("degree: {role: actionable}", f"degree: {{role: actionable, {given}}}"))
     error = caught.value
-    assert error.code == "SCHEMA_KIND"
+    assert error.code == code
     assert "line 13" in error.what
     assert "forbidden: [[" in error.fix
-    assert "only numbers" in error.what
+    assert words in error.what
 
 
 def test_the_way_that_is_named_works(made):

@@ -75,7 +75,7 @@ def made(tmp_path):
 
 
 def model(spec: Spec) -> ee.StructuralCausalModel:
-    return causal_model(spec, read_table(spec.data).drop(columns="decided"))
+    return causal_model(spec, read_table(spec.data).drop(columns="decided"))[0]
 
 
 def by_hand(mechanisms=None, default=None) -> ee.StructuralCausalModel:
@@ -258,7 +258,7 @@ def test_equations_of_a_graph_in_a_file(tmp_path):
     edges = "edge [ source 0 target 1 ] edge [ source 1 target 2 ]"
     (tmp_path / "town.gml").write_text(f"graph [ directed 1 {nodes}{edges} ]", encoding="utf-8")
     start, end = SPEC.index("  edges:"), SPEC.index("features:")
-    lines = "  file: town.gml\n  default: spline\n  equations: {debt: &b {kind: polynomial, degree: 3}, savings: *b}\n"
+    lines = "  path: town.gml\n  default: spline\n  equations: {debt: &b {kind: polynomial, degree: 3}, savings: *b}\n"
     spec = parse_spec(SPEC[:start] + lines + SPEC[end:], folder=tmp_path)
     assert spec.default == ee.Spline()
     assert spec.mechanisms == {"debt": ee.Polynomial(3), "savings": ee.Polynomial(3)}

@@ -13,14 +13,16 @@ import jsonschema
 import pytest
 
 import equieffort as ee
+from equieffort.data.inputs import DataSource
 from equieffort.effort.inference import Holm, Unadjusted
 from equieffort.effort.measures import JUDGED, MEASURES
 from equieffort.models.surrogate import SURROGATES
 from equieffort.spec import SpecError, json_schema, parse_spec
 from equieffort.spec.docs_table import Row, rows
 from equieffort.spec.keys import SPEC
-from equieffort.spec.kinds import Either, Flag, Number, OrNone, Text, Value
+from equieffort.spec.kinds import Either, End, Flag, Number, OrNone, Text, Value
 from equieffort.spec.sections import ByKind, MapOf, Section
+from equieffort.world.labels import Labels
 
 ROOT = Path(__file__).parents[2]
 ROWS = {f"{row.path} [{row.forms[0]}]" if row.forms else row.path: row for row in rows()}
@@ -53,7 +55,7 @@ def changed(path: str, value: object, base: dict[str, Any] = BASE) -> dict[str, 
     """The base with one key set."""
     spec = copy.deepcopy(base)
     *above, last = named(path).split(".")
-    if path.startswith(("graph.default", "graph.equations")):
+    if path.startswith(("graph.default", "graph.equations", "graph.data")):
         spec["graph"] = {"edges": [["income", "debt"]]}
     inner = spec
     for key in above:
@@ -82,26 +84,37 @@ def income(spec):
 
 VALID: dict[str, list[tuple[Any, Any, Any]]] = {
     "title": [("Loans", "title", "Loans"), ("", "title", "")],
-    "data": [({"path": "a.parquet"}, "data.path", Path("there/a.parquet"))],
+    "data": [
+        ({"path": "a.parquet"}, "data.path", Path("there/a.parquet")),
+        ("d.csv", "data.path", Path("there/d.csv")),
+    ],
     "data.path": [("b.csv", "data.path", Path("there/b.csv")), ("/c.csv", "data.path", Path("/c.csv"))],
     "data.id": [("applicant", "data.id", "applicant")],
     "data.encoding": [("cp1252", "data.encoding", "cp1252")],
     "data.delimiter": [(";", "data.delimiter", ";"), ("\t", "data.delimiter", "\t"), ("|", "data.delimiter", "|")],
     "data.decimal": [(".", "data.decimal", ".")],
     "data.missing": [(choice, "data.missing", choice) for choice in ("error", "drop", "model")],
-    "model": [({"file": "m.skops"}, "model.file", Path("there/m.skops"))],
-    "model.file": [],
-    # They stand beside `file`; tests/spec/test_saved_models.py tries them.
+    "model": [
+        ({"path": "m.skops"}, "model.path", Path("there/m.skops")),
+        ("m.onnx", "model.path", Path("there/m.onnx")),
+    ],
+    "model.path": [],
+    # They stand beside `path`; tests/spec/test_saved_models.py tries them.
     "model.features": [],
     "model.trusted": [],
-    "model.training_data": [],
-    "model.training_label": [],
+    "model.data": [("old.csv", "model.data", DataSource(Path("there/old.csv")))],
+    "model.data.path": [("old.csv", "model.data.path", Path("there/old.csv"))],
+    "model.data.encoding": [],
+    "model.data.delimiter": [],
+    "model.data.decimal": [],
+    "model.label": [],
     "model.train": [(choice, "model.train", choice) for choice in SURROGATES],
     "outcome": [({"column": "y", "favourable": 1}, "schema.favourable", 1)],
     "outcome.column": [("y", "label", "y")],
     "outcome.favourable": [(v, "schema.favourable", v) for v in ("NO", "1", 1, 2.5, True, "2026-01-01", ["a", "b"])],
     "outcome.threshold": [(0.62, "schema.threshold", 0.62)],
     "outcome.truth": [("repaid", "truth", "repaid")],
+    "outcome.causes": [(["income"], "causes", ("income",))],
     "sensitive": [({"column": "race", "protected": "None"}, "schema.protected", "None")],
     "sensitive.column": [("race", "schema.sensitive", "race"), (["race"], "schema.sensitive", "race")],
     "sensitive.protected": [
@@ -119,8 +132,13 @@ VALID: dict[str, list[tuple[Any, Any, Any]]] = {
     ],
     "graph": [([], "edges", []), ({"edges": [["a", "b"]]}, "edges", [("a", "b")])],
     "graph.edges": [([["a", "b"], ["b", "c"]], "edges", [("a", "b"), ("b", "c")])],
-    "graph.file": [],
+    "graph.path": [],
     "graph.nodes": [],
+    "graph.data": [],
+    "graph.data.path": [],
+    "graph.data.encoding": [],
+    "graph.data.delimiter": [],
+    "graph.data.decimal": [],
     "graph.default": [("spline", "default", ee.Spline()), ({"kind": "linear"}, "default", ee.LeastSquares())],
     "graph.equations": [({}, "mechanisms", {}), ({"debt": "spline"}, "mechanisms", {"debt": ee.Spline()})],
     "graph.equations.*.kind": [("polynomial", debt, ee.Polynomial()), ("ordinal", debt, ee.Ordinal())],
@@ -157,8 +175,8 @@ VALID: dict[str, list[tuple[Any, Any, Any]]] = {
     "features.*.role": [("actionable", lambda spec: income(spec).role, "actionable")],
     "features.*.kind": [("integer", lambda spec: income(spec).kind, "integer")],
     "features.*.direction": [("up", lambda spec: income(spec).direction, "up")],
-    "features.*.lower": [(-1.5, lambda spec: income(spec).lower, -1.5)],
-    "features.*.upper": [(10, lambda spec: income(spec).upper, 10)],
+    "features.*.lower": [(-1.5, lambda spec: income(spec).lower, -1.5), ("low", lambda s: income(s).lower, "low")],
+    "features.*.upper": [(10, lambda spec: income(spec).upper, 10), ("high", lambda s: income(s).upper, "high")],
     "features.*.max_increase": [(0, lambda spec: income(spec).max_increase, 0)],
     "features.*.max_decrease": [(5, lambda spec: income(spec).max_decrease, 5)],
     "features.*.plausible": [
@@ -168,6 +186,12 @@ VALID: dict[str, list[tuple[Any, Any, Any]]] = {
     "features.*.weight": [
         (2, lambda spec: income(spec).weight, 2),
         ([2, 0.5], lambda spec: income(spec).weights, (2, 0.5)),
+    ],
+    "features.*.order": [(["low", "high"], lambda spec: income(spec).order, ("low", "high"))],
+    "features.*.steps": [(True, lambda spec: income(spec).steps, True)],
+    "features.*.prices": [
+        ([["low", "high", 2]], lambda spec: income(spec).prices, {("low", "high"): 2.0}),
+        ([[1, 2, 0.5], [True, "x", 3]], lambda spec: income(spec).prices, {(1, 2): 0.5, (True, "x"): 3.0}),
     ],
     "cost": [({}, "cost", ee.WeightedL1()), ({"kind": "percentile"}, "cost", ee.Percentile())],
     "cost.kind": [("l1", "cost", ee.WeightedL1()), ("percentile", "cost", ee.Percentile())],
@@ -179,11 +203,13 @@ VALID: dict[str, list[tuple[Any, Any, Any]]] = {
     ],
     "cost.quantiles": [([0.01, 0.99], "cost", ee.WeightedL1(ee.Range((0.01, 0.99))))],
     "cost.knots": [],
+    "cost.within": [],
     "neighbourhood": [({"k": 5}, "neighbourhood", ee.NearestK(5))],
     "neighbourhood.quantile": [(0.2, "neighbourhood", ee.Nearest(0.2)), (1, "neighbourhood", ee.Nearest(1))],
     "neighbourhood.k": [(50, "neighbourhood", ee.NearestK(50)), (50.0, "neighbourhood", ee.NearestK(50))],
     "neighbourhood.distance": [],
     "neighbourhood.features": [],
+    "max_actions": [(2, "schema.max_actions", 2), (1, "schema.max_actions", 1)],
     "rules": [
         (["if income < 3 then debt = 0"], "schema.constraints", (ee.Implies("income < 3", "debt = 0"),)),
         (["income >= debt"], "schema.constraints", (ee.Always("income >= debt"),)),
@@ -238,15 +264,32 @@ VALID: dict[str, list[tuple[Any, Any, Any]]] = {
     "solver.gap [spatial_branch_and_bound]": [(1e-3, "solver", ee.SpatialBranchAndBound(1e-3))],
     "solver.node_limit [spatial_branch_and_bound]": [(9, "solver", ee.SpatialBranchAndBound(node_limit=9))],
     "solver.budget [search]": [(9, "solver", ee.Search(9))],
+    "labels": [({"groups": {"0": "women"}}, lambda spec: spec.schema.names, Labels(groups={"0": "women"}))],
+    "labels.groups": [({"0": "women"}, lambda spec: spec.schema.names.groups, {"0": "women"})],
+    "labels.features": [({"income": "pay"}, lambda spec: spec.schema.names.features, {"income": "pay"})],
+    "labels.levels": [({"job": {"1": "a"}}, lambda spec: spec.schema.names.levels, {"job": {"1": "a"}})],
     "report": [({}, "suppress_below", 0)],
     "report.suppress_below": [(10, "suppress_below", 10)],
     "random_state": [(7, "random_state", 7), (2**32 - 1, "random_state", 2**32 - 1)],
 }
 TOGETHER: list[tuple[dict[str, Any], Any, Any]] = [
-    (BASE | {"model": {"file": "m.skops"}}, "model.file", Path("there/m.skops")),
+    (
+        BASE | {"model": {"train": "ridge", "data": {"path": "old.csv", "delimiter": ";"}, "label": "y"}},
+        lambda spec: (spec.model.data, spec.model.label),
+        (DataSource(Path("there/old.csv"), delimiter=";"), "y"),
+    ),
+    (
+        BASE
+        | {"data": {"path": "a.csv", "id": "who", "decimal": ",", "delimiter": ";", "missing": "drop"}}
+        | {"graph": {"edges": [], "data": {"path": "b.csv", "encoding": "cp1252"}}},
+        "equations_data",
+        DataSource(Path("there/b.csv"), encoding="cp1252", delimiter=";", decimal=",", missing="drop"),
+    ),
     (BASE | {"graph": {"edges": [["a", "b"]], "nodes": ["c"]}}, "nodes", ["c"]),
     (BASE | {"data": {"path": "a", "decimal": ",", "delimiter": ";"}}, "data.decimal", ","),
     (BASE | {"cost": {"kind": "percentile", "knots": 9}}, "cost", ee.Percentile(9)),
+    (BASE | {"cost": {"kind": "percentile", "within": "everybody"}}, "cost", ee.Percentile()),
+    (BASE | {"cost": {"kind": "percentile", "within": "group"}}, "cost", ee.Percentile(within="group")),
     (
         BASE | {"neighbourhood": {"k": 2, "distance": "l2", "features": ["age"]}},
         "neighbourhood",
@@ -277,8 +320,8 @@ def test_the_examples_cover_every_key():
 def test_valid_values_arrive(spec, where, expected):
     if "neighbourhood" in spec and not {"quantile", "k"} & set(spec["neighbourhood"]):
         spec["neighbourhood"]["quantile"] = 0.2
-    if spec["data"].get("missing") == "model":
-        spec["model"] = {"file": "m.skops"}
+    if isinstance(spec["data"], dict) and spec["data"].get("missing") == "model":
+        spec["model"] = {"path": "m.skops"}
     found = read(spec)
     if callable(where):
         found = where(found)
@@ -298,12 +341,15 @@ def wrong(row: Row) -> list[Any]:
         return [5, True, ["x"], None, "zzz", "", {"zzz": 1}, {"kind": "zzz"}, {"kind": None}]
     if isinstance(kind, Either):
         has_table = any(isinstance(form, MapOf) for form in kind.forms)
+        is_short = any(isinstance(form, Section) and form.short for form in kind.forms)
         kind = kind.forms[0]
         if isinstance(kind, Text):
             return [5, True, {"a": "x"} if has_table else {"a": 1}, None, ""]
-        return [{"a": 1}] if isinstance(kind, Value) else [{"zzz": 1}, "x", None]
+        return [{"a": 1}] if isinstance(kind, Value) else [{"zzz": 1}, 5 if is_short else "x", None]
     if isinstance(kind, Text):
         return [5, True, ["x"], {"a": "x"}, None, *(["zzz"] if kind.choices else [] if kind.empty else ["", " "])]
+    if isinstance(kind, End):
+        return [True, [1], {"a": 1}, None, ""]
     if isinstance(kind, Number):
         limits = [-1] if kind.low >= 0 or kind.above >= 0 else []
         return ["x", True, [1], {"a": 1}, None, "1", *limits, *([1.5] if kind.whole else [])]
@@ -311,6 +357,8 @@ def wrong(row: Row) -> list[Any]:
         return ["x", 1, 0, [True], None, "true"]
     if isinstance(kind, Value):
         return [None, ["x"], {"a": 1}]
+    if isinstance(kind, Section) and kind.short:
+        return [5, None, True, {"zzz": 1}, ""]
     return ["x", 5, None, True, {"zzz": 1}] if not isinstance(kind, MapOf) else ["x", 5, None, ["x"], {"a": [5]}]
 
 
@@ -429,7 +477,7 @@ def test_the_schema_agrees_with_the_reader():
             assert value == " " or not validator.is_valid(changed(path, value)), (path, value)
     for path in SECTIONS:
         assert not validator.is_valid(changed(f"{path}.nonesuch".lstrip("."), 1))
-    assert not validator.is_valid(BASE | {"model": {"file": "a", "train": "ridge"}})
+    assert not validator.is_valid(BASE | {"model": {"path": "a", "train": "ridge"}})
     for judged in ([], ["acr", "acr"], ["needs_more"]):
         assert not validator.is_valid(BASE | {"criteria": {"judged": judged}})
     assert SPEC.schema()["required"] == ["data", "model", "outcome", "sensitive", "graph", "features"]

@@ -38,7 +38,7 @@ def test_a_typo_is_named_with_its_line_and_the_closest_key():
     assert error.what == "line 7, column 1: unknown key 'featurs'. Did you mean 'features'?"
     error = refused(GOOD.replace("actionable", "actoinable"), "SPEC_VALUE")
     assert error.what == "line 8, column 18: features.income.role is 'actoinable'. Did you mean 'actionable'?"
-    assert error.fix == "It can be 'actionable', 'mutable' or 'immutable'."
+    assert error.fix == "It can be 'actionable', 'mutable', 'immutable' or 'unused'."
 
 
 @pytest.mark.parametrize(
@@ -92,7 +92,7 @@ def test_a_number_for_a_name_asks_for_quotes():
         ("debt: mutable", "sex: mutable", "SCHEMA_SENSITIVE_ACTIONABLE", "line 9, column 8: features.sex: "),
         ("role: actionable, direction: up", "role: mutable", "PROBLEM_NOTHING_ACTIONABLE", "line 8, column 3: "),
         ("[[income, debt]]", "[[a, b], [b, a]]", "GRAPH_CYCLE", "line 6, column 8: graph: The causal graph has a"),
-        ("[[income, debt]]", "{file: no.gml}", "GRAPH_PARSE", "line 6, column 15: graph: There is no graph file"),
+        ("[[income, debt]]", "{path: no.gml}", "GRAPH_PARSE", "line 6, column 15: graph: There is no graph file"),
         ("[[income, debt]]", "[[income]]", "SPEC_VALUE", "graph, item 1 is a list of 1 value, but must be a pair"),
         ("[[income, debt]]", "[income, debt]", "SPEC_VALUE", "graph, item 1 is the text 'income'"),
         ("[[income, debt]]", "[[income, decision]]", "SPEC_VALUE", "graph holds 'decision', which is the column of"),
@@ -100,8 +100,8 @@ def test_a_number_for_a_name_asks_for_quotes():
         ("debt: mutable", "applicant: mutable", "SPEC_VALUE", "which is the column that names people"),
         ("column: sex", "column: decision", "SPEC_VALUE", "sensitive holds 'decision'"),
         ("column: decision, ", "", "SPEC_KEY", "line 4, column 10: outcome lacks the key 'column'."),
-        ("train: logistic", "train: logistic, file: m.skops", "SPEC_KEY", "model has both 'file' and 'train'."),
-        ("{train: logistic}", "{}", "SPEC_KEY", "model has neither 'file' nor 'train'."),
+        ("train: logistic", "train: logistic, path: m.skops", "SPEC_KEY", "model has both 'path' and 'train'."),
+        ("{train: logistic}", "{}", "SPEC_KEY", "model has neither 'path' nor 'train'."),
         ("path: people.csv", "path: p, encoding: utf-9", "SPEC_VALUE", "data.encoding is 'utf-9'"),
         ("path: people.csv", "path: p, encoding: rot13", "SPEC_VALUE", "data.encoding is 'rot13'"),
         ("path: people.csv", 'path: p, delimiter: "::"', "SPEC_VALUE", "data.delimiter is '::'"),
@@ -111,6 +111,7 @@ def test_a_number_for_a_name_asks_for_quotes():
         ("column: sex", "column: [sex, race]", "SPEC_VALUE", "names a group by 1 value for 2 sensitive columns."),
         ("title: Loans", "cost: {kind: percentile, scale: std}", "SPEC_VALUE", "cost.scale has no effect here"),
         ("title: Loans", "cost: {knots: 5}", "SPEC_VALUE", "cost.knots has no effect here"),
+        ("title: Loans", "cost: {within: group}", "SPEC_VALUE", "cost.within has no effect here"),
         ("title: Loans", "cost: {scale: mad, quantiles: [0, 1]}", "SPEC_VALUE", "cost.quantiles has no effect here"),
         ("title: Loans", "cost: {quantiles: [0.9, 0.1]}", "PARAMETER", "cost.quantiles: quantiles is the tuple"),
         ("title: Loans", "neighbourhood: {}", "SPEC_KEY", "neighbourhood has neither 'quantile' nor 'k'."),
@@ -136,7 +137,7 @@ def test_the_spec_must_be_a_table():
 def test_a_long_text_is_not_repeated():
     assert (
         "a text of 300 characters"
-        in refused(GOOD.replace("{path: people.csv, id: applicant}", "x" * 300), "SPEC_VALUE").what
+        in refused(GOOD.replace("{column: decision, favourable: approved}", "x" * 300), "SPEC_VALUE").what
     )
 
 
@@ -200,7 +201,7 @@ def test_a_spec_file_knows_its_folder(tmp_path):
         encoding="utf-8",
     )
     path = tmp_path / "audit.yaml"
-    path.write_text("\ufeff" + GOOD.replace("[[income, debt]]", "{file: graph.gml}"), encoding="utf-8")
+    path.write_text("\ufeff" + GOOD.replace("[[income, debt]]", "{path: graph.gml}"), encoding="utf-8")
     spec = read_spec(str(path))
     assert spec.data.path == tmp_path / "people.csv"
     assert (spec.edges, spec.nodes, spec.path) == ([("income", "debt")], ["age"], path)
@@ -228,7 +229,7 @@ def test_files_that_cannot_be_read(tmp_path):
     path.write_bytes(b"title: ok\ndata: M\xfcnchen\n")
     with pytest.raises(SpecError, match=r"is not UTF-8: line 2 has the byte 0xfc at offset 17\."):
         read_spec(path)
-    path.write_text(GOOD.replace("[[income, debt]]", "{file: bad.gml}"), encoding="utf-8")
+    path.write_text(GOOD.replace("[[income, debt]]", "{path: bad.gml}"), encoding="utf-8")
     (tmp_path / "bad.gml").write_bytes(b"graph [ \xff ]")
     with pytest.raises(EquieffortError, match=r"audit\.yaml, line 6, column 15: graph"):
         read_spec(path)

@@ -15,7 +15,9 @@ from equieffort.models.surrogate import train_surrogate
 from equieffort.recourse import solving
 from equieffort.results.provenance import DataFile
 from equieffort.spec import SpecError, parse_spec
-from equieffort.spec.runs import Estimate, check_filled, estimate, file_hash, prepare, run_spec, unfilled
+from equieffort.spec.estimates import Estimate, estimate
+from equieffort.spec.learning import file_hash
+from equieffort.spec.runs import check_filled, prepare, run_spec, unfilled
 
 pytestmark = pytest.mark.usefixtures("quiet")
 
@@ -180,7 +182,7 @@ def test_warnings_travel_with_the_audit_once(spec):
 
 
 def test_a_rule_that_cannot_be_asked_is_found_before_solving(spec, monkeypatch):
-    monkeypatch.setattr("equieffort.spec.runs.train_surrogate", lambda *_, **__: pytest.fail("work was begun"))
+    monkeypatch.setattr("equieffort.spec.learning.train_surrogate", lambda *_, **__: pytest.fail("work was begun"))
     with pytest.raises(EquieffortError) as caught:
         run_spec(spec("income > 4", "incme > 4"))
     assert caught.value.code == "RULE_NAME"

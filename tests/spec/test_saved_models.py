@@ -13,7 +13,7 @@ from equieffort.spec.runs import run_spec
 
 TEXT = """
 data: {path: people.csv, id: person}
-model: {file: model.skops%s}
+model: {path: model.skops%s}
 outcome: {column: decision, favourable: good}
 sensitive: {column: sex, protected: female}
 also_protected: []
@@ -47,16 +47,18 @@ def test_trusted_types_are_kept(tmp_path):
 
 
 def test_what_a_model_was_trained_on_is_kept(tmp_path):
-    spec = parse_spec(TEXT % ", training_data: old.csv, training_label: y", folder=tmp_path)
-    assert spec.model.training_data == tmp_path / "old.csv"
-    assert spec.model.training_label == "y"
-    with pytest.raises(EquieffortError, match="only one of"):
-        parse_spec(TEXT % ", training_data: old.csv", folder=tmp_path)
+    spec = parse_spec(TEXT % ", data: old.csv, label: y", folder=tmp_path)
+    assert spec.model.data is not None
+    assert spec.model.data.path == tmp_path / "old.csv"
+    assert spec.model.label == "y"
+    assert parse_spec(TEXT % ", data: old.csv", folder=tmp_path).model.label == "decision"
+    with pytest.raises(EquieffortError, match=r"names a column of `model\.data`"):
+        parse_spec(TEXT % ", label: y", folder=tmp_path)
 
 
-@pytest.mark.parametrize("key", ["features: [age]", "trusted: [x.Y]", "training_data: a.csv, training_label: y"])
+@pytest.mark.parametrize("key", ["features: [age]", "trusted: [x.Y]"])
 def test_they_need_a_saved_model(tmp_path, key):
-    text = (TEXT % "").replace("{file: model.skops}", f"{{train: logistic, {key}}}")
+    text = (TEXT % "").replace("{path: model.skops}", f"{{train: logistic, {key}}}")
     with pytest.raises(EquieffortError, match="is about a saved model") as caught:
         parse_spec(text, folder=tmp_path)
     assert caught.value.code == "SPEC_VALUE"

@@ -18,14 +18,15 @@ import equieffort as ee
 from equieffort.errors import EquieffortError, ParameterError
 from equieffort.results.provenance import Provenance, SolverUsed
 from equieffort.spec import Spec, parse_spec, read_spec
-from equieffort.spec.runs import estimate, prepare, run_spec
+from equieffort.spec.estimates import estimate
+from equieffort.spec.runs import prepare, run_spec
 from equieffort.spec.solving import solver_words
 
 pytestmark = pytest.mark.usefixtures("quiet")
 
 SPEC = """\
 data: {path: town.csv, id: who}
-model: {file: model.skops}
+model: {path: model.skops}
 outcome: {favourable: granted}
 sensitive: {column: sex, protected: female, reference: male}
 graph: [[income, savings]]

@@ -46,7 +46,7 @@ class TriesEverything(OwnSolver):
             picked[:, k] = tried[:, j] != -9
             values[:, k] = np.where(picked[:, k], tried[:, j], start[:, k])
         cost = problem.cost.parts(start[:, [a, b]], values[:, [a, b]]).sum(axis=1)
-        cost += problem.change_weights[0] * (values[:, c] != start[:, c])
+        cost += problem.level_prices[0].between(start[:, c], values[:, c])
         nodes = len(problem.scm.graph.nodes)
         moved = values.copy()
         moved[:, :nodes], _ = problem.scm.propagate(start[:, :nodes], picked[:, :nodes], values[:, :nodes])

@@ -208,17 +208,23 @@ def test_columns_of_one_category_must_not_act_apart():
 
 
 @pytest.mark.parametrize(
-    "extra",
-    [{"upper": 1}, {"direction": "up"}, {"plausible": (0, 1)}, {"weight": (1, 2)}, {"max_increase": 1}],
+    ("extra", "code"),
+    [
+        ({"upper": 1}, "SCHEMA_LEVELS"),
+        ({"direction": "up"}, "SCHEMA_LEVELS"),
+        ({"weight": (1, 2)}, "SCHEMA_LEVELS"),
+        ({"plausible": (0, 1)}, "SCHEMA_KIND"),
+        ({"max_increase": 1}, "SCHEMA_KIND"),
+    ],
     ids=str,
 )
-def test_categories_have_no_amounts(extra):
+def test_categories_have_no_amounts_and_no_order_until_one_is_declared(extra, code):
     encoding = Encoding.of(frame(job=["a", "b", "c"] * 2, flag=[True, False] * 3), ["job", "flag"])
     for name in ("job", "flag"):
         check_kinds(schema(features={name: Feature("actionable", weight=3)}), encoding)
         with pytest.raises(SchemaError) as caught:
             check_kinds(schema(features={name: Feature("actionable", **extra)}), encoding)
-        assert caught.value.code == "SCHEMA_KIND"
+        assert caught.value.code == code
 
 
 def test_to_dict_is_json():

@@ -23,7 +23,7 @@ app = typer.Typer(add_completion=False, no_args_is_help=True, pretty_exceptions_
 
 def _version(asked: bool) -> None:
     if asked:
-        from equieffort import __version__
+        from equieffort.foundations.version import __version__
 
         typer.echo(f"equieffort {__version__}")
         raise typer.Exit

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from equieffort.results.audits import Audit
 
 
-Shown = tuple[str, "Audit", Any]
-"""A question, the audit that answers it, and what truly became of the people."""
+Shown = tuple[str, "Audit", Any, list[str]]
+"""A question, the audit that answers it, what truly became of the people, and which actions are assumed to cause it."""
 ADULTS = 1000
 """So many of the people of the Adult data are audited."""
 
@@ -54,8 +54,11 @@ def demo(
     outputs = Outputs(out, (".audit", ".html"))
     with reporter() as progress:
         progress("auditing", 0, 1)
-        title, made, truth = {Demo.german: _german, Demo.synthetic: _synthetic}.get(which, lambda: _adult(model))()
-        made = made.with_provenance(title=title, command=command_line()).with_notions(labels=truth)
+        title, made, truth, causes = {Demo.german: _german, Demo.synthetic: _synthetic}.get(
+            which, lambda: _adult(model)
+        )()
+        made = made.with_provenance(title=title, command=command_line())
+        made = made.with_notions(labels=truth, causes=causes)
         progress("auditing", 1, 1)
         page = render(made, title=title, command=made.provenance.command)
     made.save(outputs[".audit"])
@@ -70,7 +73,8 @@ def _german() -> Shown:
     from equieffort.paper.extras import german_audit
 
     made = german_audit(neighbourhood=Nearest(quantile=0.2))
-    return "German credit: must women work harder than men to be called a good risk?", made, german_credit("paper")[1]
+    asked = "German credit: must women work harder than men to be called a good risk?"
+    return asked, made, german_credit("paper")[1], ["amount"]
 
 
 def _synthetic() -> Shown:
@@ -87,7 +91,7 @@ def _synthetic() -> Shown:
     classifier = make_pipeline(StandardScaler(), LogisticRegression()).fit(people[["X2", "X3"]], outcome)
     scm = ee.StructuralCausalModel([("S", "X2")], nodes=["X3"]).fit(people)
     made = ee.audit(classifier, people, schema=schema, scm=scm, neighbourhood=ee.Nearest(quantile=0.2))
-    return "Drawn people: a group that starts behind in X2", made, outcome
+    return "Drawn people: a group that starts behind in X2", made, outcome, ["X2", "X3"]
 
 
 def _adult(model: Trees) -> Shown:
@@ -110,7 +114,7 @@ def _adult(model: Trees) -> Shown:
     people = setting.X.sample(ADULTS, random_state=0)
     made = ee.audit(classifier, people, schema=setting.schema, scm=setting.scm, neighbourhood=ee.Nearest(quantile=0.2))
     asked = f"Adult census income: must women work harder than men to be expected above 50,000 ({model.value})?"
-    return asked, made, setting.y.loc[people.index]
+    return asked, made, setting.y.loc[people.index], ["education_num", "hours_per_week"]
 
 
 def _curve(made: Audit) -> str:

@@ -139,20 +139,20 @@ def draft(table: pd.DataFrame, path: str, answers: Answers, name: str, found: Se
         f"  path: {word(path)}",
         *_reading(answers),
         *_id(table, answers),
-        f"  missing: error  # {_missing(table)}",
+        *_missing(table),
         "",
         "# A model trained to imitate the decisions (logistic, ridge, linear_svc, forest or boosted), or your own:",
-        "# model: {file: model.skops}",
+        "# model: model.skops",
         "model: {train: logistic}",
         "",
         "# The decision, and its value that people want.",
         f"outcome: {{column: {word(answers.outcome)}, favourable: {word(answers.favourable)}}}",
-        *_candidates(table, answers.outcome, "Columns with two values"),
+        *_candidates(table, answers.outcome, "Columns with few values; of several decisions, those not named refuse"),
         "",
         "# Whose efforts are compared: the column with the groups, the protected group, and whom it is compared with.",
         f"sensitive: {{column: {word(answers.sensitive)}, protected: {word(answers.protected)}, "
         f"reference: {word(answers.reference)}}}",
-        *_candidates(table, answers.sensitive, "Columns with few values", most=MOST_VALUES),
+        *_candidates(table, answers.sensitive, "Columns with few values"),
         "# Are there further columns that no action may change?",
         "# also_protected: [nationality]",
         "# May a model trained here see the sensitive column? With false it cannot repeat decisions that depended on",
@@ -164,15 +164,18 @@ def draft(table: pd.DataFrame, path: str, answers: Answers, name: str, found: Se
         "",
         *_one_hot(spread),
         "# actionable: people may change it (direction: up or down; lower, upper, max_increase, max_decrease, weight)",
-        "# mutable: it only follows its causes; immutable: it must not move. plausible: [low, high] limits any value.",
-        "# Direction and limits are for numbers; without, actions stay within the values of the table (.inf: none).",
-        "# Delete the line of a column that is no feature.",
+        "# mutable: it only follows its causes; immutable: it must not move; unused: it is no feature, such as the",
+        "# decision, a name or a date. plausible: [low, high] limits any value, however it came about.",
+        "# Without limits, actions set numbers within the values of the table (.inf: none). A category has a direction",
+        "# once its levels have an order, and may cost by steps: order: [none, school, degree], direction: up, steps: true",
         "features:",
     ]
     for column in (c for c in columns if c not in told):
         remark = remarks.get(column, "")
+        if table[column].nunique() < 2:
+            remark = REMARKS["constant"] if table[column].notna().any() else "every cell is empty"
         if remark and remark != REMARKS["sentinel"]:
-            lines.append(f"  # {word(column)}: {{role: FILL_IN}}  # {remark}")
+            lines.append(f"  {word(column)}: {{role: unused}}  # {remark}")
         else:
             told_of = f"; {remark}" if remark else ""
             lines.append(f"  {word(column)}: {{role: FILL_IN}}  # {_about(table[column])}{told_of}")
@@ -184,6 +187,8 @@ def draft(table: pd.DataFrame, path: str, answers: Answers, name: str, found: Se
         '# subgroups: {young: "age < 25"}',
         "# Compare each person with those most like them; left out, with everybody:",
         "# neighbourhood: {quantile: 0.2}",
+        "# What readers are told instead of codes, in every sentence, table and picture:",
+        '# labels: {groups: {"0": women}, features: {ltv: loan-to-value ratio}, levels: {job: {A171: unskilled}}}',
         "# How many of the recorded decisions a trained model must repeat, and how many of the refusals it must find,",
         "# over everybody and in each group compared; below that the audit is inconclusive:",
         "# surrogate: {min_agreement: 0.9, min_refusal_recall: 0.5}",
@@ -236,31 +241,42 @@ def _id(table: pd.DataFrame, answers: Answers) -> list[str]:
     if answers.id is not None:
         return [f"  id: {word(answers.id)}"]
     unique = [str(c) for c in table.columns if _may_name_people(table[c])]
-    return [f"  # id: {word(name)}  # different in every row: does it name the person?" for name in unique[:5]]
+    return [f"  # id: {word(name)}  # different in every row: does it name the person?" for name in unique]
 
 
-def _missing(table: pd.DataFrame) -> str:
+def _missing(table: pd.DataFrame) -> list[str]:
+    """What to do about empty cells, which only a person can say where there are any."""
     empty = {str(name): int(count) for name, count in table.isna().sum().items() if count}
     if not empty:
-        return "no cell is empty; error or drop (with a saved model also: model)"
-    shown = ", ".join(f"{word(name)}: {count:,}" for name, count in list(empty.items())[:5])
-    return f"empty cells in {shown}; error refuses them, drop leaves these people out"
+        return ["  missing: error  # no cell is empty; error or drop (with a saved model also: model)"]
+    rows = int(table.isna().any(axis=1).sum())
+    lines = [f"  #   {word(name)}: {many(count, 'cell is', 'cells are')} empty" for name, count in empty.items()]
+    return [
+        f"  # {many(rows, 'row has', 'rows have')} an empty cell. drop leaves out whoever lacks what the audit uses;",
+        "  # model lets a saved model decide on them; error refuses the table until the cells are filled.",
+        *lines,
+        "  missing: FILL_IN",
+    ]
 
 
-def _candidates(table: pd.DataFrame, told: str | None, title: str, *, most: int = 2) -> list[str]:
+def _candidates(table: pd.DataFrame, told: str | None, title: str) -> list[str]:
     if told is not None:
         return []
-    few = [str(c) for c in table.columns if 2 <= table[c].nunique() <= most]
-    lines = [f"#   {word(name)}: {_values(table[name])}" for name in few[:20]]
+    counts = {str(c): int(table[c].nunique()) for c in table.columns}
+    # Two values come first: most decisions and many groups are of this kind. All are listed, however many.
+    few = sorted((name for name, n in counts.items() if 2 <= n <= MOST_VALUES), key=lambda name: counts[name])
+    lines = [f"#   {word(name)}: {_values(table[name])}" for name in few]
     return [f"# {title}:", *lines] if lines else []
 
 
 def _about(column: pd.Series) -> str:
-    from equieffort.data.frames import infer_kind, number
+    from equieffort.data.frames import infer_kind, is_ordered, number
 
     kind = infer_kind(column)
     if kind in ("integer", "continuous"):
         return f"{kind}, {number(column.min())} to {number(column.max())}"
+    if is_ordered(column):
+        return f"{kind}, in the order {_values(column)}: direction and steps are possible"
     slip = _slip(column)
     return f"{kind}: {_values(column)}" + (f"; {slip}" if slip else "")
 
@@ -295,7 +311,10 @@ def _comma_columns(table: pd.DataFrame, mark: str) -> list[str]:
 
 
 def _values(column: pd.Series) -> str:
-    found = sorted(column.dropna().unique().tolist(), key=str)
+    from equieffort.data.frames import find_levels, is_ordered
+
+    met = column.dropna().unique().tolist()
+    found = [level for level in find_levels(column) if level in met] if is_ordered(column) else sorted(met, key=str)
     if len(found) <= MOST_VALUES:
         return ", ".join(map(word, found))
     return f"{', '.join(map(word, found[:3]))} and {len(found) - 3:,} more"

@@ -13,8 +13,8 @@ from equieffort.cli.progress import reporter
 from equieffort.errors import ParameterError
 
 if TYPE_CHECKING:
+    from equieffort.foundations.progress import Progress
     from equieffort.monitor import MonitorState
-    from equieffort.recourse.solving import Progress
 
 
 class Measure(StrEnum):
@@ -67,7 +67,7 @@ def monitor(
             )
     if plot is not None:
         with aside(plot) as partial:
-            now.plot.evidence().savefig(partial, format=plot.suffix.lstrip(".").lower() or "png", dpi=150)
+            now.plot.evidence().save(partial, kind=plot.suffix)
     if as_json or not quiet:
         typer.echo(as_json_text(plain(now.to_dict())) if as_json else str(now))
     raise typer.Exit(EQUAL if now.alarm is None else UNEQUAL)

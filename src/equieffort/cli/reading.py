@@ -122,10 +122,14 @@ def report(
 def explain(
     file: File,
     row: Annotated[str, typer.Option("--row", help="The person's label (the id column, or the row's number).")],
+    alternatives: Annotated[
+        int | None,
+        typer.Option(help="So many ways, which change different features; by default all that FILE keeps.", min=1),
+    ] = None,
 ) -> None:
     """Say what one person can do to turn the decision."""
     made = open_audit(file)
-    typer.echo(str(made.explain(_label(made, row, file.name))))
+    typer.echo(str(made.explain(_label(made, row, file.name), alternatives=alternatives)))
 
 
 class Searched(StrEnum):
@@ -184,7 +188,7 @@ def subgroups(
     )  # fmt: skip
     if out is not None:
         if out.suffix.lower() in PICTURES:
-            found.plot().savefig(out, dpi=150)
+            found.plot().save(out)
         elif out.suffix.lower() == ".csv":
             write(out, csv_text(found.frame(rows)))
         else:
@@ -209,6 +213,7 @@ def diff(
     """
     from equieffort.exports import plain, text_table
     from equieffort.results.comparison import compare_audits
+    from equieffort.world.labels import NO_LABELS, labels_of
 
     found = compare_audits(open_audit(before), open_audit(after), rescale=rescale)
     if not found.matched:
@@ -224,7 +229,12 @@ def diff(
         shown = ["group", "role"]
         for name in ("phi", "rho", "acr", "rd"):
             shown += [f"{name}_before", f"{name}_after"]
-        typer.echo(f"{found}\n\n{text_table(found.by_group[shown])}")
+        names = next((labels_of(finding.comparison.columns) for finding in found.before.findings), NO_LABELS)
+        table = found.by_group[shown]
+        table = table.assign(group=[names.group(group) or group for group in table["group"]])
+        typer.echo(f"{found}\n\n{text_table(table)}")
+        if not found.same_units:
+            typer.echo("With --rescale the second audit's actions are charged at the first one's prices.")
     raise typer.Exit(UNEQUAL if found.is_worse else EQUAL)
 
 
@@ -247,7 +257,7 @@ def power(
     variation: Annotated[
         float | None, typer.Option(help="Without an audit: standard deviation over mean of their efforts.")
     ] = None,
-    plot: Annotated[Path | None, typer.Option(help="Draw it too, as PNG, SVG or PDF (needs the extra plot).")] = None,
+    plot: Annotated[Path | None, typer.Option(help="Draw it too: .svg; .png and .pdf need the extra plot.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """How many people would decide it: from a saved audit, or from what you expect."""
@@ -270,9 +280,7 @@ def power(
     criteria = changed(criteria, tau=tau, epsilon=epsilon, level=level, rule=rule)
     found = ee.power(given, acr=acr, rd=rd, people=people, criteria=criteria, power=chance, group=group)
     if plot is not None:
-        from equieffort.plots.power import draw_power
-
-        draw_power(found).savefig(plot, dpi=150)
+        found.plot().save(plot)
     if as_json:
         both = {"needed": records(found.table), "detectable": records(found.detectable), "basis": found.basis}
         typer.echo(as_json_text(plain(both)))

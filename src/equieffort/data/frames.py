@@ -349,6 +349,14 @@ def find_levels(column: pd.Series) -> tuple[Any, ...]:
         return tuple(sorted(found, key=str))
 
 
+def is_ordered(column: pd.Series) -> bool:
+    """Whether the type of a column says that its levels have an order."""
+    dtype = column.dtype
+    if isinstance(dtype, pd.ArrowDtype):
+        return bool(getattr(dtype.pyarrow_dtype, "ordered", False))
+    return isinstance(dtype, pd.CategoricalDtype) and bool(dtype.ordered)
+
+
 def _is_arrow_dictionary(column: pd.Series) -> bool:
     """Whether pandas holds the column as pyarrow's form of a category."""
     return isinstance(column.dtype, pd.ArrowDtype) and hasattr(column.dtype.pyarrow_dtype, "ordered")

@@ -29,3 +29,7 @@ __all__ = [
     "paper_synthetic_truth",
     "worlds",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

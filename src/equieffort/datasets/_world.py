@@ -13,7 +13,7 @@ import pandas as pd
 from equieffort.data.frames import Floats, aligned, number, read_frame, require_columns, screen
 from equieffort.datasets._checks import count, generator
 from equieffort.errors import CausalModelError, ParameterError, closest, label, listed
-from equieffort.foundations.arguments import as_numbers, calling, check_mapping
+from equieffort.foundations.arguments import as_numbers, calling, check_mapping, of_factual
 from equieffort.world.graph import CausalGraph
 from equieffort.world.scm import Function, Linear, Mechanism, StructuralCausalModel
 
@@ -149,11 +149,12 @@ class World:
         noise
             A row a person, as `noise` returns it.
         do
-            Column -> a value for everybody, or one a person; NaN leaves the column of that person to its equation.
+            Column -> a value for everybody, one a person, or a function of their factual values; NaN leaves the column
+            of that person to its equation.
         """
         frame = read_frame(noise, what="noise")
         noises = self._values(frame, "noise")
-        settings = self._settings({} if do is None else do, frame.index)
+        settings = self._settings({} if do is None else do, frame)
         values: dict[str, Floats] = {}
         for name, equation in self.equations.items():
             values[name] = equation.value(values, noises[name])
@@ -175,9 +176,10 @@ class World:
         screen(frame, self.columns, "error")
         return {name: frame[name].to_numpy(dtype=np.float64) for name in self.columns}
 
-    def _settings(self, do: Mapping[str, Any], index: pd.Index) -> dict[str, Floats]:
+    def _settings(self, do: Mapping[str, Any], noise: pd.DataFrame) -> dict[str, Floats]:
         check_mapping("do", do, 'a mapping from column to value, such as {"age": 40}', code="SCM_DO")
-        settings, n = {}, len(index)
+        settings, index, n = {}, noise.index, len(noise)
+        factual = self.counterfactual(noise) if any(callable(value) for value in do.values()) else noise
         for name, value in do.items():
             if name not in self.equations:
                 raise ParameterError(
@@ -186,6 +188,8 @@ class World:
                     f"{closest(name, self.columns)}".rstrip(),
                     fix=f"The columns are {listed(self.columns)}.",
                 )
+            if callable(value):
+                value = of_factual(value, factual[name], f"do[{name!r}]")
             if np.shape(value) == (n,):
                 value = aligned(value, index, f"do[{name!r}]", "values.loc[noise.index]", derived=True)
             with calling(f"Reading do[{name!r}]", "Give finite numbers.", code="SCM_DO"):

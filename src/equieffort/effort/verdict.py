@@ -16,8 +16,10 @@ from equieffort.data.frames import number
 from equieffort.effort.criteria import Criteria
 from equieffort.effort.judging import Judged, Outcome, judge_family
 from equieffort.effort.measures import JUDGED, MEASURES, Reading
-from equieffort.effort.metrics import Comparison
-from equieffort.errors import capital
+from equieffort.effort.metrics import SHORT, Comparison
+from equieffort.errors import UnequalError, capital
+from equieffort.foundations.arguments import check_flag
+from equieffort.foundations.shown import Shown, Told
 from equieffort.models.fidelity import Surrogate
 from equieffort.recourse.status import Reason
 from equieffort.recourse.table import Audience
@@ -54,8 +56,8 @@ class Finding:
     judged: tuple[Judged, ...] = ()
 
 
-@dataclass(frozen=True)
-class Verdict:
+@dataclass(frozen=True, repr=False)
+class Verdict(Shown):
     """The outcome over all comparisons of protected groups; printing it gives the sentences."""
 
     outcome: Outcome
@@ -79,14 +81,34 @@ class Verdict:
         return tuple(REASONS[code] for code in self.codes)
 
     def __str__(self) -> str:
+        return "\n".join([self.first_line, *(finding.sentence for finding in self.findings)])
+
+    def _told(self) -> Told:
+        from equieffort.words.told import verdict_told
+
+        return verdict_told(self)
+
+    @property
+    def first_line(self) -> str:
+        """The outcome with what it rests on, in a line."""
         preface = f"{self.surrogate} " if self.surrogate is not None else ""
-        first = f"{self.outcome.upper()}: {preface}{self.headline} ({self.basis})"
-        return "\n".join([first, *(finding.sentence for finding in self.findings)])
+        return f"{self.outcome.upper()}: {preface}{self.headline} ({self.basis})"
 
     @property
     def headline(self) -> str:
         """The outcome as a sentence."""
         return self.told()
+
+    def raise_if_unequal(self, *, inconclusive: bool = False) -> None:
+        """Raise `ee.errors.UnequalError` where effort is unequal; if `inconclusive`, wherever it is not shown equal."""
+        check_flag("inconclusive", inconclusive)
+        if self.outcome == "equal" or (self.outcome == "inconclusive" and not inconclusive):
+            return
+        error = UnequalError(
+            f"VERDICT_{self.outcome.upper()}", self.first_line, fix="Read `verdict` of this error, or audit.report()."
+        )
+        error.verdict = self
+        raise error
 
     def told(self, *, counts: bool = True) -> str:
         """The outcome as a sentence; without counts for readers from whom numbers of people are kept back."""
@@ -232,15 +254,24 @@ def _burden_words(finding: Finding) -> str:
     return " ".join(parts)
 
 
-@dataclass(frozen=True)
-class Assessment:
+@dataclass(frozen=True, repr=False)
+class Assessment(Shown):
     """One level of Algorithm 1: an individual's neighbourhood, a subgroup, or the whole system."""
 
     level: Level
     about: str
-    by_group: pd.DataFrame
+    groups: pd.DataFrame
+    """All that is counted of each group; `by_group` is the part that is read first."""
     comparisons: tuple[Comparison, ...]
     verdict: Verdict
+
+    @property
+    def by_group(self) -> pd.DataFrame:
+        """One row a group, indexed by it: role, counts, the share with recourse (rho) and the mean effort (Phi).
+
+        Comparisons are in `measures`; `groups` also has counts by status and certain ranges.
+        """
+        return self.groups[SHORT]
 
     @property
     def measures(self) -> pd.DataFrame:
@@ -254,6 +285,11 @@ class Assessment:
 
     def __str__(self) -> str:
         return f"{self.about}\n{self.verdict}"
+
+    def _told(self) -> Told:
+        from equieffort.words.told import assessment_told
+
+        return assessment_told(self)
 
 
 COLUMNS = (

@@ -215,6 +215,14 @@ def as_numbers(answer: Any) -> npt.NDArray[np.float64]:
     return found.astype(np.float64)
 
 
+def of_factual(function: Any, values: Any, name: str) -> Any:
+    """What a function of the caller's own makes of the factual values."""
+    if isinstance(function, type):
+        raise refused(name, function, "a value or a function of the factual values", code="SCM_DO")
+    with calling(f"The function {name}", "Return one value a person, from the factual values.", code="SCM_DO"):
+        return function(values)
+
+
 @contextmanager
 def calling(what: str, fix: Text, *, error: Refusal = ParameterError, code: str = "PARAMETER") -> Iterator[None]:
     """Whatever a function of the caller's own raises inside is told with its name."""

@@ -15,6 +15,21 @@ deferred: Any = None
 """The compiler of inner loops."""
 gathering: Any = None
 """The compiler of loops that Python calls."""
+compact: Any = None
+"""The same for large ones."""
+NEEDLESS = {
+    "DeadBranchPrune",
+    "FindLiterallyCalls",
+    "InlineClosureLikes",
+    "InlineInlinables",
+    "InlineOverloads",
+    "LiteralUnroll",
+    "MakeFunctionToJitFunction",
+    "NopythonRewrites",
+    "RewriteSemanticConstants",
+    "WithLifting",
+}
+"""What numba does for functions inside of functions and for expressions of whole arrays: kernels have none."""
 
 try:
     from llvmlite.binding import Linkage
@@ -42,8 +57,14 @@ try:
         def codegen(self) -> Any:
             return _Nowhere(self._codegen)
 
+        hot: tuple[str, ...] = ()
+        """Its functions, if most of the time is spent in them."""
+
         def add_llvm_module(self, ll_module: Any) -> None:
-            self._optimize_functions(ll_module)
+            if self.is_hot:
+                self.hot += tuple(one.name for one in ll_module.functions if not one.is_declaration)
+            # Only the module as a whole is optimised, once, with all that it calls.
+            ll_module.data_layout = self._codegen._data_layout
             self._final_module.link_in(ll_module)
 
         def finalize(self) -> None:
@@ -55,6 +76,9 @@ try:
 
     class _Gathering(JITCodeLibrary):  # type: ignore[misc]
         """Code with all that it calls, directly or not."""
+
+        def _optimize_functions(self, ll_module: Any) -> None:
+            ll_module.data_layout = self._codegen._data_layout
 
         def finalize(self) -> None:
             for library in self._linking_libraries:
@@ -71,6 +95,20 @@ try:
                     function.linkage = Linkage.internal
             super()._optimize_final_module()
 
+    class _Compact(_Gathering):
+        """The same for large code whose loops are short: made into vector code and unrolled, each would be several
+        times as much to compile and no faster. Hot ones are, and stay functions of their own."""
+
+        def _optimize_final_module(self) -> None:
+            hot = {name for library in self._linking_libraries for name in getattr(library, "hot", ())}
+            for function in self._final_module.functions:
+                if function.linkage == Linkage.linkonce_odr and "equieffort" in function.name:
+                    function.linkage = Linkage.internal
+                if not function.is_declaration:
+                    function.add_function_attribute("noinline" if function.name in hot else "optsize")
+            passes, builder = self._codegen._module_pass_manager(opt=2)
+            passes.run(self._final_module, builder)
+
     def _compiler(library: type) -> type:
         @register_pass(mutates_CFG=True, analysis_only=False)
         class Lowering(NativeLowering):  # type: ignore[misc]
@@ -78,18 +116,20 @@ try:
 
             def run_pass(self, state: Any) -> bool:
                 state.library = library(state.targetctx.codegen(), state.func_id.func_qualname)
+                state.library.is_hot = state.func_id.func.__dict__.get("is_hot", False)
                 state.library.enable_object_caching()
                 return bool(super().run_pass(state))
 
         class Compiler(CompilerBase):  # type: ignore[misc]
             def define_pipelines(self) -> list[Any]:
                 passes = DefaultPassBuilder.define_nopython_pipeline(self.state)
-                passes.passes = [(Lowering if one is NativeLowering else one, why) for one, why in passes.passes]
+                needed = [(one, why) for one, why in passes.passes if one.__name__ not in NEEDLESS]
+                passes.passes = [(Lowering if one is NativeLowering else one, why) for one, why in needed]
                 passes.finalize()
                 return [passes]
 
         return Compiler
 
-    deferred, gathering = _compiler(_Deferred), _compiler(_Gathering)
+    deferred, gathering, compact = (_compiler(library) for library in (_Deferred, _Gathering, _Compact))
 except Exception:  # whatever a numba of another time does where these classes are made
-    deferred = gathering = None
+    deferred = gathering = compact = None

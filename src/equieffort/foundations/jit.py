@@ -29,7 +29,8 @@ from typing import Any
 
 import numba
 
-from equieffort.foundations.deferred import deferred, gathering
+from equieffort.foundations.deferred import compact, deferred, gathering
+from equieffort.foundations.records import constructors
 
 Loop = Callable[..., Any]
 
@@ -64,6 +65,12 @@ def kernel(function: Loop) -> Loop:
     return function
 
 
+def hot(function: Loop) -> Loop:
+    """Mark a kernel in which most of the time is spent: compiled for speed, also as a part of something large."""
+    function.__dict__["is_hot"] = True
+    return kernel(function)
+
+
 def maker(function: Loop) -> Loop:
     """Mark a kernel that makes arrays."""
     function.__dict__["makes_arrays"] = True
@@ -88,11 +95,12 @@ class Linked:
     100.0
     """
 
-    def __init__(self, entry: Loop, name: str, parts: dict[str, Loop]) -> None:
+    def __init__(self, entry: Loop, name: str, parts: dict[str, Loop], *, is_large: bool, parallel: bool) -> None:
         self.interpreted = _twin(entry, parts, lambda function: function, {})
-        calls = _twin(entry, parts, _inner, {}, whole=False)
+        calls = _twin(entry, parts, _alone if parallel else _inner, {}, whole=False)
         calls.__qualname__ = f"{entry.__qualname__}-{name}" if name else entry.__qualname__
-        how = {} if gathering is None else {"pipeline_class": gathering}
+        how: dict[str, Any] = {} if gathering is None else {"pipeline_class": compact if is_large else gathering}
+        how = {"parallel": True} if parallel else how
         self.compiled: Any = njit(nogil=True, error_model="numpy", no_cfunc_wrapper=True, **how)(calls)
 
     def __call__(self, *arguments: Any) -> Any:
@@ -109,17 +117,27 @@ class Linked:
         return self.compiled(*arguments)
 
 
-def linked(entry: Loop, name: str = "", **parts: Loop) -> Linked:
-    """A kernel ready to be called, with `parts` in the place of what it calls by these names."""
-    return Linked(entry, name, parts)
+def linked(entry: Loop, name: str = "", *, is_large: bool = False, parallel: bool = False, **parts: Loop) -> Linked:
+    """A kernel ready to be called, with `parts` in the place of what it calls by these names.
+
+    `is_large`: it calls many others, whose loops are short; `parallel`: it spreads its work over threads by
+    `numba.prange`, which interpreted is a range.
+    """
+    return Linked(entry, name, parts, is_large=is_large, parallel=parallel)
 
 
 def _inner(function: Loop) -> Loop:
     """A loop that only compiled loops call."""
     how = {} if deferred is None else {"pipeline_class": deferred}
-    counts = function.__dict__.get("makes_arrays", False)
+    # Where records are not addresses, arrays are handed on with them, and everybody counts.
+    counts = function.__dict__.get("makes_arrays", False) or not constructors
     wrap = numba.njit(error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True, _nrt=counts, **how)
     return wrap(function)
+
+
+def _alone(function: Loop) -> Loop:
+    """A loop that compiled loops call on many threads: numba puts these together itself."""
+    return numba.njit(error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True, nogil=True)(function)
 
 
 def _twin(function: Any, parts: dict[str, Loop], made_by: Any, made: dict[Loop, Loop], *, whole: bool = True) -> Loop:
@@ -131,11 +149,17 @@ def _twin(function: Any, parts: dict[str, Loop], made_by: Any, made: dict[Loop, 
     twins = {
         name: _twin(other, parts, made_by, made) for name, other in called.items() if getattr(other, "is_kernel", False)
     }
+    if made_by in (_inner, _alone):
+        twins |= {name: constructors[other] for name, other in called.items() if _is_record(other)}
     twin = FunctionType(function.__code__, {**known, **twins}, function.__name__, function.__defaults__)
     twin.__qualname__, twin.__module__ = function.__qualname__, function.__module__
     twin.__dict__.update(function.__dict__)
     made[function] = made_by(twin) if whole else twin
     return made[function]
+
+
+def _is_record(known: Any) -> bool:
+    return isinstance(known, type) and known in constructors
 
 
 def _names(code: CodeType) -> list[str]:
@@ -161,8 +185,10 @@ def digest(loop: Loop) -> str:
 
 @cache
 def _how() -> str:
-    """How loops are compiled: this module, and the one that leans on numba's internals."""
-    return "".join(Path(__file__).with_name(name).read_text(encoding="utf-8") for name in ("jit.py", "deferred.py"))
+    """How loops are compiled: this module, and those that lean on numba's internals."""
+    return "".join(
+        Path(__file__).with_name(name).read_text(encoding="utf-8") for name in ("jit.py", "deferred.py", "records.py")
+    )
 
 
 def _tell(loop: Any, told: dict[Any, str]) -> None:

@@ -59,21 +59,61 @@ class Surrogate:
         whole = found.pop("")
         return fidelity.Surrogate(self.kind, self.agreement, self.by_group, required, whole, found, min_refusal_recall)
 
-    def recorded(self, people: pd.Index, refused: np.ndarray[Any, Any], favourable: Any) -> RecordedDecisions | None:
-        """For whom the record differs from the model, and of whom it has no decision.
 
-        `refused` says whom the model refuses. None where people cannot be told from their labels.
-        """
-        decided = self.decisions
-        if not decided.index.is_unique:
-            if len(decided) != len(people):
-                return None
-            decided = decided.set_axis(people)
-        at = decided.index.get_indexer(people)
-        wanted = (decided == favourable).to_numpy()
-        unknown = np.flatnonzero(at < 0)
-        differs = np.flatnonzero((at >= 0) & (wanted[at] == refused))
-        return RecordedDecisions(tuple(differs.tolist()), tuple(unknown.tolist()))
+def recorded_decisions(
+    decided: pd.Series, people: pd.Index, refused: np.ndarray[Any, Any], favourable: Any
+) -> RecordedDecisions | None:
+    """For whom the record differs from a model, and of whom it has no decision.
+
+    `refused` says whom the model refuses. None where people cannot be told from their labels.
+    """
+    if not decided.index.is_unique:
+        if len(decided) != len(people):
+            return None
+        decided = decided.set_axis(people)
+    decided = decided.dropna()
+    at = decided.index.get_indexer(people)
+    wanted = decided.isin(_several(favourable)).to_numpy()
+    unknown = np.flatnonzero(at < 0)
+    differs = np.flatnonzero((at >= 0) & (wanted[at] == refused)) if len(wanted) else unknown[:0]
+    return RecordedDecisions(tuple(differs.tolist()), tuple(unknown.tolist()))
+
+
+def two_outcomes(decisions: pd.Series, favourable: Any) -> tuple[pd.Series, Any]:
+    """Of several decisions the wanted ones against all others, and what the wanted ones are called then.
+
+    One wanted decision keeps its name, so that whoever loads the surrogate can ask for it again.
+
+    >>> decided = pd.Series(["Low", "High", "Medium"])
+    >>> two_outcomes(decided, "Low")[0].tolist()
+    ['Low', 'not Low', 'not Low']
+    >>> two_outcomes(decided, ["Low", "Medium"])[1]
+    'Low or Medium'
+    """
+    wanted = _several(favourable)
+    known = decisions.dropna().unique().tolist()
+    others = [value for value in known if value not in wanted]
+    if len(wanted) == 1 and len(others) <= 1:
+        return decisions, wanted[0]
+    if not isinstance(favourable, list):
+        warn(
+            "MODEL_MULTICLASS",
+            f"There are {len(known)} different decisions; {favourable!r} is what people want, and {listed(others)} "
+            "count as refusals.",
+            fix=("If people want others too, list them: ", Setting("favourable", [favourable, ...]), "."),
+        )
+    if len(wanted) == 1 and not isinstance(wanted[0], str):
+        # Labels of one model are of one type: the others go by the least of them.
+        name, other = wanted[0], min(others, key=lambda value: (type(value).__name__, value))
+    else:
+        name = " or ".join(map(str, wanted))
+        other = f"not {name}" if len(wanted) == 1 else f"not ({name})"
+    merged = np.where(decisions.isin(wanted), np.array(name, dtype=object), np.array(other, dtype=object))
+    return pd.Series(merged, index=decisions.index, name=decisions.name).where(decisions.notna()), name
+
+
+def _several(favourable: Any) -> list[Any]:
+    return list(favourable) if isinstance(favourable, list | tuple | set | frozenset) else [favourable]
 
 
 def train_surrogate(
@@ -141,7 +181,6 @@ def _cross_validated(
             "MODEL_SURROGATE",
             f"The surrogate's {type(model[-1]).__name__} stopped before it had converged.",
             fix="Look at its agreement, and at columns with extreme values; or train another kind.",
-            stacklevel=4,
         )
     return model, held_out
 

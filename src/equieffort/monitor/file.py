@@ -27,7 +27,7 @@ from equieffort.monitor.evidence import COUNT, HIGH, LOW, RATIOS, STAKES, Eviden
 from equieffort.monitor.state import MEASURES, Batch, Fixed, MonitorState, reading
 from equieffort.world.opponents import EVERYBODY_ELSE
 
-FORMAT, VERSION = "equieffort-monitor", 2
+FORMAT, VERSION = "equieffort-monitor", 3
 MOST_BYTES = 200_000_000
 SHAPES = {"wealth": (2, len(STAKES)), "grid": (2, len(RATIOS), len(STAKES)), "waiting": (2, 3), "seen": (2, 3)}
 

@@ -17,12 +17,14 @@ from equieffort.data.regular import check_target
 from equieffort.effort.budget import default_budget
 from equieffort.errors import DataError, MonitorError, ParameterError, Setting, sentence
 from equieffort.foundations.arguments import check_choice, check_flag, check_number, check_path, names_in, refused
+from equieffort.foundations.progress import Watched, check_progress
+from equieffort.models.classifiers.naming import model_name
 from equieffort.monitor.batches import Solved, check_groups, digest, like, with_absent
 from equieffort.monitor.file import read_state, write_state
 from equieffort.monitor.state import MEASURES, Batch, Fixed, MonitorState
 from equieffort.recourse.problem import RecourseProblem, check_parts
 from equieffort.recourse.solvers import Auto, Solver
-from equieffort.recourse.solving import Progress, check_progress, check_solver, solve
+from equieffort.recourse.solving import check_solver, solve
 from equieffort.world.cost import Cost
 from equieffort.world.groups import Groups
 from equieffort.world.schema import Schema
@@ -156,7 +158,7 @@ class Monitor:
         name: str = "",
         ordered: bool = True,
         sensitive_features: Any = None,
-        progress: Progress | None = None,
+        progress: Watched = None,
     ) -> MonitorState:
         """Count a batch of decisions; returns the state after it, which is in the file by then.
 
@@ -196,7 +198,7 @@ class Monitor:
 
     # -- parts --------------------------------------------------------------------------------------------------------
 
-    def _solve(self, frame: pd.DataFrame, progress: Progress | None) -> Solved:
+    def _solve(self, frame: pd.DataFrame, progress: Watched) -> Solved:
         whole = with_absent(frame, self._reference, self.problem.schema.sensitive_columns, self._needed)
         table = solve(self.problem, whole, solver=self._solver, missing=self._missing, progress=progress)
         count = len(table) - (len(whole) - len(frame))
@@ -320,7 +322,7 @@ def _model_hash(classifier: Any) -> str:
     except Exception as error:
         raise MonitorError(
             "MONITOR_STATE",
-            f"Of the classifier {type(classifier).__name__} no hash can be made: {type(error).__name__}: "
+            f"Of the classifier {model_name(classifier)} no hash can be made: {type(error).__name__}: "
             f"{sentence(error)}",
             fix='Name the model yourself, by its version or the hash of its file: Monitor(..., model="2026-11").',
         ) from error

@@ -13,14 +13,15 @@ import pandas as pd
 from equieffort.data.inputs import read_table
 from equieffort.monitor.monitor import Monitor
 from equieffort.spec import Spec
+from equieffort.spec.learning import file_hash
 from equieffort.spec.nodes import Items, Node, Scalar, Table, read_nodes
-from equieffort.spec.runs import Prepared, file_hash
+from equieffort.spec.runs import Prepared
 from equieffort.words.problems import spec_words
 
 UNUSED = ("title", "report", "subgroups", "neighbourhood")
 """Keys that a monitor does not use, and that may change."""
-FILES = {"data": "path", "model": "file"}
-"""Keys that name files: these may move, for what is in them is compared."""
+FILES = ("data", "model")
+"""Sections that name a file, which may move, for what is in it is compared."""
 
 
 def monitor_of(
@@ -34,16 +35,18 @@ def monitor_of(
 ) -> Monitor:
     """The monitor that a spec describes; what is not given is as in the state or, before the first batch, the spec."""
     spec = prepared.spec
-    file = spec.model.file
+    file = spec.model.path
     if not state.exists():
         tau = spec.criteria.tau if tau is None else tau
         level = spec.criteria.level if level is None else level
         budget = spec.criteria.budget if budget is None else budget
+    # The people of the spec are the reference themselves.
+    arguments = {name: value for name, value in prepared.arguments.items() if name != "reference"}
     with spec_words():
         return Monitor(
             prepared.classifier, prepared.people, solver=spec.solver, tau=tau, level=level, budget=budget,
             measures=measures, state=state, model=None if file is None else file_hash(file), spec=content(spec),
-            **prepared.arguments,
+            **arguments,
         )  # fmt: skip
 
 
@@ -58,9 +61,11 @@ def content(spec: Spec) -> str:
     """What a spec says, whatever its layout and comments."""
     said = _plain(read_nodes(spec.text))
     kept = {key: value for key, value in said.items() if key not in UNUSED}
-    for section, key in FILES.items():
-        if isinstance(kept.get(section), dict):
-            kept[section] = {name: value for name, value in kept[section].items() if name != key}
+    for section in FILES:
+        told = kept.get(section)
+        kept[section] = (
+            {name: value for name, value in told.items() if name != "path"} if isinstance(told, dict) else {}
+        )
     return json.dumps(kept, sort_keys=True, default=repr)
 
 

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from equieffort.foundations.shown import Shown, Told
 from equieffort.monitor.evidence import COUNT, GROUP, REFERENCE, Evidence, Peak
 from equieffort.monitor.words import state_words
 from equieffort.world.groups import group_name, people_of
 
 if TYPE_CHECKING:
     from equieffort.monitor.batches import Solved
+    from equieffort.plots.evidence import MonitorPlots
 
 MEASURES = ("restricted_effort", "burden")
 """What can be watched: the effort of refused people, and that of everybody, who is approved with none."""
@@ -94,8 +96,8 @@ class Batch:
     readings: tuple[Reading, ...]
 
 
-@dataclass(frozen=True, eq=False)
-class MonitorState:
+@dataclass(frozen=True, eq=False, repr=False)
+class MonitorState(Shown):
     """The evidence so far; print it, or read `evidence`, `history` and `alarm`."""
 
     fixed: Fixed
@@ -175,8 +177,8 @@ class MonitorState:
         return row | {"e": e, "log_e": one.log_e, "peak": one.peak, "n": one.n, "n_against": one.n_against}
 
     @property
-    def plot(self) -> Any:
-        """Pictures (needs the extra `plot`): `state.plot.evidence()`."""
+    def plot(self) -> MonitorPlots:
+        """Pictures: `state.plot.evidence()`."""
         from equieffort.plots.evidence import MonitorPlots
 
         return MonitorPlots(self)
@@ -196,6 +198,16 @@ class MonitorState:
 
     def __str__(self) -> str:
         return state_words(self)
+
+    def _told(self) -> Told:
+        # The last two lines say what is counted and what the guarantee is; remarks stand after them.
+        lines = state_words(replace(self, notes=())).splitlines()
+        kept = 2 if self.batches else 0
+        care = [*self.notes, *lines[len(lines) - kept :]]
+        tables = {"Evidence": self.evidence} if self.batches else {}
+        return Told(
+            lines[0], lines[1 : len(lines) - kept], tables, care, "print(...), .evidence, .history, .plot.evidence()"
+        )
 
 
 def reading(evidence: Evidence, peak: Peak) -> Reading:

@@ -13,6 +13,8 @@ from equieffort.notions.fair_causal_recourse import FairCausalRecourseFamily
 from equieffort.notions.huang import Huang
 from equieffort.notions.improvement import Improvement
 from equieffort.notions.responsiveness import Responsiveness
+from equieffort.notions.rewards import EffortRewards
+from equieffort.notions.situation_testing import SituationTestingFamily
 from equieffort.notions.social_burden import SocialBurden
 
 FAMILIES: tuple[Family, ...] = (
@@ -20,8 +22,10 @@ FAMILIES: tuple[Family, ...] = (
     CounterfactualFamily(),
     FairCausalRecourseFamily(),
     DiscriminationFamily(),
+    SituationTestingFamily(),
     Boundary(),
     SocialBurden(),
+    EffortRewards(),
     Awareness(),
     Responsiveness(),
     Improvement(),

@@ -19,12 +19,14 @@ from equieffort.data.stored import inside
 from equieffort.errors import capital
 from equieffort.recourse.counterfactuals import (
     action_costs,
+    changes,
     is_allowed,
     keeps_margin,
     propagate_as_stored,
     with_columns,
 )
 from equieffort.recourse.problem import RecourseProblem
+from equieffort.world.labels import NO_LABELS, Labels
 
 Kind = Literal["set", "at_least", "at_most", "change", "keep"]
 AT_ONCE = 100_000
@@ -41,14 +43,19 @@ class Part:
     """A level for "set", a number for the others, nothing for "keep"."""
 
     def __str__(self) -> str:
+        return self.told(NO_LABELS)
+
+    def told(self, names: Labels) -> str:
+        """For readers, in their words for features and levels."""
+        feature = names.feature(self.feature)
         if self.kind == "keep":
-            return f"keep {self.feature} as it is"
+            return f"keep {feature} as it is"
         if self.kind == "set":
-            return f"set {self.feature} to {self.value}"
+            return f"set {feature} to {names.level(self.feature, self.value) or self.value}"
         if self.kind == "change":
-            return f"{'raise' if self.value > 0 else 'cut'} {self.feature} by {number(abs(self.value))}"
+            return f"{'raise' if self.value > 0 else 'cut'} {feature} by {number(abs(self.value))}"
         verb, end = ("raise", "at least") if self.kind == "at_least" else ("cut", "at most")
-        return f"{verb} {self.feature} to {end} {number(self.value)}"
+        return f"{verb} {feature} to {end} {number(self.value)}"
 
     def targets(self, code: float, facts: Floats) -> tuple[Bools, Floats]:
         """Who sets the feature, and to what; `code` stands for the level. Who has what is asked for sets nothing."""
@@ -80,7 +87,11 @@ class Action:
         return tuple(part.feature for part in self.parts)
 
     def __str__(self) -> str:
-        return capital(" and ".join(map(str, self.parts)))
+        return self.told(NO_LABELS)
+
+    def told(self, names: Labels) -> str:
+        """For readers, in their words for features and levels."""
+        return capital(" and ".join(part.told(names) for part in self.parts))
 
 
 def settings_of(problem: RecourseProblem, action: Action, facts: Floats) -> tuple[Bools, Floats, Bools]:
@@ -94,6 +105,8 @@ def settings_of(problem: RecourseProblem, action: Action, facts: Floats) -> tupl
         code = float(column.levels.index(part.value)) if column.is_category and part.kind == "set" else np.nan
         picked[:, k], target = part.targets(code, facts[:, k])
         if column.is_category:
+            prices = problem.level_prices[problem.categorical.index(k)]
+            within &= ~picked[:, k] | prices.allows(facts[:, k], target)
             values[:, k] = target
             continue
         j = problem.numeric.index(k)
@@ -105,6 +118,8 @@ def settings_of(problem: RecourseProblem, action: Action, facts: Floats) -> tupl
         if k in problem.grids:
             target = inside(target, low[:, j], high[:, j], problem.grids[k])
         values[:, k] = target
+    if problem.max_actions is not None:
+        within &= changes(problem, facts, picked, values).sum(axis=1) <= problem.max_actions
     return picked, values, within
 
 

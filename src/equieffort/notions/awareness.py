@@ -23,7 +23,7 @@ from scipy.special import stdtrit
 from equieffort.data.frames import Floats
 from equieffort.effort.inference.shares import wilson
 from equieffort.foundations.arguments import check_number
-from equieffort.notions.base import Audited, Family, NotApplicable, Notion, NotionReading, require_model
+from equieffort.notions.base import Audited, Family, NotApplicable, Notion, NotionReading, over_views, require_model
 from equieffort.notions.comparing import Found
 from equieffort.recourse.problem import RecourseProblem
 from equieffort.world.distances import BoundDistance, Distance, Manhattan, check_distance
@@ -41,6 +41,7 @@ SHARE = Notion(
     neutral=0.0,
     orientation=0,
     form="share",
+    counts="pairs",
 )
 LARGEST = Notion(
     "awareness_violation",
@@ -49,6 +50,7 @@ LARGEST = Notion(
     REFERENCE,
     "How far apart the most differently treated of two similar people are.",
     orientation=0,
+    counts="pairs",
 )
 LEAST = Notion(
     "awareness_lipschitz",
@@ -58,6 +60,7 @@ LEAST = Notion(
     "How fast the score may change between similar people.",
     neutral=nan,
     orientation=0,
+    counts="pairs",
 )
 
 
@@ -94,13 +97,19 @@ class Awareness(Family):
         check_distance(chosen)
         problem = require_model(audited, "fairness_through_awareness()")
         if scores_of(problem, audited.table.data.iloc[:1]) is None:
-            return Found(self.title, tuple(self.readings(audited)))
-        found = [_read(view, problem, float(lipschitz), chosen) for view in audited.views]
-        readings = dict.fromkeys(one for rows, _ in found for one in rows)
-        people = found[0][1]
+            return Found(self.title, tuple(self.readings(audited)), columns=audited.table.groups.columns)
+        seen: list[pd.DataFrame] = []
+
+        def read(view: Audited) -> list[NotionReading]:
+            rows, people = _read(view, problem, float(lipschitz), chosen)
+            seen.append(people)
+            return rows
+
+        readings, people = over_views(audited, read), seen[0]
         groups = audited.table.groups
         people["group"] = np.array(groups.labels, dtype=object)[groups.codes[people.pop("row")]]
-        return Found(self.title, tuple(readings), people[["group", "p", "pairs", "violations"]])
+        people = people[["group", "p", "pairs", "violations"]]
+        return Found(self.title, tuple(readings), people, groups.columns)
 
 
 def scores_of(problem: RecourseProblem, frame: pd.DataFrame) -> tuple[Floats, str] | None:

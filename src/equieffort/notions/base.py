@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import isinf, isnan, nan
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from equieffort.data.frames import Bools
 from equieffort.errors import ParameterError
 from equieffort.recourse.problem import RecourseProblem
 from equieffort.recourse.solvers import Choice
 from equieffort.recourse.table import RecourseTable
-from equieffort.world.opponents import Rest
+from equieffort.world.groups import NEITHER
+from equieffort.world.opponents import EVERYBODY_ELSE, Rest
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,9 @@ class Notion:
     form: str = "{:.3g}"
     """How a value is written; "points" for differences of shares, "share" for shares."""
 
+    counts: str = ""
+    """What its denominator counts, where that is not people."""
+
     def show(self, value: float) -> str:
         """A value as text."""
         if isnan(value):
@@ -42,7 +46,10 @@ class Notion:
             return "unlimited" if value > 0 else "unlimited below"
         if self.form == "points":
             return f"{value * 100:.1f} points"
-        return f"{value * 100:.1f} %" if self.form == "share" else self.form.format(value)
+        if self.form == "share":
+            # A small share is not none.
+            return f"{value * 100:.1g} %" if 0 < value < 5e-4 else f"{value * 100:.1f} %"
+        return self.form.format(value)
 
 
 @dataclass(frozen=True)
@@ -92,7 +99,11 @@ class Audited:
     """The solver of the audit, where there is a problem."""
     labels: Bools | None = None
     """Who has the favourable label in truth, where that was observed."""
+    causes: tuple[str, ...] | None = None
+    """Features that are causes of the true label, where that was said."""
     random_state: int = 0
+    reference: Any = None
+    """The data that scales come from, as they were given; None where nobody gave any."""
 
     @property
     def pairs(self) -> list[tuple[int, int]]:
@@ -106,6 +117,26 @@ class Audited:
         if not isinstance(groups.reference, Rest):
             return [self]
         return [replace(self, table=replace(self.table, groups=groups.two(one))) for one in groups.pairs]
+
+
+def over_views(
+    audited: Audited, read: Callable[[Audited], Sequence[NotionReading | NotApplicable]]
+) -> list[NotionReading | NotApplicable]:
+    """Readings of every view; what several views say of one group is told once, and nothing of all others alone.
+
+    People whose group is not known are compared with nobody, as in `Audited.pairs`.
+    """
+    views = audited.views
+    if len(views) == 1 and views[0] is audited:
+        return list(read(audited))
+    told: dict[object, NotionReading | NotApplicable] = {}
+    for pair, view in zip(audited.table.groups.pairs, views, strict=True):
+        for one in read(view):
+            if isinstance(one, NotApplicable):
+                told[one] = one
+            elif one.group not in (EVERYBODY_ELSE, NEITHER) and not (one.against and pair.role == "unknown"):
+                told.setdefault((one.notion, one.group, one.against, one.variant), one)
+    return list(told.values())
 
 
 def require_model(audited: Audited, call: str) -> RecourseProblem:

@@ -4,7 +4,8 @@
 change, and nobody says what people can change. For linear scores the distance is |score| / ||weights||, Euclidean among
 the inputs that the weights belong to: after the model's scaler and encoder where it has them. For trees and networks,
 which have no metric of their own, it is the least change of the model's inputs, each number over its range and each
-category as 1, found by the exact solvers in a world without causes and limits; there the sensitive columns stay.
+category as 1, in a world without causes and limits; there the sensitive columns stay. With more ways to combine
+categories than a proof can try it is searched for, and only known to be at most what was found.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from equieffort.effort.measures.sample import sample
 from equieffort.errors import EquieffortError
 from equieffort.foundations.arguments import check_whole
 from equieffort.models.classifiers import BlackBox, LinearView
-from equieffort.notions.base import Audited, Family, NotApplicable, Notion, NotionReading, require_model
+from equieffort.notions.base import Audited, Family, NotApplicable, Notion, NotionReading, over_views, require_model
 from equieffort.notions.comparing import Found, folded, mean_gap, mean_reading, side_of
 from equieffort.recourse.people import People
 from equieffort.recourse.problem import RecourseProblem
@@ -100,8 +101,9 @@ class Boundary(Family):
             "group": np.array(groups.labels, dtype=object)[groups.codes[known.rows]],
             "distance": known.values,
         }
-        readings = [one for view in audited.views for one in _compared(view, known)]
-        return Found(self.title, tuple(readings), pd.DataFrame(columns, index=audited.table.index[known.rows]))
+        readings = over_views(audited, lambda view: _compared(view, known))
+        people = pd.DataFrame(columns, index=audited.table.index[known.rows])
+        return Found(self.title, tuple(readings), people, groups.columns)
 
 
 @dataclass(frozen=True, eq=False)
@@ -205,7 +207,7 @@ def _solved(
             )  # fmt: skip
             frame = used.iloc[rows]
             typed = bare.typed(frame)
-            table = solve(typed, People(typed, frame, replace(groups, codes=groups.codes[rows])))
+            table = solve(typed, People(typed, frame, replace(groups, codes=groups.codes[rows])), progress=False)
     except EquieffortError as error:
         return f"The nearest approved inputs could not be solved for: {error.what}"
     return Distances(rows, table.effort, "inputs over their ranges", table)

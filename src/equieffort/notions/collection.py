@@ -6,14 +6,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, fields
 from functools import cached_property
 from math import isnan
-from typing import Literal
+from typing import Any, Literal, overload
 
 import pandas as pd
 
+from equieffort.data.output import Other, Output, Pandas, as_output
 from equieffort.errors import ParameterError, listed
-from equieffort.notions.base import Audited, Family, NotApplicable, Notion, NotionReading
-from equieffort.world.groups import NEITHER
-from equieffort.world.opponents import EVERYBODY_ELSE
+from equieffort.foundations.shown import Shown, Told
+from equieffort.notions.base import Audited, Family, NotApplicable, Notion, NotionReading, over_views
 
 Side = Literal["worse", "better", "open", "no interval", "undefined", ""]
 """Who is worse off by a notion: the group, the other one, not decided, not to be decided; "" if it takes no side."""
@@ -44,8 +44,8 @@ def side_of(notion: Notion, reading: NotionReading) -> Side:
     return "open"
 
 
-@dataclass(frozen=True)
-class Notions:
+@dataclass(frozen=True, repr=False)
+class Notions(Shown):
     """What was read of every notion, and which could not be read and why.
 
     `frame()` has a row a notion, form and comparison: `estimate`, `low` and `high` (confidence limits), `least` and
@@ -73,21 +73,25 @@ class Notions:
         """Who is worse off by a reading."""
         return side_of(self.notion(reading.notion), reading)
 
-    def frame(self) -> pd.DataFrame:
-        """One row a notion, form and comparison."""
+    @overload
+    def frame(self, *, output: Pandas = ...) -> pd.DataFrame: ...
+    @overload
+    def frame(self, *, output: Other) -> Any: ...
+    def frame(self, *, output: Output = "pandas") -> Any:
+        """One row a notion, form and comparison; `output` is "pandas", "polars" or "pyarrow"."""
         columns = ["family", *(one.name for one in fields(NotionReading)), "side"]
         rows = [{"family": self.known[r.notion][0].name, **asdict(r), "side": self.side(r)} for r in self.readings]
-        return pd.DataFrame(rows, columns=columns)
+        return as_output(pd.DataFrame(rows, columns=columns), output)
 
     def __str__(self) -> str:
         from equieffort.words.notions import notions_text
 
         return notions_text(self)
 
-    def _repr_html_(self) -> str:
-        from equieffort.words.notions import notions_html
+    def _told(self) -> Told:
+        from equieffort.words.notions import notions_told
 
-        return notions_html(self)
+        return notions_told(self)
 
 
 NEEDS_MODEL = "It asks the model and the equations, which an audit file does not hold, and was not read before saving"
@@ -109,7 +113,7 @@ def collect(audited: Audited, kept: Notions | None = None, only: Sequence[str] |
             if not found:
                 found += [NotApplicable(notion.name, NEEDS_MODEL) for notion in family.notions]
         else:
-            found = [other for one in _over_views(family, audited) for other in _or_kept(one, kept)]
+            found = [other for one in over_views(audited, family.readings) for other in _or_kept(one, kept)]
         readings += [one for one in found if isinstance(one, NotionReading)]
         missing += [one for one in found if isinstance(one, NotApplicable)]
     return Notions(tuple(readings), tuple(dict.fromkeys(missing)), audited.table.groups.columns)
@@ -119,20 +123,6 @@ def _or_kept(one: NotionReading | NotApplicable, kept: Notions | None) -> list[N
     """What cannot be read now, such as what needs labels in an audit from a file, was perhaps read before."""
     before = [r for r in kept.readings if r.notion == one.notion] if isinstance(one, NotApplicable) and kept else []
     return [*before] or [one]
-
-
-def _over_views(family: Family, audited: Audited) -> list[NotionReading | NotApplicable]:
-    """A family over every view; what several views say of one group is told once, and nothing of all others alone."""
-    views = audited.views
-    if len(views) == 1 and views[0] is audited:
-        return list(family.readings(audited))
-    told: dict[object, NotionReading | NotApplicable] = {}
-    for one in (one for view in views for one in family.readings(view)):
-        if isinstance(one, NotApplicable):
-            told[one] = one
-        elif one.group not in (EVERYBODY_ELSE, NEITHER):
-            told.setdefault((one.notion, one.group, one.against, one.variant), one)
-    return list(told.values())
 
 
 def _named(families: Iterable[Family], only: Sequence[str] | None) -> list[Family]:

@@ -7,45 +7,50 @@ the end give a certain range (`least`, `most`) and the note UNCERTIFIED, and int
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from math import isfinite, isnan, nan, sqrt
+from math import inf, isfinite, isnan, nan, sqrt
+from typing import Any, overload
 
-import numpy as np
 import pandas as pd
 from scipy.special import ndtri, stdtrit
 
 from equieffort.data.frames import Bools, Floats
+from equieffort.data.output import Other, Output, Pandas, as_output
 from equieffort.effort.inference import Fixed
 from equieffort.effort.inference.means import Side, compare_means
 from equieffort.effort.inference.shares import difference, wilson
 from equieffort.effort.stats import Sums
+from equieffort.foundations.shown import Shown, Told
 from equieffort.notions.base import NotApplicable, NotionReading
 
 
-@dataclass(frozen=True, eq=False)
-class Found:
+@dataclass(frozen=True, eq=False, repr=False)
+class Found(Shown):
     """One family read for one audit: tidy readings, and a row a person where it speaks of people."""
 
     title: str
     readings: tuple[NotionReading | NotApplicable, ...]
     people: pd.DataFrame = field(default_factory=pd.DataFrame)
+    columns: tuple[str, ...] = ()
+    """The sensitive columns whose values name the groups."""
 
-    def frame(self) -> pd.DataFrame:
+    @overload
+    def frame(self, *, output: Pandas = ...) -> pd.DataFrame: ...
+    @overload
+    def frame(self, *, output: Other) -> Any: ...
+    def frame(self, *, output: Output = "pandas") -> Any:
         """One row a reading: estimate, limits, certain range, denominators, notes."""
         rows = [vars(one) for one in self.readings if isinstance(one, NotionReading)]
-        return pd.DataFrame(rows, columns=list(NotionReading.__dataclass_fields__))
+        return as_output(pd.DataFrame(rows, columns=list(NotionReading.__dataclass_fields__)), output)
 
     def __str__(self) -> str:
-        lines = [self.title]
-        for one in self.readings:
-            if isinstance(one, NotApplicable):
-                lines.append(f"  {one.notion}: not read. {one.why}")
-                continue
-            whom = f"{one.group} against {one.against}" if one.against else one.group or "everybody"
-            shown = f"{one.estimate:.4g}" if not isnan(one.estimate) else "undefined"
-            within = "" if isnan(one.low) else f" ({one.low:.4g} to {one.high:.4g})"
-            note = f" [{one.note}]" if one.note else ""
-            lines.append(f"  {one.notion}{f', {one.variant}' if one.variant else ''}, {whom}: {shown}{within}{note}")
-        return "\n".join(lines)
+        from equieffort.words.notions import found_text
+
+        return found_text(self)
+
+    def _told(self) -> Told:
+        from equieffort.words.notions import found_told
+
+        return found_told(self)
 
 
 def side_of(values: Floats, least: Floats | None = None, most: Floats | None = None) -> Side:
@@ -58,18 +63,24 @@ def _noted(*codes: str) -> str:
     return " ".join(dict.fromkeys(code for code in codes if code))
 
 
-def mean_reading(blank: NotionReading, side: Side, level: float) -> NotionReading:
-    """The mean of a group with Student's interval; `blank` says of what and whom.
+NOT_NEGATIVE, SHARE = (0.0, inf), (0.0, 1.0)
+"""Between which values a mean can lie."""
+
+
+def mean_reading(
+    blank: NotionReading, side: Side, level: float, ends: tuple[float, float] = NOT_NEGATIVE
+) -> NotionReading:
+    """The mean of a group with Student's interval, cut at what a mean can be; `blank` says of what and whom.
 
     >>> one = mean_reading(NotionReading("effort", "a"), side_of(np.array([1.0, 2.0, 3.0])), 0.95)
     >>> one.estimate, round(one.low, 2), round(one.high, 2), one.n
-    (2.0, -0.48, 4.48, 3)
+    (2.0, 0.0, 4.48, 3)
     """
     reading = replace(blank, estimate=side.sums.mean, n=side.sums.n)
     if side.sums.n == 0:
         return replace(reading, note=_noted(blank.note or "NOTHING_DEFINED"))
-    least = min(one.mean if one.n else -np.inf for one in side.lower())
-    most = max(one.mean if one.n else np.inf for one in side.upper())
+    least = max(min(one.mean if one.n else -inf for one in side.lower()), ends[0])
+    most = min(max(one.mean if one.n else inf for one in side.upper()), ends[1])
     note = _noted(blank.note, "" if side.is_settled else "UNCERTIFIED")
     reading = replace(reading, least=least, most=most, note=note)
     if side.sums.n < 2:
@@ -79,7 +90,7 @@ def mean_reading(blank: NotionReading, side: Side, level: float) -> NotionReadin
     if not half > 0:
         return replace(reading, note=_noted(note, "NO_SPREAD"))
     below, above = (reading.estimate, reading.estimate) if side.is_settled else (least, most)
-    return replace(reading, low=below - half, high=above + half)
+    return replace(reading, low=max(below - half, ends[0]), high=min(above + half, ends[1]))
 
 
 def mean_gap(blank: NotionReading, mine: Side, theirs: Side, level: float) -> NotionReading:

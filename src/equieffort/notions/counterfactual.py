@@ -40,13 +40,15 @@ from equieffort.effort.inference.means import mean_limits
 from equieffort.effort.inference.shares import difference
 from equieffort.effort.measures import sample
 from equieffort.errors import ParameterError, closest
+from equieffort.foundations.shown import Shown, Told
 from equieffort.notions.base import Audited, Family, NotApplicable, Notion, NotionReading
 from equieffort.notions.collection import NEEDS_MODEL
-from equieffort.notions.shares import Share, as_html
-from equieffort.notions.twins import Levels, TwinDecisions, twins_at
+from equieffort.notions.shares import Share
+from equieffort.notions.twins import EQUATIONS, Levels, TwinDecisions, twins_at
 from equieffort.recourse.problem import RecourseProblem
 from equieffort.recourse.status import Status
 from equieffort.world.groups import Groups
+from equieffort.world.labels import labels_of
 
 DECIDED = ("refused", "everybody")
 TREATED = ("stays", "turns", "undefined")
@@ -54,8 +56,8 @@ COUNTED = {Status.INFEASIBLE: "n_infeasible", Status.UNKNOWN: "n_unknown", Statu
 QUARTILES = ("least", "q1", "median", "q3", "most")
 
 
-@dataclass(frozen=True, eq=False)
-class CounterfactualFairness:
+@dataclass(frozen=True, eq=False, repr=False)
+class CounterfactualFairness(Shown):
     """Each person's decision at every level of the sensitive columns, and what is read from that."""
 
     audited: Audited
@@ -169,7 +171,7 @@ class CounterfactualFairness:
     def sentences(self) -> list[str]:
         """What it says, a sentence a group."""
         found = []
-        columns = " or ".join(self.groups.columns)
+        columns = " or ".join(map(labels_of(self.groups.columns).feature, self.groups.columns))
         for group in self.groups.labels:
             one = self.ratio(group)
             unknown = f"; of {one.n_undefined:,} more it is not known" if one.n_undefined else ""
@@ -180,13 +182,13 @@ class CounterfactualFairness:
         return found
 
     def __str__(self) -> str:
-        efforts = self.efforts.to_string(index=False, float_format=lambda value: f"{value:.4g}", na_rep="-")
+        named = self.efforts.assign(group=[self.groups.name(group) for group in self.efforts["group"]])
+        efforts = named.to_string(index=False, float_format=lambda value: f"{value:.4g}", na_rep="-")
         return "\n".join(["Counterfactual fairness", *self.sentences, "", "Effort of the refused", efforts])
 
-    def _repr_html_(self) -> str:
-        return as_html(
-            "Counterfactual fairness", self.sentences, {"Ratios": self.frame(), "Effort of the refused": self.efforts}
-        )
+    def _told(self) -> Told:
+        tables = {"Ratios": self.frame(), "Effort of the refused": self.efforts}
+        return Told("Counterfactual fairness", self.sentences, tables, [EQUATIONS], ".frame(), .people, .efforts")
 
 
 RATIO = Notion(
@@ -239,14 +241,15 @@ class CounterfactualFamily(Family):
 
 def _ratio_reading(found: CounterfactualFairness, group: str, decided: str) -> NotionReading:
     one = found.ratio(group, decided)
-    notes = [] if one.n else ["NO_REFUSED" if decided == "refused" else "NO_PEOPLE"]
+    nobody = "NO_REFUSED" if decided == "refused" else "NO_PEOPLE"
+    notes = [] if one.n or one.n_undefined else [nobody]
     notes += ["NO_TWIN"] if one.n_undefined else []
     return NotionReading(RATIO.name, group, variant=decided, note=" ".join(notes), **one.row(found.audited.level))
 
 
 def _gap_reading(found: CounterfactualFairness, group: str, against: str) -> NotionReading:
     mine, theirs = found.ratio(group), found.ratio(against)
-    notes = [] if mine.n and theirs.n else ["NO_REFUSED"]
+    notes = [] if all(one.n or one.n_undefined for one in (mine, theirs)) else ["NO_REFUSED"]
     notes += ["NO_TWIN"] if mine.n_undefined or theirs.n_undefined else []
     about: dict[str, Any] = {"n": mine.n, "n_against": theirs.n, "n_undefined": mine.n_undefined + theirs.n_undefined}
     if mine.n and theirs.n:

@@ -30,19 +30,21 @@ import numpy as np
 import pandas as pd
 
 from equieffort.foundations.arguments import check_whole
+from equieffort.foundations.shown import Shown, Told
 from equieffort.notions.base import Audited, Family, NotApplicable, Notion, NotionReading
 from equieffort.notions.collection import NEEDS_MODEL
 from equieffort.notions.domain import Drawn, draw_inputs
-from equieffort.notions.shares import Share, as_html
+from equieffort.notions.shares import Share
 from equieffort.notions.twins import Levels, TwinDecisions
 from equieffort.recourse.problem import RecourseProblem
 from equieffort.world.groups import Groups
+from equieffort.world.labels import labels_of
 
 DRAWS = 10_000
 
 
-@dataclass(frozen=True, eq=False)
-class CausalDiscrimination:
+@dataclass(frozen=True, eq=False, repr=False)
+class CausalDiscrimination(Shown):
     """Labels of people, and of inputs drawn, at every level of the sensitive columns with all else as it is."""
 
     audited: Audited
@@ -124,7 +126,10 @@ class CausalDiscrimination:
     @property
     def sentences(self) -> list[str]:
         """What it says."""
-        level, columns = self.audited.level, " and ".join(self.groups.columns)
+        level, columns = (
+            self.audited.level,
+            " and ".join(map(labels_of(self.groups.columns).feature, self.groups.columns)),
+        )
         found = [f"People whose label changes with {columns} alone: {self.overall.text(level)}."]
         for group in self.groups.labels:
             found.append(f"Of {self.groups.people(group)}: {self.shares['people', group, ''].text(level)}.")
@@ -136,8 +141,12 @@ class CausalDiscrimination:
     def __str__(self) -> str:
         return "\n".join(["Causal discrimination", *self.sentences])
 
-    def _repr_html_(self) -> str:
-        return as_html("Causal discrimination", self.sentences, {"Shares whose label changes": self.frame()})
+    def _told(self) -> Told:
+        care = [
+            "Nothing follows the sensitive columns here: what reaches the decision through other columns stays unseen."
+        ]
+        tables = {"Shares whose label changes": self.frame()}
+        return Told("Causal discrimination", self.sentences, tables, care, ".frame(), .people, .inputs")
 
 
 DISCRIMINATION = Notion(

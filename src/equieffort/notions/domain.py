@@ -70,7 +70,7 @@ def domain_of(problem: RecourseProblem, column: Column, values: pd.Series) -> tu
     feature = problem.schema.feature(column.name)
     amounts = column.encode(values)
     found = []
-    for k, (end, seen) in enumerate(((feature.lower, np.nanmin), (feature.upper, np.nanmax))):
+    for k, (end, seen) in enumerate(((feature.ends[0], np.nanmin), (feature.ends[1], np.nanmax))):
         declared = (feature.plausible or (None, None))[k]
         declared = end if declared is None or not isfinite(declared) else declared
         found.append(float(seen(amounts)) if declared is None or not isfinite(declared) else float(declared))

@@ -43,14 +43,14 @@ import pandas as pd
 from equieffort.data.frames import percent
 from equieffort.effort.measures import Sample
 from equieffort.foundations.arguments import check_whole
+from equieffort.foundations.progress import Progress
+from equieffort.foundations.shown import Shown, Told
 from equieffort.notions.base import Audited, Family, NotApplicable, Notion, NotionReading
 from equieffort.notions.collection import NEEDS_MODEL
 from equieffort.notions.group_gap import GroupGap, group_gap, largest_gap, samples_of
-from equieffort.notions.shares import as_html
 from equieffort.notions.twin_recourse import OUTCOMES, Gaps, TwinRecourse, solve_twins
-from equieffort.notions.twins import Levels, own_groups
+from equieffort.notions.twins import EQUATIONS, Levels, own_groups
 from equieffort.recourse.problem import RecourseProblem
-from equieffort.recourse.solving import Progress
 from equieffort.recourse.status import Status
 from equieffort.world.groups import Groups
 
@@ -58,8 +58,8 @@ MOST_PEOPLE = 5_000
 """Whose twins are solved when every notion is read together; of more refused people so many are drawn."""
 
 
-@dataclass(frozen=True, eq=False)
-class FairCausalRecourse:
+@dataclass(frozen=True, eq=False, repr=False)
+class FairCausalRecourse(Shown):
     """Efforts of groups, and of people and their twins."""
 
     audited: Audited
@@ -173,9 +173,9 @@ class FairCausalRecourse:
     def __str__(self) -> str:
         return "\n".join(["Fair causal recourse", *self.sentences])
 
-    def _repr_html_(self) -> str:
+    def _told(self) -> Told:
         tables = {"People and their twins": self.frame(), "Groups": self.group_gaps}
-        return as_html("Fair causal recourse", self.sentences, tables)
+        return Told("Fair causal recourse", self.sentences, tables, [EQUATIONS], ".frame(), .people, .group_gaps")
 
 
 def _value(value: float) -> str:

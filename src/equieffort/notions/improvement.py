@@ -19,7 +19,8 @@ from equieffort.effort.inference.means import Side
 from equieffort.effort.stats import Sums, certain_bounds
 from equieffort.errors import ParameterError, closest, listed
 from equieffort.foundations.arguments import names_in
-from equieffort.notions.base import Audited, Family, NotApplicable, Notion, NotionReading, require_model
+from equieffort.notions.base import Audited, Family, NotApplicable, Notion, NotionReading, over_views, require_model
+from equieffort.notions.collection import NEEDS_MODEL
 from equieffort.notions.comparing import Found, mean_gap, mean_reading, share_gap, share_reading
 from equieffort.recourse.people import People
 from equieffort.recourse.problem import RecourseProblem
@@ -28,7 +29,7 @@ from equieffort.recourse.solving import solve
 from equieffort.recourse.table import RecourseTable
 from equieffort.world.schema import Feature, Role
 
-REFERENCE = "König, Freiesleben and Grosse-Wentrup 2025"
+REFERENCE = "König, Fokkema, Freiesleben, Mendler-Dünner and von Luxburg 2025"
 EXTRA = Notion(
     "improvement_extra",
     "Extra effort of improvement",
@@ -61,7 +62,7 @@ LOST_GAP = Notion(
     "Whether people of one group more often have no route but gaming.",
     form="points",
 )
-WHY = "Which features are causes of the true outcome must be said: audit.improvement_only(causes=[...])."
+WHY = "It needs to be told which features are causes of the true outcome (causes; in a spec outcome.causes)."
 
 
 @dataclass(frozen=True)
@@ -89,13 +90,18 @@ class Improvement(Family):
     needs_model = True
 
     def readings(self, audited: Audited) -> Sequence[NotionReading | NotApplicable]:
-        """Nothing says which features are causes of the outcome, so that this asks for them."""
-        return [NotApplicable(notion.name, WHY) for notion in self.notions]
+        """Everybody solved again, where it was said which features are causes of the outcome; nothing else says so."""
+        if audited.causes is None:
+            return [NotApplicable(notion.name, WHY) for notion in self.notions]
+        if audited.problem is None:
+            return [NotApplicable(notion.name, NEEDS_MODEL) for notion in self.notions]
+        kept = named_causes(audited.problem, audited.causes, None)
+        return _compared(audited, _solved(audited, audited.problem, kept), kept)
 
     def read(self, audited: Audited, causes: Sequence[str] | None = None, outcome: str | None = None) -> Found:
         """Solve everybody again with actions on causes alone."""
         problem = require_model(audited, "improvement_only(...)")
-        kept = _named(problem, causes, outcome)
+        kept = named_causes(problem, causes, outcome)
         again = _solved(audited, problem, kept)
         table = audited.table
         refused = np.flatnonzero(table.is_unfavourable)
@@ -115,11 +121,12 @@ class Improvement(Family):
             },
             index=table.index[refused],
         ).infer_objects()
-        readings = [one for view in audited.views for one in _compared(view, again, kept)]
-        return Found(f"{self.title}: actions on {listed(kept)}", tuple(readings), people)
+        readings = over_views(audited, lambda view: _compared(view, again, kept))
+        return Found(f"{self.title}: actions on {listed(kept)}", tuple(readings), people, table.groups.columns)
 
 
-def _named(problem: RecourseProblem, causes: Sequence[str] | None, outcome: str | None) -> tuple[str, ...]:
+def named_causes(problem: RecourseProblem, causes: Sequence[str] | None, outcome: str | None) -> tuple[str, ...]:
+    """The features that can be acted on among the causes named, or among the ancestors of an outcome."""
     if (causes is None) == (outcome is None):
         raise ParameterError(
             "PARAMETER",
@@ -137,12 +144,12 @@ def _named(problem: RecourseProblem, causes: Sequence[str] | None, outcome: str 
         named = tuple(name for name in graph.nodes if outcome in graph.descendants(name))
     else:
         named = names_in("causes", causes)
-        if strange := [name for name in named if name not in problem.names]:
+        known = (*problem.names, *(name for name in problem.schema.features if name not in problem.names))
+        if strange := [name for name in named if name not in known]:
             raise ParameterError(
                 "PARAMETER",
-                f"causes names {strange[0]!r}, which is no column that matters. "
-                f"{closest(strange[0], problem.names)}".rstrip(),
-                fix=f"They are {listed(problem.names, 20)}.",
+                f"causes names {strange[0]!r}, which is no column that matters. {closest(strange[0], known)}".rstrip(),
+                fix=f"They are {listed(known, 20)}.",
             )
     kept = tuple(name for name in problem.schema.actionable if name in named)
     if not kept:
@@ -164,7 +171,7 @@ def _solved(audited: Audited, problem: RecourseProblem, kept: tuple[str, ...]) -
     numbers = [k for k, position in enumerate(problem.numeric) if problem.names[position] in kept]
     narrower = replace(problem, schema=replace(schema, features=features), cost=problem.cost.among(numbers))
     people = People(narrower, audited.table.data, audited.table.groups)
-    return solve(narrower, people, solver=None if audited.choice is None else audited.choice.solver)
+    return solve(narrower, people, solver=None if audited.choice is None else audited.choice.solver, progress=False)
 
 
 def _follows(feature: Feature) -> Feature:

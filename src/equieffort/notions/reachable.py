@@ -47,7 +47,8 @@ def reach(problem: RecourseProblem, table: RecourseTable, rows: Rows, position: 
     asked = _asked(problem, table, rows, facts, position)
     if column.is_category:
         levels = np.arange(len(column.levels), dtype=np.float64)
-        values = np.repeat(levels[None, :], len(rows), axis=0)
+        prices = problem.level_prices[problem.categorical.index(position)].each(facts[:, position])
+        values = np.where(np.isfinite(prices), levels[None, :], np.nan)
         return Reached(column.name, _counted(asked, values, facts[:, position]), True)
     low, high = (ends[:, problem.numeric.index(position)] for ends in problem.action_box(facts))
     low, high = np.minimum(low, facts[:, position]), np.maximum(high, facts[:, position])

@@ -18,8 +18,8 @@ import numpy as np
 import pandas as pd
 
 from equieffort.foundations.arguments import check_whole
-from equieffort.notions.base import Audited, Family, NotApplicable, Notion, NotionReading, require_model
-from equieffort.notions.comparing import Found, mean_gap, mean_reading, share_gap, share_reading, side_of
+from equieffort.notions.base import Audited, Family, NotApplicable, Notion, NotionReading, over_views, require_model
+from equieffort.notions.comparing import SHARE, Found, mean_gap, mean_reading, share_gap, share_reading, side_of
 from equieffort.notions.reachable import CELLS, Reached, reach
 from equieffort.recourse.problem import RecourseProblem
 from equieffort.recourse.solvers import Status
@@ -107,8 +107,8 @@ class Responsiveness(Family):
             ),
         }
         people = pd.DataFrame(columns, index=table.index[rows]).infer_objects()
-        readings = [one for view in audited.views for one in (*_responsiveness(view, reached), *_preclusion(view))]
-        return Found(self.title, tuple(readings), people)
+        readings = over_views(audited, lambda view: [*_responsiveness(view, reached), *_preclusion(view)])
+        return Found(self.title, tuple(readings), people, table.groups.columns)
 
 
 def _reached(audited: Audited, problem: RecourseProblem, cells: int) -> list[Reached]:
@@ -129,7 +129,7 @@ def _responsiveness(audited: Audited, reached: list[Reached]) -> list[NotionRead
             blank = NotionReading(
                 RESPONSIVENESS.name, label, variant=one.feature, n_undefined=undefined[code], note=note
             )
-            found.append(mean_reading(blank, sides[code], level))
+            found.append(mean_reading(blank, sides[code], level, SHARE))
         for a, b in audited.pairs:
             blank = NotionReading(
                 GAP.name, groups.labels[a], groups.labels[b], variant=one.feature,

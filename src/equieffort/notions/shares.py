@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import isnan, nan
 from typing import Any
 
-import pandas as pd
 from scipy.special import ndtri
 
 from equieffort.data.frames import percent
@@ -60,15 +58,3 @@ class Share:
         low, high = self.limits(level)
         within = f"{percent(level, 0)} interval {100 * low:.1f} to {percent(high)}"
         return f"{self.k:,} of {self.n:,}, {percent(self.estimate)} ({within})"
-
-
-def as_html(title: str, sentences: Iterable[str], tables: Mapping[str, pd.DataFrame]) -> str:
-    """A result for a notebook: what it says, then its tables."""
-    from html import escape
-
-    said = "".join(f"<li>{escape(one)}</li>" for one in sentences)
-    shown = "".join(
-        f"<h4>{escape(name)}</h4>{frame.to_html(float_format=lambda v: f'{v:.4g}', na_rep='', escape=True)}"
-        for name, frame in tables.items()
-    )
-    return f"<section><h3>{escape(title)}</h3><ul>{said}</ul>{shown}</section>"

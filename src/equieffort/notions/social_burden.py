@@ -19,7 +19,7 @@ from equieffort.data.frames import Bools
 from equieffort.effort.inference.means import Side
 from equieffort.effort.measures.burden import Burden
 from equieffort.effort.measures.sample import sample
-from equieffort.notions.base import Audited, Family, NotApplicable, Notion, NotionReading
+from equieffort.notions.base import Audited, Family, NotApplicable, Notion, NotionReading, over_views
 from equieffort.notions.comparing import Found, mean_gap, mean_reading
 
 REFERENCE = "Milli, Miller, Dragan and Hardt 2019; Barrainkua et al. 2026"
@@ -38,7 +38,7 @@ GAP = Notion(
     REFERENCE,
     "Whether the mistakes of the decision cost deserving people of one group more effort than those of the other.",
 )
-WHY = "It counts people by what truly became of them; give labels, as in audit.social_burden(labels)."
+WHY = "It counts people by what truly became of them, which was not given (labels; in a spec outcome.truth)."
 
 
 @dataclass(frozen=True)
@@ -82,15 +82,16 @@ class SocialBurden(Family):
     def read(self, audited: Audited) -> Found:
         """Readings, and what each deserving person is counted with."""
         table, labels = audited.table, audited.labels
-        readings = tuple(one for view in audited.views for one in self.readings(view))
+        readings = tuple(over_views(audited, self.readings))
         if labels is None or audited.budget is None:
-            return Found(self.title, readings)
+            return Found(self.title, readings, columns=table.groups.columns)
         capped = np.minimum(np.where(np.isnan(table.effort), np.inf, table.effort), audited.budget)
         columns: dict[str, Any] = {
             "group": np.array(table.groups.labels, dtype=object)[table.groups.codes],
             "burden": np.where(table.is_unfavourable, capped, 0.0),
         }
-        return Found(self.title, readings, pd.DataFrame(columns, index=table.index)[labels])
+        people = pd.DataFrame(columns, index=table.index)[labels]
+        return Found(self.title, readings, people, table.groups.columns)
 
 
 def _side(audited: Audited, rows: Bools) -> Side:

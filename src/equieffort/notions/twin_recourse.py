@@ -15,12 +15,13 @@ from scipy.special import stdtrit
 from equieffort.data.frames import Bools, Encoding, Floats
 from equieffort.effort.stats import certain_bounds
 from equieffort.errors import EquieffortWarning
+from equieffort.foundations.progress import Progress
 from equieffort.notions.base import Audited
 from equieffort.notions.twins import Codes, Levels, twins_at
 from equieffort.recourse.counterfactuals import with_columns
 from equieffort.recourse.people import People
 from equieffort.recourse.problem import RecourseProblem
-from equieffort.recourse.solving import Progress, solve
+from equieffort.recourse.solving import solve
 from equieffort.recourse.status import Status
 from equieffort.recourse.table import RecourseTable
 
@@ -128,7 +129,7 @@ def solve_twins(
     with warnings.catch_warnings():
         # What there is to say of twins is counted in the result; the audit has remarked on the people themselves.
         warnings.simplefilter("ignore", EquieffortWarning)
-        solved = solve(typed, People(typed, frame, groups), solver=audited.choice, progress=progress)
+        solved = solve(typed, People(typed, frame, groups), solver=audited.choice, progress=progress or False)
     return levels, TwinRecourse(person, level, table, twins.exists, solved)
 
 
@@ -182,8 +183,7 @@ class Gaps:
         unknown = members & (found.outcome == UNKNOWN)
         least, most = found.certain
         if not compared.any():
-            note = "UNCERTIFIED" if unknown.any() else "NO_RECOURSE"
-            return cls(note=note)
+            return cls(note="UNCERTIFIED" if unknown.any() else _why_none(found.outcome[members]))
         gaps = found.gap[compared]
         persons, counts = np.unique(found.person[compared], return_counts=True)
         sums = np.asarray(np.bincount(np.searchsorted(persons, found.person[compared]), weights=gaps), dtype=np.float64)
@@ -197,6 +197,16 @@ class Gaps:
             _extreme_mean(least[compared], least[unknown], -1), _extreme_mean(most[compared], most[unknown], 1),
             float(gaps.max()), float(least[compared].max()), float(most[compared | unknown].max()), " ".join(notes),
         )  # fmt: skip
+
+
+def _why_none(outcome: npt.NDArray[np.int8]) -> str:
+    """Why nobody is compared: no twins, nobody with a route on both sides, or twins who need none."""
+    left = set(outcome.tolist())
+    if not left:
+        return "NO_REFUSED"
+    notes = ["NO_TWIN"] if NO_TWIN in left else []
+    notes += ["NO_RECOURSE"] if left & {OWN_STUCK, TWIN_STUCK, BOTH_STUCK} else []
+    return " ".join([*notes, "NOTHING_DEFINED"] if APPROVED in left else notes)
 
 
 def _mean_limits(sums: Floats, counts: npt.NDArray[np.intp], mean: float, level: float) -> tuple[float, float, str]:

@@ -24,6 +24,8 @@ from equieffort.world.groups import Groups
 
 Codes = npt.NDArray[np.intp]
 
+EQUATIONS = "Twins follow the graph and the equations of the audit; with others, other people would be their twins."
+
 
 @dataclass(frozen=True, eq=False)
 class Levels:

@@ -76,7 +76,7 @@ def extras() -> list[Extra]:
         acr = _stack({"with bounds": _curve(bounded, "acr"), "without bounds": _curve(free, "acr")})
         by_cost = _stack({name: _curve(found, "acr") for name, found in costs.items()})
         by_distance = _stack({name: _curve(free, "acr", distance) for name, distance in distances.items()})
-    rho = dict(zip(bounded.by_group["group"], bounded.by_group["rho"], strict=True))
+    rho = bounded.by_group["rho"].to_dict()
     return [
         Extra(
             "extra-german-bounds-rd",

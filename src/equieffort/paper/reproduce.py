@@ -11,8 +11,8 @@ from typing import Any
 
 import pandas as pd
 
-from equieffort import __version__
 from equieffort.errors import ParameterError, closest, listed
+from equieffort.foundations.version import __version__
 from equieffort.paper.catalogue import BY_NAME, FIGURES, Figure
 from equieffort.paper.compare import COLUMNS, JUDGEMENTS, REASONS, compare, published_points
 from equieffort.paper.compute import Progress, Size, compute, large_sample

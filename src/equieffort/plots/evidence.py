@@ -5,13 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from markupsafe import Markup
 
-from equieffort.plots.figures import COLOURS, NO_WIDTH, STYLES, new_figure, plain_legend
+from equieffort.plots.display import Display
+from equieffort.plots.figures import COLOURS, NO_WIDTH, STYLES, Canvas
+from equieffort.report.panels import Plane, Series, plane_chart, stacked
+from equieffort.report.svg import Look
 
 if TYPE_CHECKING:
     import pandas as pd
 
 MOST_TICKS = 8
+WIDEST = 5.0
+"""Where nothing is excluded a band goes to the end of the grid of ratios."""
 TITLES = {"restricted_effort": "Refused people's effort", "burden": "Burden on everybody"}
 RATIOS = (0.2, 0.3, 0.5, 0.67, 0.8, 1.0, 1.25, 1.5, 2.0, 3.0, 5.0)
 FINE = (0.9, 1.1)
@@ -24,16 +30,41 @@ class MonitorPlots:
     def __init__(self, state: Any) -> None:
         self.state = state
 
-    def evidence(self) -> Any:
+    def evidence(self) -> Display:
         """Evidence over time above, the ratio with its confidence sequence below; a column a measure.
 
         The numbers are `state.history`.
         """
+        title = "Evidence of unequal effort, and the ratio, after each batch"
+        return Display("evidence", title, lambda: self._svg(title), lambda: self.state.history, self._draw)
+
+    def _svg(self, title: str) -> Markup:
+        fixed, history, charts = self.state.fixed, self.state.history, []
+        zone = (1 / fixed.tau, fixed.tau) if fixed.tau > 1 else None
+        for measure in fixed.measures:
+            above, below = [], []
+            for k, (group, against) in enumerate(fixed.compared):
+                mine = (history["measure"] == measure) & (history["group"] == group) & (history["against"] == against)
+                part, name, look = history[mine], fixed.title(group, against), Look("group", k)
+                batches = part["batch"].astype(float).tolist()
+                above.append(Series(name, batches, (part["log_e"] / np.log(10)).tolist(), look))
+                ends = [
+                    np.clip(part[key].to_numpy(dtype=float), 1 / WIDEST, WIDEST).tolist() for key in ("low", "high")
+                ]
+                below.append(Series(name, batches, part["estimate"].astype(float).tolist(), look, *ends))
+            alarm = float(np.log10(fixed.alarm_at))
+            first = Plane(above, "batch", "evidence, powers of ten", across=[alarm], key="Dotted: alarm.")
+            ratio = f"Shaded: {100 * fixed.level:.3g} % confidence sequence."
+            second = Plane(below, "batch", "ratio", log_y=True, across=[1.0], zone=zone, key=ratio)
+            charts.append((f"{TITLES[measure]}: evidence", plane_chart(f"e-{measure}", title, "", first)))
+            charts.append((f"{TITLES[measure]}: ratio", plane_chart(f"r-{measure}", title, "", second)))
+        return stacked("evidence", title, "Evidence and ratio by batch.", charts)
+
+    def _draw(self, canvas: Canvas) -> None:
         fixed, history = self.state.fixed, self.state.history
         measures = fixed.measures
-        figure, axes = new_figure((4.6 * len(measures), 5.6))
-        axes.remove()
-        grid = figure.subplots(2, len(measures), squeeze=False, sharex=True)
+        panels = canvas.panels((4.6 * len(measures), 5.6), 2, len(measures), sharex=True)
+        grid = np.array(panels, dtype=object).reshape(2, len(measures))
         for column, measure in enumerate(measures):
             upper, lower = grid[0, column], grid[1, column]
             upper.set_title(TITLES[measure], loc="left", fontsize="medium")
@@ -49,9 +80,7 @@ class MonitorPlots:
                 upper.set_ylabel("evidence (log scale)")
                 lower.set_ylabel(f"ratio, {100 * fixed.level:.3g} % confidence sequence")
         handles, names = grid[0, 0].get_legend_handles_labels()
-        below = figure.legend(handles, names, loc="outside lower center", ncols=3, frameon=False, fontsize="small")
-        plain_legend(below)
-        return figure
+        canvas.legend(handles, names, ncols=3)
 
     def _finish(self, upper: Any, lower: Any, history: pd.DataFrame) -> None:
         """Alarm line, equal zone, and the days below."""
@@ -72,8 +101,6 @@ class MonitorPlots:
         days = history.drop_duplicates("batch")
         shown = np.unique(np.linspace(0, len(days) - 1, min(len(days), MOST_TICKS)).round().astype(int))
         lower.set_xticks(days["batch"].iloc[shown], days["date"].iloc[shown], rotation=30, ha="right")
-        for axes in (upper, lower):
-            axes.spines[["top", "right"]].set_visible(False)
 
 
 def _draw_evidence(axes: Any, part: pd.DataFrame, look: dict[str, Any], name: str) -> None:
@@ -93,9 +120,8 @@ def _draw_evidence(axes: Any, part: pd.DataFrame, look: dict[str, Any], name: st
 def _draw_ratio(axes: Any, part: pd.DataFrame, look: dict[str, Any]) -> None:
     with np.errstate(divide="ignore", invalid="ignore"):
         estimate, low, high = (np.log2(part[name].to_numpy(dtype=float)) for name in ("estimate", "low", "high"))
-    ends = np.log2(5)
+    ends = np.log2(WIDEST)
     axes.plot(part["batch"], np.where(np.isfinite(estimate), estimate, np.nan), marker="o", **look)
-    # Where nothing is excluded the band goes to the end of the grid of ratios.
     axes.fill_between(
         part["batch"], np.clip(low, -ends, ends), np.clip(high, -ends, ends), color=look["color"], alpha=0.15, lw=0
     )

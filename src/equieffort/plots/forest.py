@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from equieffort.effort.measures import Measure
-from equieffort.plots.figures import axis_ends, new_figures, plain_text
+from equieffort.plots.figures import Canvas, plain_text
+from equieffort.report.axes import axis_ends
 from equieffort.words.shown import (
     front_measures,
     interval_text,
@@ -28,17 +29,23 @@ if TYPE_CHECKING:
 INK, SOFT = "0.1", "0.45"
 
 
-def draw_measures(audit: Audit) -> Any:
-    """Axes below each other, one a measure; a row a judged comparison."""
+def measures_frame(audit: Audit) -> pd.DataFrame:
+    """The rows of `audit.measures` that are drawn: of judged comparisons, the judged measures and two more."""
     judged = {(finding.comparison.group, finding.comparison.against) for finding in audit.verdict.findings}
     frame = system_measures(audit.system, audit.own_rows)
     is_judged = [pair in judged for pair in zip(frame["group"], frame["against"], strict=True)]
     frame = under_chance(frame[is_judged])
+    return frame[frame["measure"].isin(front_measures(audit.criteria))].reset_index(drop=True)
+
+
+def draw_measures(audit: Audit, canvas: Canvas) -> None:
+    """Axes below each other, one a measure; a row a judged comparison."""
+    frame = measures_frame(audit)
     known = known_measures(audit.own)
     names = [name for name in front_measures(audit.criteria) if name in set(frame["measure"])]
     panels = max(len(names), 1)
     lines = len(frame[["group", "against"]].drop_duplicates())
-    figure, all_axes = new_figures(panels, (6.4, 0.5 + panels * (0.62 + 0.22 * max(lines, 1))))
+    all_axes = canvas.panels((6.4, 0.5 + panels * (0.62 + 0.22 * max(lines, 1))), panels)
     ratios = [name for name in names if known[name].scale.name == "log"]
     for name, axes in zip(names, all_axes, strict=False):
         together = ratios if name in ratios else [name]
@@ -50,8 +57,7 @@ def draw_measures(audit: Audit) -> Any:
         words = f"{whom}, with {level_text(audit.criteria)} intervals"
         if not frame["assigned_least"].isna().all():
             words += "; wide bars: however people\nwhose group is not known are assigned"
-        plain_text(figure.suptitle(words, fontsize=10))
-    return figure
+        canvas.title(words, fontsize=10)
 
 
 def _ends(audit: Audit, part: pd.DataFrame, known: dict[str, Measure]) -> tuple[float, float]:

@@ -4,23 +4,61 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pandas as pd
+from markupsafe import Markup
 
-from equieffort.plots.figures import COLOURS, STYLES, new_figures, plain_text
+from equieffort.plots.display import Display
+from equieffort.plots.figures import COLOURS, STYLES, Canvas, plain_text
+from equieffort.report.panels import Plane, Series, nothing_chart, plane_chart, stacked
+from equieffort.report.svg import Look
 
 if TYPE_CHECKING:
     from equieffort.notions.group_routes import GroupRoutes
 
 MARKS = "os^D"
+MEASURED = ("mean_extra", "effectiveness", "low", "high")
 
 
-def draw_group_routes(found: GroupRoutes) -> Any:
+def show_group_routes(found: GroupRoutes) -> Display:
     """A panel a group: a line a number of routes over the menus on the front where they were chosen; filled marks are
     what the ends turn where they are measured, with their intervals."""
+    title = "How many refused people the same routes turn, and what more they ask than each person's own"
+    return Display(
+        "group_routes", title, lambda: _svg(found, title), lambda: found.front, lambda canvas: _panels(found, canvas)
+    )
+
+
+def _front(found: GroupRoutes) -> pd.DataFrame:
     front = found.front
-    front = front[(front["chosen_for"] == front["group"]) & (front["assignment"] == "menu") & front["is_pareto"]]
+    return front[(front["chosen_for"] == front["group"]) & (front["assignment"] == "menu") & front["is_pareto"]]
+
+
+def _svg(found: GroupRoutes, title: str) -> Markup:
+    charts: list[tuple[str, Markup]] = []
+    for name, mine in _front(found).groupby("group", sort=False):
+        series = []
+        for n in sorted(set(mine["n_routes"].tolist())):
+            part, look = mine[mine["n_routes"] == n].sort_values("extra_chosen"), Look("group", n - 1)
+            label = "1 route" if n == 1 else f"{n} routes"
+            shares = part["n_turned_chosen"] / part["n_chosen_on"]
+            series.append(Series(label, part["extra_chosen"].tolist(), shares.tolist(), look))
+            x, y, low, high = (part[part["is_best"]].head(1)[key].tolist() for key in MEASURED)
+            series.append(Series("", x, y, look, low, high, "points"))
+        most = float(np.nanmax([v for one in series for v in one.x], initial=0.0)) * 1.05 or 1.0
+        plane = Plane(
+            series, "mean effort beyond each person's own", "share turned", (0.0, most), (0.0, 1.0), y_share=True
+        )
+        heading = found.groups.name(str(name))
+        charts.append((heading, plane_chart(f"routes-{len(charts)}", heading, "", plane)))
+    described = "The share turned against the extra effort, by number of routes."
+    return stacked("group-routes", title, described, charts) if charts else nothing_chart("group-routes", title)
+
+
+def _panels(found: GroupRoutes, canvas: Canvas) -> None:
+    front = _front(found)
     names = list(dict.fromkeys(front["group"])) or [""]
-    figure, panels = new_figures(1, (4.6 * len(names) + 0.4, 4.0), len(names))
+    panels = canvas.panels((4.6 * len(names) + 0.4, 4.0), 1, len(names))
     for axes, name in zip(panels, names, strict=True):
         mine = front[front["group"] == name]
         for n_routes, part in mine.groupby("n_routes"):
@@ -32,7 +70,6 @@ def draw_group_routes(found: GroupRoutes) -> Any:
     handles, labels = panels[0].get_legend_handles_labels()
     if handles:
         panels[0].legend(handles, labels, frameon=False, loc="lower right")
-    return figure
 
 
 def _draw(axes: Any, part: pd.DataFrame, n_routes: int) -> None:

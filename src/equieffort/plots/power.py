@@ -2,23 +2,46 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+from markupsafe import Markup
 
 from equieffort.data.frames import percent
-from equieffort.plots.figures import new_figure
+from equieffort.plots.display import Display
+from equieffort.plots.figures import Canvas
+from equieffort.report.panels import Plane, Series, plane_chart, stacked
+from equieffort.report.svg import Look
 
 if TYPE_CHECKING:
     from equieffort.results.power_analysis import Power
 
 
-def draw_power(found: Power) -> Any:
+TITLES = {"acr": "true ratio of efforts (ACR)", "rd": "true gap in possible recourse (RD)"}
+
+
+def show_power(found: Power) -> Display:
     """People needed against the true ratio of efforts, and against the true gap in possible recourse."""
-    figure, axes = new_figure((8.6, 3.8), columns=2)
-    for ax, measure, title in zip(
-        axes, ("acr", "rd"), ("true ratio of efforts (ACR)", "true gap in possible recourse (RD)"), strict=True
-    ):
+    title = f"People needed for a chance of {percent(found.power, 0)} to decide"
+    return Display("power", title, lambda: _svg(found, title), lambda: found.table, lambda canvas: _draw(found, canvas))
+
+
+def _svg(found: Power, title: str) -> Markup:
+    charts = []
+    for measure, label in TITLES.items():
+        part = found.table[(found.table["measure"] == measure) & np.isfinite(found.table["people"])]
+        series = []
+        for decides, look in (("equal", Look("reference")), ("unequal", Look("group"))):
+            rows = part[part["decides"] == decides]
+            series.append(Series(f"to show {decides}", rows["truth"].tolist(), rows["people"].tolist(), look))
+        edge = found.criteria.tau if measure == "acr" else found.criteria.epsilon
+        plane = Plane(series, label, "people", log_y=True, upright=[edge], key="Dotted: the threshold.")
+        charts.append((label[0].upper() + label[1:], plane_chart(f"power-{measure}", label, "", plane)))
+    return stacked("power", title, "People needed by what is true.", charts)
+
+
+def _draw(found: Power, canvas: Canvas) -> None:
+    for ax, (measure, title) in zip(canvas.panels((8.6, 3.8), 1, 2), TITLES.items(), strict=True):
         part = found.table[found.table["measure"] == measure]
         part = part[np.isfinite(part["people"])]
         for decides, style in (("equal", "s--"), ("unequal", "o-")):
@@ -30,5 +53,4 @@ def draw_power(found: Power) -> Any:
         ax.set(xlabel=title, ylabel="people", yscale="log")
         if len(part):
             ax.legend(frameon=False)
-    figure.suptitle(f"People needed for a chance of {percent(found.power, 0)} to decide", fontsize="medium")
-    return figure
+    canvas.title(f"People needed for a chance of {percent(found.power, 0)} to decide", fontsize="medium")

@@ -8,10 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
+from markupsafe import Markup
 
+from equieffort.data.frames import row_dicts
 from equieffort.effort.measures import MEASURES, Measure
 from equieffort.foundations.arguments import check_whole
-from equieffort.plots.figures import COLOURS, axis_ends, new_figure, plain_text
+from equieffort.plots.display import Display
+from equieffort.plots.figures import COLOURS, Canvas, plain_text
+from equieffort.report.axes import axis_ends
+from equieffort.report.forest import Panel, Point, forest_chart
+from equieffort.report.panels import Plane, Series, nothing_chart, plane_chart, stacked
+from equieffort.report.svg import Look
 from equieffort.words.shown import interval_text, ratio_marks, value_text
 from equieffort.words.subgroups import counted_people, readable
 
@@ -24,29 +31,71 @@ APART = (0.25, 0.03)
 """How far apart numbers beside marks are, in logarithms."""
 
 
-def draw_subgroups(search: SubgroupSearch, most: int = 12) -> Any:
-    """Left: the measure of every subgroup against its size. Right: the worst with their intervals; flagged in colour.
+def show_subgroups(search: SubgroupSearch, most: int = 12) -> Display:
+    """The measure of every subgroup against its size, and the worst with their intervals; flagged in colour.
 
     The numbers are `search.frame()`.
     """
     check_whole("most", most, 1)
-    measure = MEASURES[search.asked.measure]
+    frame = _drawn(search)
+    n = int(frame["flagged"].sum())
+    told = search.comparisons
+    title = f"{n:,} of {len(frame):,} subgroups flagged" if n else f"None of {len(frame):,} subgroups flagged"
+    title = f"{title}: {told[0] if len(told) == 1 else f'{len(told)} comparisons'}"
+    return Display(
+        "subgroups", title, lambda: _svg(search, frame, most, title), search.frame,
+        lambda canvas: _draw(search, frame, most, title, canvas),
+    )  # fmt: skip
+
+
+def _drawn(search: SubgroupSearch) -> pd.DataFrame:
     frame = search.frame()
-    frame = frame[np.isfinite(frame["estimate"]) & frame["p"].notna()]
+    return frame[np.isfinite(frame["estimate"]) & frame["p"].notna()]
+
+
+def _svg(search: SubgroupSearch, frame: pd.DataFrame, most: int, title: str) -> Markup:
+    if not len(frame):
+        return nothing_chart("subgroups", title)
+    measure = MEASURES[search.asked.measure]
+    is_ratio = measure.scale.name == "log"
+    whole = [value for value in search.whole["estimate"].tolist() if isfinite(value)]
+    smaller, flagged = frame[["n", "n_against"]].min(axis=1), frame["flagged"].to_numpy(dtype=bool)
+    x, y = smaller.to_numpy(dtype=float), frame["estimate"].to_numpy(dtype=float)
+    series = [
+        Series("not flagged", x[~flagged].tolist(), y[~flagged].tolist(), Look("other"), kind="dots"),
+        Series("flagged", x[flagged].tolist(), y[flagged].tolist(), Look("group"), kind="points"),
+    ]
+    unit = "" if is_ratio else ", points"
+    plane = Plane(
+        series, f"{counted_people(measure)} on the smaller side", f"{measure.title}{unit}", log_x=True, log_y=is_ratio,
+        y_share=not is_ratio, across=[measure.neutral, *whole], key="Dotted: equal, and everybody.",
+    )  # fmt: skip
+    points = []
+    for row in row_dicts(frame.head(most)):
+        label = " ".join(_label(row, len(search.pairs) > 1).split()) + (" (flagged)" if row["flagged"] else "")
+        words = f"{value_text(measure, row['estimate'])} ({interval_text(measure, row['low'], row['high'])})"
+        points.append(Point(label, row["estimate"], row["low"], row["high"], words))
+    panel = Panel(measure.title, "each with its own interval", points, measure.neutral, is_ratio)
+    level = f"{100 * search.asked.level:g} %"
+    charts = [
+        ("Every subgroup by its size", plane_chart("subgroups-all", title, "", plane)),
+        ("The worst", forest_chart("subgroups-worst", title, "", [panel], interval=level)),
+    ]
+    return stacked("subgroups", title, "Every subgroup, and the worst by name.", charts)
+
+
+def _draw(search: SubgroupSearch, frame: pd.DataFrame, most: int, title: str, canvas: Canvas) -> None:
+    measure = MEASURES[search.asked.measure]
     named = frame.head(most)
-    labels = [_label(row, len(search.pairs) > 1) for row in named.to_dict("records")]
+    labels = [_label(row, len(search.pairs) > 1) for row in row_dicts(named)]
     height = 1.4 + 0.2 * sum(max(1, label.count("\n") + 1) + 0.6 for label in labels)
-    figure, (left, right) = new_figure((11.5, max(3.6, height)), columns=2)
+    left, right = canvas.panels((11.5, max(3.6, height)), 1, 2)
     whole = search.whole["estimate"].tolist()
     near = [measure.neutral, *named["estimate"], *(value for value in whole if isfinite(value))]
     ends = axis_ends(near, [*named["low"], *named["high"]], is_ratio=measure.scale.name == "log")
     _draw_all(left, frame, named, measure, whole)
     _draw_named(right, named, labels, measure, whole, ends)
-    n = int(frame["flagged"].sum())
-    title = f"{n:,} of {len(frame):,} subgroups flagged" if n else f"None of {len(frame):,} subgroups flagged"
-    told = search.comparisons
-    plain_text(figure.suptitle(f"{title}: {told[0] if len(told) == 1 else f'{len(told)} comparisons'}", fontsize=11))
-    return figure
+    canvas.title(title, fontsize=11)
 
 
 def _label(row: dict[str, Any], several: bool) -> str:

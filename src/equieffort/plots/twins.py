@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+from math import isnan
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from markupsafe import Markup
 
-from equieffort.plots.figures import COLOURS, NO_WIDTH, new_figure, plain_legend, plain_text
+from equieffort.data.frames import percent
+from equieffort.notions.counterfactual import QUARTILES
+from equieffort.plots.display import Display
+from equieffort.plots.figures import COLOURS, NO_WIDTH, Canvas, plain_text
+from equieffort.plots.looks import looks
+from equieffort.report.forest import Panel, Point, forest_chart
+from equieffort.report.panels import Box, Plane, Series, box_chart, plane_chart
 
 if TYPE_CHECKING:
     from equieffort.notions.counterfactual import CounterfactualFairness
     from equieffort.notions.discrimination import CausalDiscrimination
     from equieffort.notions.fair_causal_recourse import FairCausalRecourse
+    from equieffort.notions.shares import Share
 
 SAID = {
     "stays": "refused in\nevery group",
@@ -21,10 +30,28 @@ SAID = {
 """What is said under a box."""
 
 
-def draw_counterfactual_fairness(found: CounterfactualFairness) -> Any:
-    """A box a group and treatment; whiskers reach the farthest effort within 1.5 interquartile ranges."""
+def show_counterfactual_fairness(found: CounterfactualFairness) -> Display:
+    """A box a group and treatment, from the least effort to the largest."""
+    title = "Effort of refused people with a route, by whether another group's attributes would turn the decision"
+    return Display(
+        "counterfactual_fairness", title, lambda: _boxes(found, title), lambda: found.efforts,
+        lambda canvas: _draw_boxes(found, canvas),
+    )  # fmt: skip
+
+
+def _boxes(found: CounterfactualFairness, title: str) -> Markup:
+    look, boxes = looks(found.groups), []
+    for row in found.efforts.to_dict("records"):
+        label = f"{found.groups.name(row['group'])}, {' '.join(SAID[row['treated']].split())}"
+        numbers = [float(row[key]) for key in QUARTILES]
+        boxes.append(Box(label, numbers, " ".join(_counted(row).split("\n")[:1]), look[row["group"]]))
+    return box_chart("counterfactual-fairness", title, "Boxes of efforts.", boxes, x_label="effort")
+
+
+def _draw_boxes(found: CounterfactualFairness, canvas: Canvas) -> None:
+    """Whiskers reach the farthest effort within 1.5 interquartile ranges."""
     table, groups, rows = found.audited.table, found.groups, found.efforts
-    figure, axes = new_figure((max(6.4, 1.2 * len(rows) + 1.6), 4.2))
+    (axes,) = canvas.panels((max(6.4, 1.2 * len(rows) + 1.6), 4.2))
     ticks = []
     for place, row in enumerate(rows.to_dict("records")):
         code = groups.labels.index(row["group"])
@@ -49,7 +76,6 @@ def draw_counterfactual_fairness(found: CounterfactualFairness) -> Any:
     axes.set_xlim(-0.5, max(len(ticks), 1) - 0.5)
     axes.set_ylim(bottom=0)
     axes.set_ylabel("effort of refused people with a route")
-    return figure
 
 
 def _counted(row: dict[Any, Any]) -> str:
@@ -62,9 +88,32 @@ def _counted(row: dict[Any, Any]) -> str:
 MARKERS = ("o", "s", "^", "D", "v", "P")
 
 
-def draw_fair_causal_recourse(found: FairCausalRecourse) -> Any:
+def show_fair_causal_recourse(found: FairCausalRecourse) -> Display:
     """A mark a person and twin who both have a route: on the line both need the same."""
-    figure, axes = new_figure((5.6, 5.0))
+    title = "Effort of each refused person beside that of their twin in another group"
+    return Display(
+        "fair_causal_recourse", title, lambda: _pairs(found, title), lambda: found.people,
+        lambda canvas: _draw_pairs(found, canvas),
+    )  # fmt: skip
+
+
+def _pairs(found: FairCausalRecourse, title: str) -> Markup:
+    compared, look = found.people[found.people["outcome"] == "compared"], looks(found.groups)
+    most = 1.05 * float(compared[["effort", "twin_effort"]].to_numpy().max(initial=0.0)) or 1.0
+    series = []
+    for label in found.groups.labels:
+        part = compared[compared["group"] == label]
+        name, ends = found.groups.name(label), (part["effort"].tolist(), part["twin_effort"].tolist())
+        series.append(Series(f"{name}: {len(part):,} compared", *ends, look[label], kind="points"))
+    plane = Plane(
+        series, "effort of the person", "effort of the twin", (0.0, most), (0.0, most), diagonal=True,
+        key="On the dotted line both need the same effort.",
+    )  # fmt: skip
+    return plane_chart("fair-causal-recourse", title, "A mark a person and twin.", plane)
+
+
+def _draw_pairs(found: FairCausalRecourse, canvas: Canvas) -> None:
+    (axes,) = canvas.panels((5.6, 5.0))
     rows, groups = found.people, found.groups
     compared = rows[rows["outcome"] == "compared"]
     most = 1.05 * float(compared[["effort", "twin_effort"]].to_numpy().max(initial=0.0)) or 1.0
@@ -80,17 +129,38 @@ def draw_fair_causal_recourse(found: FairCausalRecourse) -> Any:
     axes.set(
         xlim=(0, most), ylim=(0, most), xlabel="effort of the person", ylabel="effort of the twin in another group"
     )
-    plain_legend(figure.legend(frameon=False, loc="outside lower center", fontsize="small"))
-    return figure
+    canvas.legend()
 
 
-def draw_causal_discrimination(found: CausalDiscrimination) -> Any:
+def show_causal_discrimination(found: CausalDiscrimination) -> Display:
     """A row a group and one for the domain: the share with its interval."""
+    title = "Share whose label changes with the sensitive columns alone"
+    return Display(
+        "causal_discrimination", title, lambda: _rows_svg(found, title), found.frame,
+        lambda canvas: _draw_rows(found, canvas),
+    )  # fmt: skip
+
+
+def _rows(found: CausalDiscrimination) -> list[tuple[str, Share]]:
     groups = found.groups
     rows = [("all people", found.overall)]
     rows += [(groups.name(label), found.shares["people", label, ""]) for label in groups.labels]
-    rows.append(("inputs drawn\nfrom the domain", found.domain))
-    figure, axes = new_figure((6.4, 0.5 * len(rows) + 1.2))
+    return [*rows, ("inputs drawn\nfrom the domain", found.domain)]
+
+
+def _rows_svg(found: CausalDiscrimination, title: str) -> Markup:
+    points, level = [], found.audited.level
+    for name, one in _rows(found):
+        low, high = one.limits(level)
+        text = "-" if isnan(one.estimate) else f"{100 * one.estimate:.3g} % ({100 * low:.3g} to {100 * high:.3g})"
+        points.append(Point(" ".join(name.split()), one.estimate, low, high, text))
+    panel = Panel("Label changes", "in per cent", points, 0.0, is_share=True)
+    return forest_chart("causal-discrimination", title, "Shares with intervals.", [panel], interval=percent(level, 0))
+
+
+def _draw_rows(found: CausalDiscrimination, canvas: Canvas) -> None:
+    rows = _rows(found)
+    (axes,) = canvas.panels((6.4, 0.5 * len(rows) + 1.2))
     for place, (_, one) in enumerate(rows):
         low, high = one.limits(found.audited.level)
         colour = COLOURS[(place - 1) % len(COLOURS)] if 0 < place < len(rows) - 1 else "0.25"
@@ -103,4 +173,3 @@ def draw_causal_discrimination(found: CausalDiscrimination) -> Any:
     axes.set_xlim(left=0)
     axes.xaxis.set_major_formatter(lambda value, _: f"{100 * value:.3g} %")
     axes.set_xlabel("label changes with the sensitive columns alone")
-    return figure

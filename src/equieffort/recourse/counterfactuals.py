@@ -69,15 +69,22 @@ def propagate_as_stored(
     return moved, unknown
 
 
+def changes(problem: RecourseProblem, facts: Floats, picked: Bools, values: Floats) -> Bools:
+    """(person, actionable feature): which are changed. To hold a feature at its own value is no change."""
+    acts = list(problem.acts)
+    return np.asarray(picked[:, acts] & (values[:, acts] != facts[:, acts]))
+
+
 def action_costs(problem: RecourseProblem, facts: Floats, picked: Bools, values: Floats) -> Floats:
-    """What each actionable feature contributes to the cost, recomputed from the values that are set."""
+    """What each actionable feature contributes to the cost, recomputed from the values that are set; infinite where a
+    direction or limit does not allow the change of a category."""
     numeric = list(problem.numeric)
-    before = facts[:, numeric]
     costs = np.zeros((len(facts), len(problem.acts)))
-    costs[:, : len(numeric)] = problem.cost.parts(before, np.where(picked[:, numeric], values[:, numeric], before))
+    after = np.where(picked, values, facts)[:, numeric]
+    costs[:, : len(numeric)] = problem.cost_parts(facts, after)
     for b, k in enumerate(problem.categorical):
-        changed = picked[:, k] & (values[:, k] != facts[:, k])
-        costs[:, len(numeric) + b] = problem.change_weights[b] * changed
+        after = np.where(picked[:, k], values[:, k], facts[:, k])
+        costs[:, len(numeric) + b] = problem.level_prices[b].between(facts[:, k], after)
     return costs
 
 

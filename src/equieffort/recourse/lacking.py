@@ -38,6 +38,8 @@ class Lacking:
     problem: RecourseProblem
     """That of people who lack none."""
     solver: Solver
+    is_open: bool = False
+    """Whether everybody who lacks a value is left open: of a problem in scaled units no other can be made."""
     known: dict[tuple[Pattern, tuple[type, ...]], PreparedLacking | Termination] = field(default_factory=dict)
 
     def patterns(self, facts: Floats) -> dict[Pattern, list[int]]:
@@ -68,7 +70,7 @@ class Lacking:
                 return Termination(Ending.MISSING_ACTION if acts else Ending.MISSING_CAUSE, subject=name)
         seen = next((name for name in names if name in problem.decision.features), names[0])
         unread = Termination(Ending.MISSING_READ, subject=seen)
-        if isinstance(problem.view, BlackBox):
+        if self.is_open or isinstance(problem.view, BlackBox):
             return unread
         try:
             own = problem.without(names, people)

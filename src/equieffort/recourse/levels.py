@@ -12,10 +12,11 @@ from typing import Any
 
 import pandas as pd
 
-from equieffort.data.frames import Column, Encoding, find_levels
+from equieffort.data.frames import Column, Encoding, find_levels, is_ordered
 from equieffort.errors import EquieffortError
 from equieffort.models.classifiers import Decision, known_levels
-from equieffort.world.schema import Schema
+from equieffort.world.ordered import check_known
+from equieffort.world.schema import Feature, Role, Schema
 from equieffort.world.scm import StructuralCausalModel
 
 
@@ -38,6 +39,32 @@ def with_known_levels(
             column = _extended(column, told.get(column.name), decision, tables)
         columns.append(column)
     return Encoding(tuple(columns))
+
+
+def with_orders(schema: Schema, encoding: Encoding, tables: Sequence[pd.DataFrame]) -> Schema:
+    """The schema with the order of a column's own type wherever one is needed and nobody declared one.
+
+    Of truth values False comes before True.
+    """
+    features: dict[str, Feature | Role] = dict(schema.features)
+    for name in schema.actionable:
+        feature, column = schema.feature(name), encoding[name]
+        if not (column.is_category and feature.needs_order and feature.order is None):
+            continue
+        order = column.levels if set(column.levels) == {False, True} else _typed_order(name, tables)
+        if order is not None:
+            for key, end in zip(("lower", "upper"), feature.limits, strict=True):
+                check_known(f"{key} of {name!r}", [end] if isinstance(end, str) else [], order)
+            features[name] = replace(feature, order=order)
+    return replace(schema, features=features)
+
+
+def _typed_order(name: str, tables: Sequence[pd.DataFrame]) -> tuple[Any, ...] | None:
+    """The order that the type of a column declares, in the first table whose column has one."""
+    for table in tables:
+        if name in table and is_ordered(table[name]):
+            return find_levels(table[name])
+    return None
 
 
 def _extended(

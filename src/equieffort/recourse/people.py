@@ -24,9 +24,16 @@ class People:
 
     @classmethod
     def of(
-        cls, problem: RecourseProblem, X: Any, *, sensitive_features: Any = None, missing: Missing = "error"
+        cls,
+        problem: RecourseProblem,
+        X: Any,
+        *,
+        sensitive_features: Any = None,
+        missing: Missing = "error",
+        alone: bool = False,
     ) -> People:
-        """The people of a table; whoever was read before is not read again."""
+        """The people of a table; whoever was read before is not read again. With `alone` one group, or one person,
+        will do."""
         if isinstance(X, People):
             if X.problem is not problem:
                 raise ParameterError(
@@ -57,8 +64,9 @@ class People:
                 ),
                 fix=("Give each person a label of their own", Setting("other names of people"), "."),
             )
-        groups = Groups.of(frame, problem.schema)
-        _warn_unknown(groups)
+        groups = Groups.of(frame, problem.schema, alone=alone)
+        if groups.known or not alone:
+            _warn_unknown(groups)
         return cls(problem.typed(frame), frame, groups)
 
 

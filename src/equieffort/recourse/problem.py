@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from equieffort.data.cells import number_like, numbers_in
@@ -52,10 +53,12 @@ from equieffort.models.classifiers import (
     known_features,
     recognise,
 )
-from equieffort.recourse.levels import with_known_levels
-from equieffort.recourse.status import LimitKind
+from equieffort.recourse.level_prices import LevelPrices, in_places
+from equieffort.recourse.levels import with_known_levels, with_orders
+from equieffort.recourse.limits import Limit, level_at, limits
 from equieffort.world.cost import BoundCost, Cost, LinearCost, WeightedL1, readable
 from equieffort.world.giveaways import FEWEST, sentinels
+from equieffort.world.group_cost import GroupCost, bind_by_group
 from equieffort.world.rules import Clauses, clauses_of
 from equieffort.world.schema import Feature, Role, Schema, check_kinds
 from equieffort.world.scm import Additive, Linear, StructuralCausalModel
@@ -100,6 +103,8 @@ class RecourseProblem(Generic[ViewT]):
     cost_unit: float = 1.0
     """What costs are multiples of; 1 but in scaled units."""
     is_scaled: bool = False
+    held: frozenset[int] = frozenset()
+    """Positions of actionable features that may be left or kept at their own value, but not changed."""
 
     @classmethod
     def of(
@@ -151,6 +156,7 @@ class RecourseProblem(Generic[ViewT]):
         encoding = _encoding(frame, schema, scm, decision.features, given)
         tables = [table for table in (frame, scm.reference_, given) if table is not None]
         encoding = with_known_levels(encoding, schema, scm, decision, tables)
+        schema = with_orders(schema, encoding, tables)
         check_kinds(schema, encoding)
         _warn_number_like(frame, schema, encoding)
         clauses_of(schema.constraints, encoding)
@@ -158,17 +164,11 @@ class RecourseProblem(Generic[ViewT]):
         encoding.check_whole(encoding.encode(frame.iloc[:1000]), frame.index)
         view = recognise(decision, encoding, frame)
         numeric = [name for name in schema.actionable if not encoding[name].is_category]
-        source = _reference(scm, frame, numeric) if given is None else given
-        require_columns(source, numeric, why="The reference data")
-        if given is None and missing != "error":
-            # Who leaves the audit for a missing value leaves the scales too.
-            source = source[source[numeric].notna().all(axis=1)]
-        screen(source, numeric, "error")
-        weights = np.array([schema.feature(name).weights for name in numeric]).reshape(-1, 2)
         chosen = cost if cost is not None else WeightedL1()
-        values = _reference_values(encoding, source, numeric)
-        with calling(f"{type(chosen).__name__}.bind", "Correct it.", error=CostError, code="COST_INVALID"):
-            bound = readable(chosen.bind(numeric, values, weights))
+        drop = missing != "error"
+        bound, values, weights = _bound(
+            chosen, numeric, frame, given, scm=scm, schema=schema, encoding=encoding, drop=drop
+        )
         schema = _with_observed(schema, encoding, numeric, values)
         outliers = _outliers(schema, chosen, bound, numeric, values, weights)
         spaced = np.unique(np.linspace(0, len(frame) - 1, EXAMPLES).round().astype(np.intp))
@@ -200,6 +200,20 @@ class RecourseProblem(Generic[ViewT]):
             self, scm=scm, decision=decision, view=recognise(decision, self.encoding, people, probe_points=False)
         )
 
+    def with_cost(self, cost: Cost, people: pd.DataFrame, reference: Any = None) -> RecourseProblem[ViewT]:
+        """The same problem with effort measured otherwise, in the same limits; people and reference as `of` takes them.
+
+        Whoever lacks a value leaves the reference.
+        """
+        given = None if reference is None else read_frame(reference, what="reference")
+        numeric = [self.names[k] for k in self.numeric]
+        bound, _, _ = _bound(
+            cost, numeric, people, given, scm=self.scm, schema=self.schema, encoding=self.encoding, drop=True
+        )
+        problem = replace(self, cost=bound)
+        _check_prices(problem)
+        return problem
+
     def with_known(self, view: KnownView) -> RecourseProblem[KnownView]:
         """The same problem for whoever has found out of what kind its view is."""
         assert view is self.view
@@ -218,7 +232,7 @@ class RecourseProblem(Generic[ViewT]):
         spreads = self.spreads.copy()
         spreads[[k for k, grid in self.grids.items() if grid.itemsize < 4]] = 1.0
         numeric = spreads[list(self.numeric)]
-        prices = np.concatenate([self.cost.typical_prices(numeric), self.change_weights])
+        prices = np.concatenate([self.cost.typical_prices(numeric), *(of.known for of in self.level_prices)])
         cost_unit = power_of_two(float(prices[prices > 0].min(initial=np.inf)))
         return replace(
             self,
@@ -230,6 +244,27 @@ class RecourseProblem(Generic[ViewT]):
             cost_unit=cost_unit,
             is_scaled=True,
         )
+
+    @property
+    def max_actions(self) -> int | None:
+        """How many features may be changed at once, if that is fewer than may be changed at all."""
+        most = self.schema.max_actions
+        return most if most is not None and most < len(self.acts) - len(self.held) else None
+
+    def holding(self: RecourseProblem, positions: Iterable[int]) -> RecourseProblem:
+        """The same problem in which further actionable features must not be changed.
+
+        They may still be kept at their own value while their causes move: that is free, and no change.
+        """
+        held = self.held | frozenset(positions)
+        return self if held == self.held else replace(self, held=held)
+
+    @cached_property
+    def with_any_number(self: RecourseProblem) -> RecourseProblem:
+        """The same problem without a limit on how many features are changed."""
+        if self.schema.max_actions is None:
+            return self
+        return replace(self, schema=replace(self.schema, max_actions=None))
 
     @cached_property
     def units(self) -> Floats:
@@ -269,6 +304,9 @@ class RecourseProblem(Generic[ViewT]):
     def _is_passive(self, name: str) -> bool:
         graph = self.scm.graph
         if name in (*self.schema.actionable, *self.schema.rule_columns):
+            return False
+        # What a group pays is part of the price.
+        if name in self.schema.sensitive_columns and isinstance(self.cost, GroupCost):
             return False
         if name not in graph.nodes:
             return True
@@ -372,9 +410,51 @@ class RecourseProblem(Generic[ViewT]):
         return np.array([self.encoding.columns[k].is_whole for k in self.numeric], dtype=bool)
 
     @cached_property
-    def change_weights(self) -> Floats:
-        """What changing each actionable category costs."""
-        return np.array([self.feature(k).weights[0] for k in self.categorical], dtype=np.float64) / self.cost_unit
+    def level_prices(self) -> tuple[LevelPrices, ...]:
+        """What changing each actionable category costs, from level to level, and which changes are allowed."""
+        columns = [(self.feature(k), self.encoding.columns[k].levels) for k in self.categorical]
+        return tuple(LevelPrices.of(feature, levels).in_units(self.cost_unit) for feature, levels in columns)
+
+    def dearest_levels(self, matrix: Floats) -> Floats:
+        """(person, actionable category): the most that an allowed change of its level can cost."""
+        found = np.zeros((len(matrix), len(self.categorical)))
+        for b, k in enumerate(self.categorical):
+            found[:, b] = self.level_prices[b].most(matrix[:, k])
+        return found
+
+    def places(self, position: int, values: Floats) -> Floats:
+        """Encoded values of a column as its limits count them: levels by their place in the order."""
+        return in_places(self.feature(position), self.encoding.columns[position], values)
+
+    def level_or_own(self, position: int, place: float) -> float | str:
+        """A place of a column as people know it: a number in its own unit, or the level there."""
+        return level_at(self.feature(position), place) or self.own(position, place)
+
+    def cost_parts(self, matrix: Floats, values: Floats) -> Floats:
+        """What it costs each person to set each numeric actionable feature to the value: a row a person."""
+        facts = matrix[:, list(self.numeric)]
+        if isinstance(self.cost, GroupCost):
+            return self.cost.parts_of(self._sensitive(self.cost, matrix), facts, values)
+        return self.cost.parts(facts, values)
+
+    def cost_groups(self, matrix: Floats) -> npt.NDArray[np.intp] | None:
+        """Under a cost by group the code of each person's group, which is that of a problem in `by_group`."""
+        if not isinstance(self.cost, GroupCost):
+            return None
+        codes = self.cost.codes(self._sensitive(self.cost, matrix))
+        if (codes < 0).any():
+            raise self.cost.unknown()
+        return codes
+
+    @cached_property
+    def by_group(self) -> tuple[RecourseProblem[ViewT], ...]:
+        """Under a cost by group the same problem for the people of each, with a cost that solvers can read."""
+        assert isinstance(self.cost, GroupCost)
+        return tuple(replace(self, cost=cost) for cost in self.cost.costs)
+
+    def _sensitive(self, cost: GroupCost, matrix: Floats) -> Floats:
+        at = [self.encoding.position(name) for name in cost.columns]
+        return np.asarray(matrix[:, at] * self.units[at])
 
     def action_box(self, matrix: Floats) -> tuple[Floats, Floats]:
         """Least and largest value that may be set, for each person and numeric actionable feature.
@@ -391,17 +471,25 @@ class RecourseProblem(Generic[ViewT]):
                     np.maximum(least, np.minimum(limit.at(fact), fact), out=least)
                 else:
                     np.minimum(most, np.maximum(limit.at(fact), fact), out=most)
+            if k in self.held:
+                least, most = fact, fact
             whole = self.is_integer[j]
             low[:, j], high[:, j] = (np.ceil(least), np.floor(most)) if whole else (least, most)
         return low, high
 
+    def may_take(self, position: int, facts: Floats, level: int) -> Bools:
+        """Who may be set to a level of an actionable category, by its values in fact."""
+        if position in self.held:
+            return facts == level
+        return self.rules.allows(position, facts, level)
+
     def ceiling(self, matrix: Floats) -> Floats:
         """The most that an allowed action can cost each person; infinite where no limit says how far it may go."""
         facts = matrix[:, list(self.numeric)]
-        total = np.full(len(matrix), float(self.change_weights.sum()))
+        total = self.dearest_levels(matrix).sum(axis=1)
         ends = self.action_box(matrix)
         bounded = np.isfinite(ends[0]) & np.isfinite(ends[1])
-        parts = [self.cost.parts(facts, np.where(bounded, end, facts)) for end in ends]
+        parts = [self.cost_parts(matrix, np.where(bounded, end, facts)) for end in ends]
         total += np.where(bounded, np.maximum(*parts), np.inf).sum(axis=1)
         return total
 
@@ -421,7 +509,7 @@ class RecourseProblem(Generic[ViewT]):
         for k in range(len(self.names)):
             for limit in self.limits(k):
                 if not limit.relative:
-                    found |= limit.side * (matrix[:, k] - limit.value) > 0
+                    found |= limit.side * (self.places(k, matrix[:, k]) - limit.value) > 0
         return found
 
     @cached_property
@@ -458,11 +546,40 @@ def check_problem(problem: Any) -> None:
     check_instance("problem", problem, RecourseProblem, made, fix=f"Give {made}.")
 
 
+def _bound(
+    cost: Cost, numeric: list[str], frame: pd.DataFrame, given: pd.DataFrame | None,
+    *, scm: StructuralCausalModel, schema: Schema, encoding: Encoding, drop: bool,
+) -> tuple[BoundCost, Floats, Floats]:  # fmt: skip
+    """The cost with its numbers fixed, the reference values they come from, and the weights up and down.
+
+    With `drop`, who leaves the audit for a missing value leaves a reference that was not given too.
+    """
+    ranked = schema.sensitive_columns if cost.by_group else ()
+    needed = [*numeric, *(name for name in ranked if name not in numeric)]
+    source = _reference(scm, frame, needed) if given is None else given
+    require_columns(source, needed, why="The reference data")
+    if given is None and drop:
+        source = source[source[numeric].notna().all(axis=1)]
+    screen(source, numeric, "error")
+    weights = np.array([schema.feature(name).weights for name in numeric]).reshape(-1, 2)
+    values = _reference_values(encoding, source, numeric)
+
+    def bind(reference: Floats) -> BoundCost:
+        with calling(f"{type(cost).__name__}.bind", "Correct it.", error=CostError, code="COST_INVALID"):
+            return readable(cost.bind(numeric, reference, weights))
+
+    if not ranked:
+        return bind(values), values, weights
+    return bind_by_group(bind, numeric, values, source, frame, encoding, ranked), values, weights
+
+
 def _check_prices(problem: RecourseProblem) -> None:
     """Refuse prices whose efforts no mean or spread can be computed of, before anything is solved."""
     positions = list(problem.numeric)
-    prices = [*problem.cost.typical_prices(problem.spreads[positions]), *problem.change_weights]
-    for k, price in zip([*positions, *problem.categorical], prices, strict=True):
+    prices = list(zip(positions, problem.cost.typical_prices(problem.spreads[positions]), strict=True))
+    for k, levels in zip(problem.categorical, problem.level_prices, strict=True):
+        prices += [(k, price) for price in (levels.known.min(initial=1.0), levels.known.max(initial=1.0))]
+    for k, price in prices:
         # A price of 0 is what a cost of one's own may say.
         if price > LARGEST or 0 < price < 1 / LARGEST:
             raise CostError(
@@ -474,47 +591,6 @@ def _check_prices(problem: RecourseProblem) -> None:
 
 def _check_margin(margin: Any) -> None:
     check_number("margin", margin, "a number, 0 or more", lambda size: size >= 0, fix="Leave it out.")
-
-
-@dataclass(frozen=True)
-class Limit:
-    """One limit on the value an intervention may set: side -1 below, +1 above; relative to the fact or not."""
-
-    kind: LimitKind
-    side: int
-    value: float
-    relative: bool
-
-    def at(self, fact: Floats) -> Floats:
-        """The limit for each person."""
-        return fact + self.value if self.relative else np.full(len(fact), self.value)
-
-
-def limits(feature: Feature) -> list[Limit]:
-    """All limits of a feature, its plausible range included, since what is set is also what is seen.
-
-    An end that was declared infinite is none.
-    """
-    low, high = feature.plausible or (None, None)
-    least, largest = feature.observed or (None, None)
-    observed = LimitKind.ZERO_ONE if feature.kind == "binary" else LimitKind.OBSERVED
-    ends = [
-        (LimitKind.LOWER, -1, feature.lower, False),
-        (LimitKind.UPPER, 1, feature.upper, False),
-        (LimitKind.MAX_DECREASE, -1, None if feature.max_decrease is None else -feature.max_decrease, True),
-        (LimitKind.MAX_INCREASE, 1, feature.max_increase, True),
-        (LimitKind.DIRECTION, -1, 0.0 if feature.direction == "up" else None, True),
-        (LimitKind.DIRECTION, 1, 0.0 if feature.direction == "down" else None, True),
-        (LimitKind.PLAUSIBLE, -1, low, False),
-        (LimitKind.PLAUSIBLE, 1, high, False),
-        (observed, -1, least, False),
-        (observed, 1, largest, False),
-    ]
-    return [
-        Limit(kind, side, float(value), relative)
-        for kind, side, value, relative in ends
-        if value is not None and np.isfinite(value)
-    ]
 
 
 def _encoding(

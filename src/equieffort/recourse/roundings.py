@@ -61,4 +61,4 @@ def resolution(problem: RecourseProblem, facts: Floats, picked: Bools, values: F
             nearer[:, j] = np.where(
                 after[:, j] == before[:, j], after[:, j], steps(on_grid, before[:, j], 1, problem.grids[k])
             )
-    return np.asarray(np.abs(problem.cost.parts(before, after) - problem.cost.parts(before, nearer)).sum(axis=1))
+    return np.asarray(np.abs(problem.cost_parts(facts, after) - problem.cost_parts(facts, nearer)).sum(axis=1))

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -26,7 +26,8 @@ from equieffort.foundations.saved import APART, from_fields, is_scalar
 from equieffort.foundations.tolerances import LARGEST
 from equieffort.recourse.status import LACKS, Fault, Infeasibility, Reason, Status, Termination, fact_from_dict
 from equieffort.recourse.table import STORED, Audience, RecourseTable, Rows, TableSource, split_actions
-from equieffort.world.groups import BETWEEN, UNKNOWN, Groups
+from equieffort.world.groups import UNKNOWN, Groups
+from equieffort.world.labels import BETWEEN
 from equieffort.world.opponents import AllPairs, Rest
 from equieffort.world.schema import Schema, check_kinds
 
@@ -114,10 +115,7 @@ class SavedTable:
         """Everything that a reader may ask is computed."""
         source, data, everything = table.source, table.data, slice(None)
         facts, index = source.facts(everything), _labels(table)
-        arrays: dict[str, npt.NDArray[Any]] = {name: getattr(table, name) for name in STORED}
-        arrays |= {"codes": table.groups.codes, "facts": facts, "moved": source.moved(table, everything)}
-        arrays |= {"values": source.interventions(table, everything)[1], "costs": source.costs(table, everything)}
-        arrays["outside"] = source.outside()
+        arrays = action_arrays(table) | {"codes": table.groups.codes, "facts": facts, "outside": source.outside()}
         rest: list[Unused] = []
         for name in (name for name in data.columns if name not in source.encoding.names):
             levels, arrays[f"rest{len(rest)}"] = _unused(data[name])
@@ -149,6 +147,10 @@ class SavedTable:
     def read(cls, said: Any, arrays: Mapping[str, npt.NDArray[Any]]) -> SavedTable:
         """From plain data, each part of its type, and arrays."""
         return from_fields(cls, said, arrays=arrays)
+
+    def with_actions(self, arrays: Mapping[str, npt.NDArray[Any]]) -> SavedTable:
+        """The same people with other actions, of which nothing is told but what they are."""
+        return replace(self, arrays={**self.arrays, **arrays}, reasons={}, ceilings={})
 
     def table(self) -> RecourseTable:
         """The table, if what the file says fits together."""
@@ -313,6 +315,14 @@ def _labels(table: RecourseTable) -> npt.NDArray[Any] | tuple[str, ...]:
     )
 
 
+def action_arrays(table: RecourseTable) -> dict[str, npt.NDArray[Any]]:
+    """What a table says of people's actions, and what these lead to."""
+    source, everyone = table.source, slice(None)
+    led = {"moved": source.moved(table, everyone), "costs": source.costs(table, everyone)}
+    values = source.interventions(table, everyone)[1]
+    return {name: getattr(table, name) for name in STORED} | led | {"values": values}
+
+
 ARRAYS = {
     "status": ("i1", ""),
     "cost": ("f8", ""),
@@ -329,6 +339,8 @@ ARRAYS = {
     "costs": ("f8", "acts"),
 }
 """Array -> its types, and what its columns stand for; a single column if nothing."""
+ACTIONS = (*STORED, "moved", "values", "costs")
+"""Those that another way of the same people has of its own."""
 
 
 # -- what must not be ------------------------------------------------------------------------------------------------
@@ -381,6 +393,12 @@ def _changes_wrong(saved: SavedTable) -> Any:
     facts, set_to, change = saved["facts"][:, numeric], saved["values"][:, : len(numeric)], saved["delta"]
     apart = _apart(facts + change, set_to, NEAR * np.maximum(np.abs(facts), np.abs(set_to)))
     return ~np.isfinite(change).all(axis=1) | (saved.picked[:, : len(numeric)] & apart).any(axis=1)
+
+
+def _too_many(saved: SavedTable) -> Any:
+    most, facts = saved.schema.max_actions, saved["facts"][:, [*saved.acts[0], *saved.acts[1]]]
+    changed = (saved.picked & (saved["values"] != facts)).sum(axis=1)
+    return changed > (changed.max(initial=0) if most is None else most)
 
 
 def _apart(one: Floats, other: Floats, most: Floats) -> Bools:
@@ -507,6 +525,7 @@ CHECKS: tuple[tuple[str, Callable[[SavedTable], Any]], ...] = (
     ("a level is none of its feature's", _levels_wrong),
     ("a value that is set is not where the action leads", _values_wrong),
     ("a change does not lead to the value that is set", _changes_wrong),
+    ("more features are changed than may be changed at once", _too_many),
     ("a column that nothing uses has codes without levels", _rest_wrong),
     ("reasons are given for people who have none", lambda s: _told_wrong(s, s.reasons, *REASONED)),
     ("a reason is not one for what is known of the person", _reasons_wrong),

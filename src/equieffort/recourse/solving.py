@@ -4,20 +4,24 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from equieffort.data.frames import Missing, number
 from equieffort.errors import CostError, ParameterError, Setting, many, warn
-from equieffort.foundations.arguments import check_function, check_instance
+from equieffort.foundations.arguments import check_instance
+from equieffort.foundations.log import log, stage
+from equieffort.foundations.progress import Watched, watcher
 from equieffort.foundations.tolerances import LARGEST, is_closed
 from equieffort.models.classifiers import BlackBox
 from equieffort.recourse.lacking import Lacking
+from equieffort.recourse.limits import Limit
 from equieffort.recourse.people import People
-from equieffort.recourse.problem import Limit, RecourseProblem, check_problem
+from equieffort.recourse.problem import RecourseProblem, check_problem
 from equieffort.recourse.solvers import Auto, Choice, Solver
+from equieffort.recourse.solvers.by_group import prepared_for
 from equieffort.recourse.status import Refusal, Status
 from equieffort.recourse.table import STORED, RecourseTable, SolvedSource, starts_outside
 from equieffort.recourse.verification import ActionVerifier
@@ -25,15 +29,9 @@ from equieffort.words.limits import limit_text
 from equieffort.words.reasons import told
 
 CHUNK = 65_536
-WATCHED = 8_192
-"""People solved together when somebody watches the progress; results do not depend on it."""
-
-
-class Progress(Protocol):
-    """Is told how far the work is."""
-
-    def __call__(self, stage: str, done: int, total: int, note: str = "") -> None:
-        """`done` of `total` in a stage, and a remark."""
+WATCHED, FEWEST, PARTS = 8_192, 512, 20
+"""People solved together when somebody watches the progress: at most, at least, and in how many parts; results do not
+depend on it."""
 
 
 def solve(
@@ -43,7 +41,7 @@ def solve(
     solver: Solver | Auto | Choice | None = None,
     sensitive_features: Any = None,
     missing: Missing = "error",
-    progress: Progress | None = None,
+    progress: Watched = None,
 ) -> RecourseTable:
     """Solve every person's recourse problem.
 
@@ -60,30 +58,33 @@ def solve(
         them; the recourse of those it refuses is known where what it makes of a missing value is the same whatever
         they do, as behind an imputer, and unknown with its reason elsewhere.
     progress
-        Called as progress("solving", done, total, note) before the first and after each part of the work.
+        True for a bar, False for none, or a function, called as progress("solving", done, total, note) before the first
+        and after each part of the work. By default a bar in notebooks.
     """
     check_problem(problem)
     check_solver(solver)
-    check_progress(progress)
-    people = People.of(problem, X, sensitive_features=sensitive_features, missing=missing)
+    watching = watcher(progress)
+    people = People.of(problem, X, sensitive_features=sensitive_features, missing=missing, alone=True)
     problem, frame, groups = people.problem, people.frame, people.groups
     choice = chosen_for(problem, solver)
     n = len(frame)
     lacking = Lacking(problem, choice.solver)
     table = RecourseTable.blank(SolvedSource(problem, choice.solver, choice.prepared, frame, lacking), groups)
     outside = np.zeros(len(groups.labels), dtype=np.int64)
-    size = CHUNK if progress is None else min(CHUNK, WATCHED)
-    if progress is not None:
-        progress("solving", 0, n)
-    for start in range(0, n, size):
-        part = slice(start, min(start + size, n))
-        verifier = ActionVerifier(problem.scaled, choice.prepared, frame.iloc[part], lacking)
-        out = verifier.run(table, start)
-        _check_efforts(table, part)
-        outside += np.bincount(groups.codes[part][out], minlength=len(outside))
-        if progress is not None:
-            stuck = int((table.status[: part.stop] == Status.INFEASIBLE).sum())
-            progress("solving", part.stop, n, f"{stuck:,} infeasible so far")
+    size = CHUNK if watching is None else min(WATCHED, max(FEWEST, n // PARTS))
+    log.info("Solver for %d people: %s. %s", n, choice.solver, choice.reason)
+    if watching is not None:
+        watching("solving", 0, n)
+    with stage(f"Solving {n:,} people"):
+        for start in range(0, n, size):
+            part = slice(start, min(start + size, n))
+            verifier = ActionVerifier(problem.scaled, choice.prepared, frame.iloc[part], lacking)
+            out = verifier.run(table, start)
+            _check_efforts(table, part)
+            outside += np.bincount(groups.codes[part][out], minlength=len(outside))
+            if watching is not None:
+                stuck = int((table.status[: part.stop] == Status.INFEASIBLE).sum())
+                watching("solving", part.stop, n, f"{stuck:,} infeasible so far")
     _warn_about(table, outside)
     if not choice.solver.certifies:
         _warn_heuristic(table, choice.solver)
@@ -109,12 +110,6 @@ def check_solver(solver: Any) -> None:
     check_instance("solver", solver, (Solver, Auto, Choice), takes, optional=True)
 
 
-def check_progress(progress: Any) -> None:
-    """Refuse what cannot be told."""
-    if progress is not None:
-        check_function("progress", progress, "a function progress(stage, done, total, note)")
-
-
 def chosen_for(problem: RecourseProblem, solver: Solver | Auto | Choice | None) -> Choice:
     """The solver, prepared for the problem; refuses one that does not fit, with its reason."""
     if isinstance(solver, Choice) and solver.is_for(problem):
@@ -122,7 +117,7 @@ def chosen_for(problem: RecourseProblem, solver: Solver | Auto | Choice | None) 
     if solver is None or isinstance(solver, Auto):
         return (solver or Auto()).select(problem)
     engine = solver.solver if isinstance(solver, Choice) else solver
-    prepared = engine.prepare(problem.scaled)
+    prepared = prepared_for(engine, problem.scaled)
     if isinstance(prepared, Refusal):
         raise ParameterError(
             "MODEL_NOT_LINEAR",
@@ -157,6 +152,18 @@ def solve_further(table: RecourseTable, rows: npt.NDArray[np.intp], *, solver: S
     _check_efforts(part, slice(None))
     merged = _merged(table, part, rows, engine.gap)
     return replace(merged, source=replace(source, further=engine))
+
+
+def solve_rows(people: People, choice: Choice, rows: npt.NDArray[np.intp]) -> RecourseTable:
+    """Some of the people alone, such as for a guess how long all take."""
+    problem, engine = people.problem, choice.solver
+    groups = replace(people.groups, codes=people.groups.codes[rows])
+    lacking = Lacking(problem, engine)
+    own = SolvedSource(problem, engine, choice.prepared, people.frame.iloc[rows], lacking)
+    part = RecourseTable.blank(own, groups)
+    ActionVerifier(problem.scaled, choice.prepared, part.data, lacking).run(part, 0)
+    _check_efforts(part, slice(None))
+    return part
 
 
 def _merged(table: RecourseTable, part: RecourseTable, rows: npt.NDArray[np.intp], gap: float) -> RecourseTable:
@@ -206,7 +213,7 @@ def _warn_about(table: RecourseTable, outside: npt.NDArray[np.int64]) -> None:
             f"{_beyond(table)}".rstrip(),
             fix="Check them; for these people the limit is their own value, and a rule they break is not asked.",
         )
-    if not (table.status == Status.NOT_NEEDED).any():
+    if len(table) > 1 and not (table.status == Status.NOT_NEEDED).any():
         warn(
             "OUTCOME_ALL_UNFAVOURABLE",
             f"All {len(table)} people are decided unfavourably.",

@@ -57,6 +57,8 @@ class LimitKind(StrEnum):
     """A category has no other level that may be set."""
     RULE = "rule"
     """A rule between features."""
+    MAX_ACTIONS = "max_actions"
+    """At most so many features may be changed at once."""
 
 
 class Blocking(StrEnum):
@@ -154,6 +156,8 @@ class Fault(StrEnum):
     RULE = "rule"
     EQUATION = "equation"
     COST = "cost"
+    ACTIONS = "actions"
+    """It changes more features than may be changed at once."""
 
 
 class _Fact:
@@ -190,24 +194,24 @@ class Obstacle(_Fact):
     limit: LimitKind
     side: int = 0
     """-1 where it stops what goes down, +1 what goes up, 0 where it has no side."""
-    value: float | None = None
-    """The number that was declared or observed: 90 for upper=90, 5 for max_decrease=5."""
+    value: float | str | None = None
+    """The number that was declared or observed: 90 for upper=90, 5 for max_decrease=5; of a category the level."""
     column: str = ""
     """The column that follows and must stay in its range, or must not move at all; empty for the feature's own."""
     guards: str = ""
     """The column for whose sake `column` must not move: it would follow, and no equation says how."""
     rule: str = ""
     """The rule between features, as it was declared."""
-    fact: float | None = None
-    """Where the person is now."""
-    stops_at: float | None = None
+    fact: float | str | None = None
+    """Where the person is now: a number, or a level."""
+    stops_at: float | str | None = None
     """How far the feature may go that way."""
 
     def __post_init__(self) -> None:
         _check(self, LimitKind, "limit")
         if self.side not in (-1, 0, 1) or isinstance(self.side, bool):
             raise _wrong(self, "side", "-1, 0 or 1")
-        if not (self.feature or self.column or self.rule):
+        if not (self.feature or self.column or self.rule or self.limit == LimitKind.MAX_ACTIONS):
             raise _wrong(self, "feature", "a name, unless a column or a rule is named")
 
     @property
@@ -300,6 +304,8 @@ fault=None, subject='')
 
 
 _TEXT = ("feature", "column", "guards", "rule", "argument", "subject")
+_LEVELS = ("value", "fact", "stops_at")
+"""What may also be the level of a category, as text."""
 _NUMBERS = ("value", "fact", "stops_at", "needed", "reachable", "bound", "limit", "work")
 
 
@@ -313,7 +319,8 @@ def _check(fact: Any, kinds: type[StrEnum], key: str) -> None:
         value = getattr(fact, field.name)
         if field.name in _TEXT and not isinstance(value, str):
             raise _wrong(fact, field.name, "text")
-        if field.name in _NUMBERS and field.name != key and value is not None:
+        is_level = field.name in _LEVELS and isinstance(value, str)
+        if field.name in _NUMBERS and field.name != key and value is not None and not is_level:
             if isinstance(value, bool) or not isinstance(value, Real) or not math.isfinite(value):
                 raise _wrong(fact, field.name, "a finite number or None")
             # No number of another library's goes into a file.

@@ -5,18 +5,22 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, overload
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
 from equieffort.data.frames import Bools, Encoding, Floats
+from equieffort.data.output import Other, Output, Pandas, as_output
 from equieffort.errors import ParameterError
 from equieffort.foundations.arguments import check_instance
+from equieffort.foundations.shown import Shown, Told
 from equieffort.recourse.counterfactuals import action_costs, propagate_as_stored, settings, with_columns
 from equieffort.recourse.lacking import Lacking
-from equieffort.recourse.problem import Limit, RecourseProblem, limits
+from equieffort.recourse.level_prices import in_places
+from equieffort.recourse.limits import Limit, limits
+from equieffort.recourse.problem import RecourseProblem
 from equieffort.recourse.solvers import PreparedSolver, Solver
 from equieffort.recourse.status import Infeasibility, Reason, Status, Termination
 from equieffort.world.groups import Groups
@@ -62,8 +66,8 @@ class TableSource(ABC):
         """For rows without an action what stands in the way, or why nothing is known; otherwise None."""
 
 
-@dataclass(frozen=True, eq=False)
-class RecourseTable:
+@dataclass(frozen=True, eq=False, repr=False)
+class RecourseTable(Shown):
     """What is known of each person's recourse, in the order of the data.
 
     Only the set of interventions, the changes, cost, bound and status are stored; the rest is computed when read.
@@ -183,12 +187,23 @@ class RecourseTable:
         """Reasons as sentences for those who read the table; empty where there is none."""
         from equieffort.words.reasons import told
 
-        return [told(reason, self.audience) for reason in reasons]
+        names = self.source.schema.names
+        return [told(reason, self.audience, names) for reason in reasons]
 
-    def frame(self) -> pd.DataFrame:
+    def _told(self) -> Told:
+        from equieffort.words.recourse import table_told
+
+        return table_told(self)
+
+    @overload
+    def frame(self, *, output: Pandas = ...) -> pd.DataFrame: ...
+    @overload
+    def frame(self, *, output: Other) -> Any: ...
+    def frame(self, *, output: Output = "pandas") -> Any:
         """The table: group, status, cost, bound, do_* (value set), delta_* (change), outside_limits, reason.
 
-        A row without an action has no cost (NaN). The bound of an infeasible row is infinite.
+        A row without an action has no cost (NaN). The bound of an infeasible row is infinite. `output` is "pandas",
+        "polars" or "pyarrow"; the last two have the labels of people as a column.
         """
         is_set, values = self.source.interventions(self, slice(None))
         columns: dict[str, Any] = {
@@ -210,7 +225,7 @@ class RecourseTable:
             columns[f"delta_{name}"] = np.where(is_set[:, j] & acting, self.delta[:, j], np.nan)
         columns["outside_limits"] = self.source.outside()
         columns["reason"] = self.told(self.reasons())
-        return pd.DataFrame(columns, index=self.index)
+        return as_output(pd.DataFrame(columns, index=self.index), output)
 
 
 def split_actions(schema: Schema, encoding: Encoding) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -314,8 +329,10 @@ def starts_outside(schema: Schema, encoding: Encoding, facts: Floats) -> list[tu
     """Feature, limit, and who starts beyond it; limits that nobody is beyond are left out."""
     found = []
     for k, column in enumerate(encoding.columns):
-        for limit in limits(schema.feature(column.name)):
-            who = facts[:, k] > limit.value if limit.side > 0 else facts[:, k] < limit.value
+        feature = schema.feature(column.name)
+        values = in_places(feature, column, facts[:, k])
+        for limit in limits(feature):
+            who = values > limit.value if limit.side > 0 else values < limit.value
             if not limit.relative and who.any():
                 found.append((column.name, limit, who))
     return found

@@ -15,6 +15,7 @@ from equieffort.foundations.arguments import check_instance
 from equieffort.foundations.tolerances import REPLAYED, STEPS, TOLERANCE, is_closed, tolerance
 from equieffort.recourse.counterfactuals import (
     action_costs,
+    changes,
     faults,
     keeps_margin,
     propagate_as_stored,
@@ -28,7 +29,6 @@ from equieffort.recourse.solvers import Batch, PreparedSolver, Proposal, Solver
 from equieffort.recourse.solvers.base import FOUND, HOLDS, LABEL_STAYS, NONE, WRONG, Rows, unreadable
 from equieffort.recourse.status import LACKS, Ending, Fault, Status, Termination
 from equieffort.recourse.table import RecourseTable
-from equieffort.world.cost import LinearCost, PiecewiseCost
 
 OURS = (*LACKS, Ending.UNDEFINED, Ending.NOT_REPLAYED)
 """What only `solve` itself finds out."""
@@ -82,6 +82,13 @@ class ActionVerifier(Batch):
         self._facts = self.people.copy()
         if len(rows):
             self._solve(table, start)
+
+    def part(self, rows: Rows, problem: RecourseProblem) -> ActionVerifier:
+        """Some of these people, and another problem by which what is proposed for them is judged."""
+        part = ActionVerifier(problem, self.prepared, self.frame, self.lacking)
+        part.rows, part.people, part._facts = self.rows[rows], self.people[rows], self._facts[rows]
+        part._held = Proposal.empty(problem, len(rows))
+        return part
 
     def _solve(self, table: RecourseTable, start: int) -> None:
         self._held = Proposal.empty(self.problem, len(self.rows))
@@ -152,10 +159,9 @@ class ActionVerifier(Batch):
         facts, change = self._facts[rows], proposal.delta[rows]
         before = facts[:, list(self.problem.numeric)]
         room = np.zeros(len(rows))
-        if isinstance(self.problem.cost, LinearCost | PiecewiseCost):
-            # Of other costs it is not known that small changes cost little.
+        if self.problem.cost.is_continuous:
             nudge = np.where(change != 0, np.sign(change) * STEPS * tolerance(before + change), 0.0)
-            room += self.problem.cost.evaluate(before, before + nudge)
+            room += self.problem.cost_parts(facts, before + nudge).sum(axis=1)
         if proposal.rounding is not None:
             room += proposal.rounding[rows]
         if self.problem.grids:
@@ -204,6 +210,13 @@ class ActionVerifier(Batch):
             if problem.is_integer[j]:
                 off |= values[:, k] != np.rint(values[:, k])
             note(off & picked[:, k], Fault.VALUE, problem.names[k])
+        for k in problem.held.intersection(problem.categorical):
+            note(picked[:, k] & (values[:, k] != facts[:, k]), Fault.VALUE, problem.names[k])
+        if problem.max_actions is not None:
+            note(changes(problem, facts, picked, values).sum(axis=1) > problem.max_actions, Fault.ACTIONS)
+        for k, prices in zip(problem.categorical, problem.level_prices, strict=True):
+            # An infinite cost would agree with any other.
+            note(picked[:, k] & ~prices.allows(facts[:, k], values[:, k]), Fault.VALUE, problem.names[k])
         for fault in faults(problem, facts, moved, unknown):
             note(*fault)
         cost = action_costs(problem, facts, picked, values).sum(axis=1)

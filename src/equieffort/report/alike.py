@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import isnan
 
 import numpy as np
+import pandas as pd
 
 from equieffort.effort.metrics import individual_ratios
 from equieffort.effort.verdict import Assessment
@@ -38,7 +39,7 @@ def levels(material: Material) -> Section | None:
                 if (f.comparison.group, f.comparison.against) == (c.group, c.against)
             ]
             row: list[Cell] = [
-                who, Name(c.group), Name(c.against),
+                who, material.group(c.group), material.group(c.against),
                 material.guard.count(c.mine.n_unfavourable, seen=mine.rate),
                 material.guard.count(c.theirs.n_unfavourable, seen=theirs.rate),
                 with_interval(material, c, "acr", both), with_interval(material, c, "rd", both and parts),
@@ -87,7 +88,7 @@ def curve(material: Material) -> Section:
             "there are so many."
         )
     text += " The pictures show the judged comparisons; the tables behind them have every pair."
-    left, right = _curve(material, near), _individuals(material, near)
+    left, right = ratio_chart(material, near.curve), individual_chart(material, near)
     if isinstance(left, Chart) and isinstance(right, Chart):
         return Section("curve", title, [Text(text), Split([left], [right])])
     return Section("curve", title, [Text(text), left, right])
@@ -96,12 +97,13 @@ def curve(material: Material) -> Section:
 CURVE = ("acr", "acr_low", "acr_high")
 
 
-def _curve(material: Material, near: Near) -> Chart | Table:
+def ratio_chart(material: Material, found: pd.DataFrame) -> Chart | Table:
+    """The ratio against the size of the neighbourhood; the table alone where no line can be drawn."""
     guard, criteria = material.guard, material.audit.criteria
     rows: list[list[Cell]] = []
     lines = []
     by_label = {(one.mine.label, one.theirs.label): one for one in material.pairs}
-    for pair, rows_of in near.curve.groupby(["group", "against"], sort=False):
+    for pair, rows_of in found.groupby(["group", "against"], sort=False):
         one = by_label[str(pair[0]), str(pair[1])]
         group, against = one.mine, one.theirs
         drawn: list[list[float]] = []
@@ -113,7 +115,8 @@ def _curve(material: Material, near: Near) -> Chart | Table:
             whole = group.seen.rate and not guard.hides(undefined, defined)
             rows.append(
                 [
-                    Name(group.label), Name(against.label), part(record["quantile"]), kept(mean, told),
+                    material.group(group.label), material.group(against.label), part(record["quantile"]),
+                    kept(mean, told),
                     kept(low if low == MISSING else f"{low} to {high}", told),
                     guard.count(defined, seen=whole), guard.count(undefined, seen=whole),
                 ]
@@ -168,7 +171,8 @@ def _ends(lines: list[Line]) -> str:
     return "; ".join(told) + "."
 
 
-def _individuals(material: Material, near: Near) -> Chart | Table:
+def individual_chart(material: Material, near: Near) -> Chart | Table:
+    """The ratio around each refused person; the table alone where none is defined."""
     criteria, guard, sweep = material.audit.criteria, material.guard, near.sweep
     low, high = criteria.rule.ends(criteria.tau)
     rows: list[list[Cell]] = []
@@ -189,7 +193,7 @@ def _individuals(material: Material, near: Near) -> Chart | Table:
         outside = whole and not guard.hides(beyond, len(defined) - beyond)
         rows.append(
             [
-                Name(a.label), Name(b.label),
+                material.group(a.label), material.group(b.label),
                 guard.count(len(defined), seen=whole), guard.count(undefined, seen=whole),
                 *(times(q) if told or not len(defined) else HIDDEN for q in quantiles),
                 guard.count(beyond, seen=outside and told),

@@ -79,7 +79,7 @@ def fidelity(material: Material) -> list[Table]:
         return []
     guard, rows = material.guard, []
     everybody: Cell = "everybody"
-    counted = ((everybody, found.refusals), *((Name(n), c) for n, c in found.refusals_by_group.items()))
+    counted = ((everybody, found.refusals), *((material.group(n), c) for n, c in found.refusals_by_group.items()))
     # What one group keeps back could be worked out from the others and the whole.
     told = not any(guard.hides(*_four(counts)) for _, counts in counted)
     for who, counts in counted:
@@ -169,7 +169,7 @@ def unsettled(material: Material) -> list[Text]:
             rest = group.stats.count(Status.OPTIMAL) if status == Status.FEASIBLE else 0
             shown = material.guard.count(n, seen=group.seen.parts and not material.guard.hides(rest))
             total, exact = total + n, exact and shown == count(n)
-            by_group.append((Name(group.label), f" {shown}"))
+            by_group.append((material.group(group.label), f" {shown}"))
         if total:
             people = f"{count(total) if exact else 'some'} refused {'person' if exact and total == 1 else 'people'}"
             found.append(Text(say(words, people, joined(by_group))))
@@ -183,7 +183,7 @@ MOST_ASSUMED = 8
 def assumed(material: Material) -> list[Text]:
     """How far features may be set where nobody declared it."""
     schema = material.table.source.schema
-    named: list[Words] = [(Name(name), f" {span}") for name, span in assumed_spans(schema.assumed).items()]
+    named: list[Words] = [(material.feature(name), f" {span}") for name, span in assumed_spans(schema.assumed).items()]
     words = joined(named[:MOST_ASSUMED])
     if len(named) > MOST_ASSUMED:
         words += (f" and {len(named) - MOST_ASSUMED} more, listed under Assumptions",)

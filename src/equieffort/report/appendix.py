@@ -17,7 +17,7 @@ from equieffort.report.register import equations
 from equieffort.report.tables import Table
 from equieffort.report.units import cost_table
 from equieffort.report.words import HIDDEN, Cell, Name, Phrase, Words, effort, joined, part, say, times
-from equieffort.results.explanation import Explanation, written
+from equieffort.results.explanation import Explanation
 
 MOST_PEOPLE = 10
 
@@ -83,7 +83,8 @@ def _person(material: Material, sweep: Sweep, centre: int, row: int, one: Around
     told, phi, (a, b) = material.audit.explain(position=row), sweep.phi[centre, 0], one.slots
     own = "no route" if told.status == "infeasible" else effort(told.cost)
     return [
-        Name(told.person), Name(one.mine.label), Name(one.theirs.label), times(float(phi[a] / phi[b])),
+        Name(told.person), material.group(one.mine.label), material.group(one.theirs.label),
+        times(float(phi[a] / phi[b])),
         effort(float(phi[a])), effort(float(phi[b])), own, _does(material, told, row),
     ]  # fmt: skip
 
@@ -92,13 +93,13 @@ def _does(material: Material, told: Explanation, row: int) -> Words:
     """The recourse action, or what stands in its way."""
     steps = []
     for step in told.steps:
-        before, after = (Name(written(value)) for value in (step.before, step.shown))
+        before, after = (Name(step.told(value)) for value in (step.before, step.shown))
         form = {"set": "set {} from {} to {}", "hold": "keep {} at {}", "follows": "{} then follows from {} to {}"}
         values = (before,) if step.kind == "hold" else (before, after)
-        steps.append(say(form[step.kind], Name(step.feature), *values))
+        steps.append(say(form[step.kind], Name(step.name), *values))
     if steps:
         return joined(steps, "; ")
-    stops = binding_limits(material.reasons[row])
+    stops = binding_limits(material.reasons[row], material.names)
     return ("none: ", *joined(stops, "; ")) if stops else ()
 
 
@@ -112,13 +113,13 @@ def leaving(material: Material) -> Table:
             continue
         facts = material.facts[~np.isnan(material.facts[:, k]), k]
         if not len(facts):
-            rows.append([Name(column.name), "nothing observed", guard.count(0)])
+            rows.append([material.feature(column.name), "nothing observed", guard.count(0)])
             continue
         low, high = float(facts.min()), float(facts.max())
         after = material.moved[acting, k]
         slack = 1e-9 * max(abs(low), abs(high), 1.0)
         n = int(np.sum((after < low - slack) | (after > high + slack)))
         ends = HIDDEN if guard.is_on else f"{number(low)} to {number(high)}"
-        rows.append([Name(column.name), ends, guard.count(n)])
+        rows.append([material.feature(column.name), ends, guard.count(n)])
     caption = "Actions that leave the range observed among the audited people"
     return Table(caption, ("feature", "observed range", "people whose action leaves it"), rows)

@@ -13,7 +13,7 @@ from equieffort.report.material import Material
 from equieffort.report.register import register
 from equieffort.report.svg import WIDTH
 from equieffort.report.tables import Table
-from equieffort.report.words import Cell, Name, Phrase, Words, name_list
+from equieffort.report.words import Cell, Phrase, Words, name_list
 from equieffort.words.limits import limit_text
 
 BESIDE = 640.0
@@ -43,12 +43,15 @@ def graph(material: Material) -> Chart:
     names = [*known.nodes, *(name for name in encoding.names if name not in known.nodes)]
     edges = list(known.edges)
     causes = {name: [cause for cause, effect in edges if effect == name] for name in names}
-    rows: list[list[Cell]] = [[Name(n), schema.role(n), name_list(causes[n]) if causes[n] else "none"] for n in names]
+    rows: list[list[Cell]] = [
+        [material.feature(n), schema.role(n), name_list(map(material.feature, causes[n])) or "none"] for n in names
+    ]
     table = Table(
         "Features, their roles and their direct causes", ("feature", "role", "direct causes"), rows, frozenset({1, 2})
     )
-    drawn = [f"{cause} causes {effect}" for cause, effect in edges]
-    given = {"nodes": [(name, schema.role(name)) for name in names], "edges": edges}
+    shown = [(str(material.feature(cause)), str(material.feature(effect))) for cause, effect in edges]
+    drawn = [f"{cause} causes {effect}" for cause, effect in shown]
+    given = {"nodes": [(str(material.feature(name)), schema.role(name)) for name in names], "edges": shown}
     return Chart(
         "graph", "graph", _graph_title(material, edges), "; ".join(drawn) + "." if drawn else "No edges.", table,
         given | {"width": graph_width(**given)},
@@ -58,7 +61,7 @@ def graph(material: Material) -> Chart:
 def _graph_title(material: Material, edges: list[tuple[str, str]]) -> str:
     """What to see: how many features follow what can be set."""
     acts = set(material.table.source.schema.actionable)
-    follow = list(dict.fromkeys(effect for cause, effect in edges if cause in acts))
+    follow = list(dict.fromkeys(str(material.feature(effect)) for cause, effect in edges if cause in acts))
     if not follow:
         return "The assumed causal graph: nothing follows what can be set"
     named = ", ".join(follow[:3]) + (f" and {len(follow) - 3} more" if len(follow) > 3 else "")
@@ -96,7 +99,7 @@ def outside(material: Material) -> list[Block]:
         named |= who
         seen = [not guard.hides(int((mine & ~who).sum())) for mine in members]
         counts = [guard.count(int((mine & who).sum()), seen=s) for mine, s in zip(members, seen, strict=True)]
-        rows.append([Name(name), limit_text(limit, name), *counts])
+        rows.append([material.feature(name), limit_text(limit, name), *counts])
     if (rest := outside & ~named).any():
         rows.append(
             ["several at once", "a rule between features", *(guard.count(int((m & rest).sum())) for m in members)]
@@ -105,7 +108,7 @@ def outside(material: Material) -> list[Block]:
     return [
         Table(
             caption,
-            ("feature", "limit", *(Name(group.label) for group in material.groups)),
+            ("feature", "limit", *(material.group(group.label) for group in material.groups)),
             rows,
             frozenset({1}),
             is_whole=True,

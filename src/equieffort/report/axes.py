@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from math import ceil, floor, log, log10
+from collections.abc import Iterable, Sequence
+from math import ceil, floor, inf, log, log10
 
 from markupsafe import Markup
 
@@ -11,6 +11,25 @@ from equieffort.report.svg import LEFT, PLOT, RIGHT, SMALL, TOP, WIDTH, coordina
 from equieffort.words.shown import ratio_marks
 
 LABELS, APART = 110.0, 15.0
+FARTHEST = 8.0
+"""What is far from everything else is drawn at most so many times beyond it, on an axis of ratios."""
+
+
+def axis_ends(
+    near: Iterable[float], far: Iterable[float] = (), *, is_ratio: bool, room: float = 0.06
+) -> tuple[float, float]:
+    """The range of an axis: all that is near, what is far as far as it goes, and a share of that as room."""
+    least = 0.0 if is_ratio else -inf
+    near, far = ([value for value in values if least < value < inf] for values in (near, far))
+    low, high = min(near), max(near)
+    if is_ratio:
+        far = [min(max(value, low / FARTHEST), high * FARTHEST) for value in far]
+    low, high = min([low, *far]), max([high, *far])
+    if is_ratio:
+        factor = (high / low) ** room if high > low else 1.2
+        return low / factor, high * factor
+    more = (high - low) * room or 0.05
+    return low - more, high + more
 
 
 def ticks(low: float, high: float, most: int = 6) -> list[float]:
@@ -50,14 +69,15 @@ class Axes:
 
     def __init__(
         self, x: tuple[float, float], y: tuple[float, float], right: float = RIGHT, *, log_x: bool = False,
-        log_y: bool = False,
+        log_y: bool = False, flip_x: bool = False,
     ) -> None:  # fmt: skip
         self.x_ends, self.y_ends, self.end = x, y, WIDTH - right
-        self.log_x, self.log_y = log_x, log_y
+        self.log_x, self.log_y, self.flip_x = log_x, log_y, flip_x
 
     def x(self, value: float) -> float:
         """Across."""
-        return LEFT + part_of(value, self.x_ends, self.log_x) * (self.end - LEFT)
+        along = part_of(value, self.x_ends, self.log_x) * (self.end - LEFT)
+        return self.end - along if self.flip_x else LEFT + along
 
     def y(self, value: float) -> float:
         """Down."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 
@@ -12,15 +13,16 @@ from equieffort.report.material import Material, not_drawn
 from equieffort.report.svg import BOLD, WIDTH, Bar, Bars, bars_text, cut, width_of
 from equieffort.report.tables import Table
 from equieffort.report.words import Cell, Name, Phrase, Words, count, plain
-from equieffort.words.limits import obstacle_text
+from equieffort.words.limits import REPORT, obstacle_text
 from equieffort.words.reasons import told
+from equieffort.world.labels import NO_LABELS, Labels
 
 MOST_REASONS = 12
 """Why nothing is known may be said differently of each person; so many ways are listed."""
 MOST_LIMITS = 8
 
 
-def binding_limits(reason: Reason | None) -> list[Words]:
+def binding_limits(reason: Reason | None, labels: Labels = NO_LABELS) -> list[Words]:
     """The limits that a reason names, whoever solved it, without the numbers of the person."""
     if not isinstance(reason, Infeasibility):
         return []
@@ -28,8 +30,8 @@ def binding_limits(reason: Reason | None) -> list[Words]:
         return [("no limit: nothing they could set turns the decision",)]
     if reason.obstacles:
         kinds = dict.fromkeys(one.kind for one in reason.obstacles)
-        texts = [(kind.feature, Phrase(obstacle_text(kind))) for kind in kinds]
-        return [(Name(feature), ": ", text) if feature else (text,) for feature, text in texts]
+        texts = [(kind.feature, Phrase(obstacle_text(kind, replace(REPORT, labels=labels)))) for kind in kinds]
+        return [(Name(labels.feature(feature)), ": ", text) if feature else (text,) for feature, text in texts]
     if reason.blocking == Blocking.CLOSEST and reason.reachable == 0:
         return [("no action moves the score",)]
     return [("no single limit",)]
@@ -54,7 +56,7 @@ def _proven(material: Material) -> list[Block]:
     guard, table = material.guard, material.table
     counted: dict[Words, Counter[str]] = {}
     for row in np.flatnonzero(table.status == Status.INFEASIBLE):
-        for limit in dict.fromkeys(binding_limits(material.reasons[row])):
+        for limit in dict.fromkeys(binding_limits(material.reasons[row], material.names)):
             counted.setdefault(limit, Counter())[material.labels[table.groups.codes[row]]] += 1
     if not counted:
         return []
@@ -72,7 +74,7 @@ def _proven(material: Material) -> list[Block]:
                 bars.append(Bar(group.name, n if is_told else np.nan, text, group.look))
         blocks.append((_heading(limit), bars))
     caption = "Refused people without a route, by the limit that stops them"
-    behind = Table(caption, ("limit", *(Name(g.label) for g in material.groups)), rows, is_whole=True)
+    behind = Table(caption, ("limit", *(material.group(g.label) for g in material.groups)), rows, is_whole=True)
     said = (
         "No allowed action turns the decision for these people: proven, not merely not found. A person can be stopped "
         f"by several limits at once and is then counted under each.{not_drawn(material)}"
@@ -98,7 +100,8 @@ def _unknown(material: Material) -> list[Block]:
         counted: dict[str, Counter[str]] = {}
         for row in unknown:
             reason = material.reasons[row]
-            why = "Nothing was found and nothing excluded." if reason is None else told(reason, "report")
+            nothing = "Nothing was found and nothing excluded."
+            why = nothing if reason is None else told(reason, "report", material.names)
             counted.setdefault(why, Counter())[material.labels[table.groups.codes[row]]] += 1
         ranked = sorted(counted.items(), key=lambda item: (-item[1].total(), item[0]))
         rest = sum((found for _, found in ranked[MOST_REASONS:]), Counter[str]())
@@ -107,7 +110,12 @@ def _unknown(material: Material) -> list[Block]:
             rows.append([f"{count(len(ranked) - MOST_REASONS)} other reasons", *(count(rest[g]) for g in labels)])
     return [
         Text("Of these people it is not known whether they have a route: none was found, and none excluded."),
-        Table("Refused people of whom nothing is known, by why", ("why", *map(Name, labels)), rows, is_whole=True),
+        Table(
+            "Refused people of whom nothing is known, by why",
+            ("why", *map(material.group, labels)),
+            rows,
+            is_whole=True,
+        ),
     ]
 
 

@@ -7,6 +7,7 @@ import numpy as np
 from equieffort.data.frames import Bools
 from equieffort.effort.inference.orders import half_width
 from equieffort.effort.judging import SHOWN_LEVEL
+from equieffort.foundations.arguments import as_plain
 from equieffort.report.blocks import Block, Chart, Section, Split, Text
 from equieffort.report.curves import coarse_steps, steps_of
 from equieffort.report.material import Group, Material, not_drawn
@@ -37,7 +38,7 @@ def costs(material: Material) -> Section:
         values = np.quantile(mine, (0.1, 0.25, 0.5, 0.75, 0.9)).tolist() if told else [np.nan] * 5
         mean = group.stats.phi if told else np.nan
         shown = [ratio(v) if told or not len(mine) else HIDDEN for v in (*values, mean)]
-        rows.append([Name(group.label), guard.count(len(mine), seen=seen.parts), *shown])
+        rows.append([material.group(group.label), guard.count(len(mine), seen=seen.parts), *shown])
         if seen.parts and seen.effort and group.is_drawn and group.stats.n_unfavourable:
             lines.append(_curve(material, group))
     table = Table(
@@ -99,10 +100,10 @@ def actions(material: Material) -> Section:
     for b, k in enumerate(table.acts):
         column = table.source.encoding.columns[k]
         if not material.is_set[:, b].any():
-            unused.append(column.name)
+            unused.append(material.feature(column.name))
             continue
-        mix.append((column.name, []))
-        parts.append((column.name, []))
+        mix.append((material.feature(column.name), []))
+        parts.append((material.feature(column.name), []))
         for group in material.groups:
             acting = group.members & table.has_action
             is_set = acting & material.is_set[:, b]
@@ -115,7 +116,7 @@ def actions(material: Material) -> Section:
             often, costs = kept(share(rate(n, of)), told), kept(amount(mean), priced)
             rows.append(
                 [
-                    Name(column.name), Name(group.label), guard.count(n, seen=told), often,
+                    material.feature(column.name), material.group(group.label), guard.count(n, seen=told), often,
                     _size(material, k, changed) if told else HIDDEN, guard.count(held, seen=told),
                     costs, kept(share(mean / phi if phi > 0 else np.nan), priced),
                 ]
@@ -178,4 +179,4 @@ def _size(material: Material, k: int, changed: Bools) -> Cell:
         return f"{change:+,.4g}" if abs(change) < 9999.5 else f"{change:+,.0f}"
     values, counts = np.unique(material.moved[changed, k], return_counts=True)
     target = column.decode(values[[int(counts.argmax())]])[0]
-    return ("mostly to ", Name(target))
+    return ("mostly to ", material.level(column.name, as_plain(target)))

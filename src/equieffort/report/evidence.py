@@ -9,14 +9,15 @@ from importlib import metadata
 
 import numpy as np
 
-from equieffort import __version__
 from equieffort.data.frames import number
 from equieffort.effort.neighbours import Nearest, NearestK, Unsaved
+from equieffort.foundations.version import __version__
 from equieffort.recourse.solvers import Status
 from equieffort.report.blocks import Pairs, Section, Text
 from equieffort.report.material import Material
 from equieffort.report.tables import Table
 from equieffort.report.words import HIDDEN, Cell, Name, Phrase, Words, count, part, say
+from equieffort.words.repeating import kept_model
 
 SUPPRESSED = (
     "counts from 1 to {}, and what would give them away, on this page and in the model card; the audit file, the JSON, "
@@ -49,7 +50,7 @@ def statuses(material: Material) -> Table:
         split = seen.parts and not material.guard.hides(optimal, feasible)
         told = {Status.NOT_NEEDED: seen.rate, Status.OPTIMAL: split, Status.FEASIBLE: split}
         cells = [material.guard.count(stats.count(s), seen=told.get(s, seen.parts)) for s in STATUSES]
-        rows.append([Name(group.label), *cells])
+        rows.append([material.group(group.label), *cells])
     return Table("People by what is certified of them", (Name(material.column), *STATUSES.values()), rows)
 
 
@@ -64,6 +65,8 @@ def reproduction(material: Material) -> list[tuple[str, Cell]]:
         rows = HIDDEN if few else count(made.data.rows)
         values = {"file": made.data.path, "SHA-256": made.data.sha256, "rows": rows}
         data = [(f"Data, {key}", (Name(value),)) for key, value in values.items()]
+    for key, table in made.learned_from.items():
+        data.append((f"Learned from ({key})", (Name(f"{table.path}, SHA-256 {table.sha256}"),)))
     seed, drawn = made.random_state, made.solver.random_state
     none = "none recorded; the solver draws nothing at random" if drawn is None else f"{drawn}, that of the solver"
     dated = "date" in made.notes
@@ -75,6 +78,7 @@ def reproduction(material: Material) -> list[tuple[str, Cell]]:
         *data,
         ("Seed", none if seed is None else str(seed)),
         ("Classifier", (Name(made.classifier or "not recorded"),)),
+        *_model(material),
         ("Solver", (Phrase(f"{made.solver.name or 'not recorded'}. {made.solver.reason}".strip()),)),
         ("Criteria", criteria_text(material)),
         ("Neighbourhood", neighbourhood(material)),
@@ -83,6 +87,23 @@ def reproduction(material: Material) -> list[tuple[str, Cell]]:
         ("Margin", number(made.margin)),
         *([("Kept back", SUPPRESSED.format(material.guard.k - 1))] if material.guard.is_on else []),
     ]
+
+
+def _model(material: Material) -> list[tuple[str, Cell]]:
+    """The file that the model was read from, or that a surrogate was kept in."""
+    made = material.audit.provenance
+    if made.model is None:
+        kept = [("Surrogate, file", "not kept")] if made.surrogate is not None else []
+        return [*kept]
+    kind = "Model" if made.surrogate is None else "Surrogate"
+    rows: list[tuple[str, Cell]] = [
+        (f"{kind}, file", (Name(made.model.path),)),
+        (f"{kind}, SHA-256", made.model.sha256),
+    ]
+    if made.surrogate is not None:
+        keys = kept_model(made.model.path, made.model.trusted, material.table.source.schema.favourable)
+        rows.append(("To audit it again", (Phrase(keys),)))
+    return rows
 
 
 def criteria_text(material: Material) -> str:

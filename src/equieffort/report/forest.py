@@ -8,9 +8,8 @@ from math import isnan
 
 from markupsafe import Markup
 
-from equieffort.plots.figures import axis_ends
 from equieffort.report import svg
-from equieffort.report.axes import part_of, ticks
+from equieffort.report.axes import axis_ends, part_of, ticks
 from equieffort.words.shown import ratio_marks
 
 INK, SOFT = "#1b1b1b", "#666666"

@@ -96,12 +96,25 @@ def tiles(material: Material) -> list[Tile]:
     unit: Cell = "of those who have a route"
     if many and (words := in_units(material, TENTH)):
         unit = (f"of those who have a route; {TENTH} is ", *words)
+    recorded = [(Name(group.name), _recorded(material, group.label)) for group in shown]
+    known = material.audit.recorded is not None
     return [
-        Tile("Refused", lines["Refused"], others),
+        *([Tile("Refused in the record", recorded, others)] if known else []),
+        Tile("Refused by the surrogate" if known else "Refused", lines["Refused"], others),
         Tile("With a route to approval", _alike(lines["With a route to approval"]), "of those refused"),
         Tile("Median effort", lines["Median effort"], unit, also if any(also) and not many else ()),
         *_deciding(material),
     ]
+
+
+def _recorded(material: Material, label: str) -> str:
+    """How many of a group were refused according to the data."""
+    counts = material.refused_by(label)
+    if counts is None or not sum(counts):
+        return "not recorded"
+    both, record, *_ = counts
+    told = material.tells_record(label)
+    return f"{material.guard.count(both + record, seen=told)} of {material.guard.count(sum(counts), seen=told)}"
 
 
 def _alike(lines: list[tuple[Cell, str]]) -> list[tuple[Cell, str]]:
@@ -136,7 +149,9 @@ def _deciding(material: Material) -> list[Tile]:
 def careful(material: Material, *, links: bool = True) -> list[Cell]:
     """The caveats that weigh most; what a surrogate is worth stands above already."""
     audit = material.audit
-    found = [one for one in caveats(audit.verdict, audit.recourse, audit.provenance.fit) if one.code != "SURROGATE"]
+    made = audit.provenance
+    known = caveats(audit.verdict, audit.recourse, made.fit, made.guessed)
+    found = [one for one in known if one.code != "SURROGATE"]
     items: list[Cell] = []
     for one in found[:MOST_CAVEATS]:
         text = one.guarded if material.guard.is_on else one.text

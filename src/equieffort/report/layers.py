@@ -78,20 +78,35 @@ def graph_chart(
 ) -> Markup:
     """Boxes with name and role, arrows from cause to effect; features without edges stand in rows below."""
     layout, roles = _Layout(nodes, edges), dict(nodes)
+    places, height = _placed(layout, width)
+    parts: list[Markup] = [_arrowhead(name), *(_edge(name, chain) for chain in layout.chains)]
+    parts += [_box(x, top, layout.widths[node], node, roles[node]) for node, (x, top) in places.items()]
+    return frame(name, title, described, width, height, parts)
+
+
+def graph_places(
+    nodes: Sequence[tuple[str, str]], edges: Edges, width: float
+) -> tuple[dict[str, tuple[float, float]], float]:
+    """The middle of each feature's box, and how high the picture is."""
+    places, height = _placed(_Layout(nodes, edges), width)
+    return {node: (x, top + BOX / 2) for node, (x, top) in places.items()}, height
+
+
+def _placed(layout: _Layout, width: float) -> tuple[dict[str, tuple[float, float]], float]:
+    """Where each box stands: the middle across, and its top; and where the picture ends."""
     layers, widths = layout.layers, layout.widths
     _order(layers)
     for layer in layers:
         _spread(layer, width)
-    parts: list[Markup] = [_arrowhead(name), *(_edge(name, chain) for chain in layout.chains)]
-    parts += [_box(slot.x, slot.top, slot.width, node, roles[node]) for node, slot in layout.boxes.items()]
+    places = {node: (slot.x, slot.top) for node, slot in layout.boxes.items()}
     at = 6.0 + max(len(layers) - 1, 0) * ROW + (BOX + 18 if layers else 0)
     for row in _rows(layout.lonely, widths, width):
         x = (width - sum(widths[node] for node in row) - GAP * (len(row) - 1)) / 2
         for node in row:
-            parts.append(_box(x + widths[node] / 2, at, widths[node], node, roles[node]))
+            places[node] = x + widths[node] / 2, at
             x += widths[node] + GAP
         at += LONE_ROW
-    return frame(name, title, described, width, at, parts)
+    return places, at
 
 
 def _order(layers: list[list[_Slot]]) -> None:

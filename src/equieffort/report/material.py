@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from operator import add
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -27,6 +27,7 @@ from equieffort.report.svg import Look, Role
 from equieffort.report.words import Guard, Name, Phrase, Seen, Words, is_turned
 from equieffort.world.distances import Distance, Manhattan
 from equieffort.world.groups import Versus
+from equieffort.world.labels import Labels
 from equieffort.world.opponents import EVERYBODY_ELSE, AllPairs, Rest
 
 if TYPE_CHECKING:
@@ -170,7 +171,8 @@ class Material:
 
     def told_pair(self, c: Comparison) -> str:
         """Which comparison: by its group, and by both sides where groups are compared with several others."""
-        return c.group if self.against_name else f"{c.group} / {c.against}"
+        mine, theirs = (self.short(side) for side in (c.group, c.against))
+        return mine if self.against_name else f"{mine} / {theirs}"
 
     @property
     def against_name(self) -> str:
@@ -182,12 +184,33 @@ class Material:
         """A group as a reader sees it in a picture; without its column where that would take too much room."""
         named = self.table.groups.name
         is_long = any(len(named(other)) > LONGEST_NAME for other in self.labels)
-        return label if is_long else named(label)
+        return self.short(label) if is_long else named(label)
+
+    def short(self, label: str) -> str:
+        """A group under the head of its column: its label for readers, or its value."""
+        return self.names.group(label) or label
+
+    @property
+    def names(self) -> Labels:
+        """What readers call groups, features and levels."""
+        return self.table.source.schema.names
+
+    def group(self, label: str) -> Name:
+        """A group in a cell."""
+        return Name(self.short(label))
+
+    def feature(self, name: str) -> Name:
+        """A feature, as readers call it."""
+        return Name(self.names.feature(name))
+
+    def level(self, feature: str, value: Any) -> Name:
+        """A level of a feature, as readers call it."""
+        return Name(self.names.level(feature, value) or str(value))
 
     @cached_property
     def column(self) -> str:
         """What the groups are values of: the head of a column of groups."""
-        return " & ".join(self.table.groups.columns) or "group"
+        return " & ".join(map(self.names.feature, self.table.groups.columns)) or "group"
 
     @property
     def labels(self) -> tuple[str, ...]:

@@ -64,8 +64,8 @@ def _table(material: Material, rows: list[Row], caption: str) -> Table:
     against, same = others[0], len(others) == 1
     columns: list[tuple[Cell, bool, bool, Callable[[Row], Cell]]] = [
         ("measure", True, True, lambda row: (Phrase(row.title), " (judged)" if row.is_judged else "")),
-        (Name(material.column), True, not one, lambda row: Name(row.comparison.group)),
-        ("against", True, not same, lambda row: Name(row.comparison.against)),
+        (Name(material.column), True, not one, lambda row: material.group(row.comparison.group)),
+        ("against", True, not same, lambda row: material.group(row.comparison.against)),
         ("estimate", False, True, lambda row: row.estimate),
         (f"{level_text(material.audit.criteria)} interval", False, True, lambda row: row.interval),
         (
@@ -77,13 +77,16 @@ def _table(material: Material, rows: list[Row], caption: str) -> Table:
             lambda row: row.assigned,
         ),
         ("people", False, True, lambda row: row.people[0]),
-        (say("people, {}", Name(against)) if same else "people, other", False, True, lambda row: row.people[1]),
+        (
+            say("people, {}", material.group(against)) if same else "people, other", False, True,
+            lambda row: row.people[1],
+        ),
         ("chance of", True, len({row.chance for row in rows}) > 1, lambda row: row.chance),
         ("note", True, any(row.note for row in rows), lambda row: row.note),
     ]  # fmt: skip
     shown = [(head, is_text, cell) for head, is_text, is_shown, cell in columns if is_shown]
     name: Cell = caption
     if one:
-        name = say("{}, {} against {}", caption, Name(rows[0].comparison.group), Name(against))
+        name = say("{}, {} against {}", caption, material.group(rows[0].comparison.group), material.group(against))
     words = frozenset(k for k, (_, is_text, _) in enumerate(shown) if is_text)
     return Table(name, tuple(head for head, *_ in shown), [[cell(row) for *_, cell in shown] for row in rows], words)

@@ -49,13 +49,13 @@ def notions(material: Material) -> Section | None:
 def _table(material: Material, found: Notions, readings: Sequence[NotionReading], caption: str) -> Table:
     texts = {id(one): reading_text(found.notion(one.notion), one) for one in readings}
     columns: list[tuple[Cell, bool, Callable[[NotionReading], Cell]]] = [
-        ("notion", True, lambda r: Phrase(title_of(found.notion(r.notion), r))),
-        (Name(material.column), True, lambda r: Name(r.group) if r.group else "everybody"),
-        ("against", True, lambda r: Name(r.against) if r.against else ""),
+        ("notion", True, lambda r: Phrase(title_of(found.notion(r.notion), r, material.names))),
+        (Name(material.column), True, lambda r: material.group(r.group) if r.group else "everybody"),
+        ("against", True, lambda r: material.group(r.against) if r.against else ""),
+        ("what it shows", True, lambda r: SIDES[found.side(r)]),
         ("estimate", False, lambda r: texts[id(r)][0]),
         (f"{level_text(material.audit.criteria)} interval", False, lambda r: texts[id(r)][1]),
-        ("people", False, people_text),
-        ("what it shows", True, lambda r: SIDES[found.side(r)]),
+        ("people", False, lambda r: people_text(found.notion(r.notion), r)),
         ("note", True, lambda r: notes_text(r.note)),
     ]
     told = [column for column in columns if any(column[2](reading) for reading in readings)]

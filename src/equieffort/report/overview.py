@@ -98,6 +98,6 @@ def _front_table(material: Material, rows: list[Row]) -> Table:
     name = material.against_name
     head = (
         "measure", Name(material.column), "estimate", f"{level} interval", "counts as equal", "people",
-        say("people, {}", Name(rows[0].comparison.against)) if name else "people, other", "p, adjusted",
+        say("people, {}", material.group(rows[0].comparison.against)) if name else "people, other", "p, adjusted",
     )  # fmt: skip
     return Table("The judged measures, and two in which everybody refused counts", head, cells, frozenset({1}))

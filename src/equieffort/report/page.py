@@ -80,7 +80,7 @@ def render(audit: Audit, *, title: str = "", suppress_below: int | None = None, 
 
     material = Material.of(audit, suppress_below, command)
     environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined)
-    environment.filters |= {"words": _words, "plain": plain, "drawn": _drawn}
+    environment.filters |= {"words": _words, "plain": plain, "drawn": drawn}
     environment.tests["kind"] = _is_kind
     here = files("equieffort.report")
     source, style = (here.joinpath(name).read_text(encoding="utf-8") for name in ("template.html", "style.css"))
@@ -119,7 +119,8 @@ def _isolated(name: str) -> Markup:
     return Markup("<bdi{}>{}</bdi>").format(marks, str(name))
 
 
-def _drawn(chart: Chart) -> Markup:
+def drawn(chart: Chart) -> Markup:
+    """A picture."""
     return DRAWN[chart.kind](f"chart-{chart.name}", chart.title, chart.described, **chart.given)
 
 

@@ -29,7 +29,8 @@ def people(material: Material) -> Section:
         f"{total}The impact ratio is a group's share of approvals over that of {_whom(material)}. Below 0.8 is often "
         "taken as a sign to look closer; it is no statute."
     )
-    blocks: list[Block] = [Split([text], [chart]), *_recorded(material), *fidelity(material)]
+    # What was decided comes first; what a surrogate makes of it is the second question.
+    blocks: list[Block] = [*_recorded(material), Split([text], [chart]), *fidelity(material)]
     return Section("people", "Who was audited", blocks)
 
 
@@ -60,7 +61,7 @@ def _table(material: Material) -> tuple[Table, list[Bar]]:
         shown = kept(share(approved), seen.rate)
         rows.append(
             [
-                Name(group.label), material.table.groups.role(group.code), guard.count(stats.n),
+                material.group(group.label), material.table.groups.role(group.code), guard.count(stats.n),
                 guard.count(stats.n_unfavourable, seen=seen.rate), shown,
                 kept(ratio(approved / base if base > 0 else np.nan), seen.rate and (other is None or other.seen.rate)),
                 guard.count(stats.n_acting, seen=seen.parts),
@@ -88,15 +89,20 @@ def _recorded(material: Material) -> list[Block]:
         return []
     rows: list[list[Cell]] = []
     for group in material.groups:
-        both, record, surrogate, _ = material.refused_by(group.label) or (0, 0, 0, 0)
+        both, record, surrogate, neither = material.refused_by(group.label) or (0, 0, 0, 0)
         told = material.tells_record(group.label)
-        counts = (both + record, both + surrogate, both, record, surrogate)
-        rows.append([Name(group.label), *(guard.count(n, seen=told) for n in counts)])
+        n, (now, before) = both + record + surrogate + neither, (both + surrogate, both + record)
+        shares = [kept(share(rate(part, n)), told) for part in (before, now)]
+        numbers = [guard.count(part, seen=told) for part in (before, now, record, surrogate)]
+        rows.append([material.group(group.label), shares[0], numbers[0], shares[1], *numbers[1:]])
     head = (
-        Name(material.column), "refused in the data", "refused by the surrogate", "by both", "in the data only",
-        "by the surrogate only",
+        Name(material.column), "refused in the record", "people", "refused by the surrogate", "people",
+        "in the record only", "by the surrogate only",
     )  # fmt: skip
     missing = int((~known.is_known).sum())
     gone = f" For {guard.count(missing)} people no decision is recorded." if missing else ""
-    text = f"The surrogate model does not repeat every decision. Below, refused means refused by the surrogate.{gone}"
+    text = (
+        "First what was decided according to the data, then what the surrogate model decides; it does not repeat every "
+        f"decision. Everywhere below, refused means refused by the surrogate.{gone}"
+    )
     return [Text(text), Table("Recorded decisions and those of the surrogate model", head, rows)]

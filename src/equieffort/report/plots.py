@@ -7,9 +7,8 @@ from math import isfinite
 
 from markupsafe import Markup
 
-from equieffort.plots.figures import axis_ends
 from equieffort.report import svg
-from equieffort.report.axes import LABELS, Axes, apart
+from equieffort.report.axes import LABELS, Axes, apart, axis_ends
 
 BELOW = svg.TOP + svg.PLOT + 58
 """Where what shades mean is said."""

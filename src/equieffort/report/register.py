@@ -6,14 +6,16 @@ from collections.abc import Iterator
 from typing import Any
 
 from equieffort.data.frames import number
-from equieffort.recourse.problem import limits
+from equieffort.errors import many
+from equieffort.recourse.limits import limits
 from equieffort.recourse.status import LimitKind
 from equieffort.report.material import Material
 from equieffort.report.tables import Table
 from equieffort.report.units import price_words
-from equieffort.report.words import MISSING, Cell, Name, Phrase, name_list, share
+from equieffort.report.words import MISSING, Cell, Phrase, name_list, share
 from equieffort.results.explanation import assumed_spans
 from equieffort.words.limits import limit_text
+from equieffort.world.labels import NO_LABELS, Labels
 from equieffort.world.scm.records import EquationRecord
 
 DECLARED, LEARNED, DEFAULT = "declared", "learned from the data", "assumed by default"
@@ -26,6 +28,7 @@ ASSUMED = (LimitKind.OBSERVED, LimitKind.ZERO_ONE)
 def register(material: Material) -> Table:
     """Every assumption in one table; features of which the same is assumed share a row."""
     rows = [*_roles(material), *_follows(material), *_costs(material), *_limits(material), *_rules(material)]
+    rows += _few(material)
     head = ("feature", "kind", "what is assumed", "where it comes from", "fit")
     return Table("Register of assumptions", head, rows, frozenset({1, 2, 3, 4}), merged=True)
 
@@ -35,7 +38,9 @@ def _roles(material: Material) -> list[list[Cell]]:
     declared = {*schema.features, *schema.protected_columns}
     order = ("sensitive", "actionable", "mutable", "immutable")
     rows = sorted(((schema.role(name), name) for name in names), key=lambda pair: order.index(pair[0]))
-    return [[Name(name), "role", role, DECLARED if name in declared else DEFAULT, ""] for role, name in rows]
+    return [
+        [material.feature(name), "role", role, DECLARED if name in declared else DEFAULT, ""] for role, name in rows
+    ]
 
 
 def _follows(material: Material) -> Iterator[list[Cell]]:
@@ -48,15 +53,20 @@ def _follows(material: Material) -> Iterator[list[Cell]]:
     for node in dict.fromkeys([*texts, *causes]):
         equation = texts.get(node)
         if equation is None or equation.kind is None:
-            words = ("follows ", *name_list(causes.get(node, [])), "; no equation")
-            yield [Name(node), "edges", words, f"edges {DECLARED}", ""]
+            words = ("follows ", *name_list(map(material.feature, causes.get(node, []))), "; no equation")
+            yield [material.feature(node), "edges", words, f"edges {DECLARED}", ""]
             continue
-        words, source = material.told(one_line(equation)), LEARNED if node in made.learned_by else DECLARED
+        words, source = (
+            material.told(one_line(equation, material.names)),
+            LEARNED if node in made.learned_by else DECLARED,
+        )
+        if node in made.guessed:
+            source = f"{DEFAULT} to be linear, {LEARNED}"
         told = f"R2 {share(fit[node].r2)}{', weak' if fit[node].is_poor else ''}" if node in fit else ""
-        yield [Name(node), "edges, equation", words, f"edges {DECLARED}, equation {source}", told]
+        yield [material.feature(node), "edges, equation", words, f"edges {DECLARED}, equation {source}", told]
 
 
-def one_line(equation: EquationRecord) -> str:
+def one_line(equation: EquationRecord, names: Labels = NO_LABELS) -> str:
     """An equation in one line: the many levels of a category are one term, a long one ends early.
 
     >>> coef = {"age": 0.31234567, "job": {"a": -1.0, "b": 0.5, "c": 2.0}}
@@ -66,18 +76,21 @@ def one_line(equation: EquationRecord) -> str:
     text = equation.text
     if equation.kind == "Linear":
         parts = equation.parts
-        text = f"{equation.node} = {_short(parts['intercept'])}"
-        text += "".join(_term(name, value) for name, value in parts["coef"].items())
+        text = f"{names.feature(equation.node)} = {_short(parts['intercept'])}"
+        text += "".join(_term(name, value, names) for name, value in parts["coef"].items())
     return text if len(text) <= LONGEST else f"{text[:LONGEST].rstrip()} …"
 
 
-def _term(name: str, value: Any) -> str:
+def _term(name: str, value: Any, names: Labels) -> str:
+    told = names.feature(name)
     if not isinstance(value, dict):
-        return f" {'-' if value < 0 else '+'} {_short(abs(value))}*{name}"
+        return f" {'-' if value < 0 else '+'} {_short(abs(value))}*{told}"
     if len(value) > FOLDED:
         low, high = _short(min(value.values())), _short(max(value.values()))
-        return f" + {name} ({len(value)} levels, {low} to {high})"
-    return "".join(_term(f"[{name}={level}]", effect) for level, effect in value.items())
+        return f" + {told} ({len(value)} levels, {low} to {high})"
+    return "".join(
+        _term(f"[{told}={names.level(name, level) or level}]", effect, NO_LABELS) for level, effect in value.items()
+    )
 
 
 def _short(value: float) -> str:
@@ -87,11 +100,14 @@ def _short(value: float) -> str:
 def _costs(material: Material) -> Iterator[list[Cell]]:
     schema = material.table.source.schema
     for name in schema.actionable:
-        up, down = schema.feature(name).weights
+        feature = schema.feature(name)
+        up, down = feature.weights
         weight = number(up) if up == down else f"{number(up)} up, {number(down)} down"
         words, scale = price_words(material, name)
         of_weight = DEFAULT if up == down == 1 else DECLARED
-        yield [Name(name), "cost", words, f"{scale}weight {weight} {of_weight}", ""]
+        also = [key for key, told in (("steps", feature.steps), ("prices", feature.prices)) if told]
+        more = f", {' and '.join(also)} {DECLARED}" if also else ""
+        yield [material.feature(name), "cost", (Phrase(words),), f"{scale}weight {weight} {of_weight}{more}", ""]
 
 
 def _limits(material: Material) -> Iterator[list[Cell]]:
@@ -101,20 +117,30 @@ def _limits(material: Material) -> Iterator[list[Cell]]:
         feature = schema.feature(name)
         declared = [limit_text(one, name) for one in limits(feature) if one.kind not in ASSUMED]
         if declared:
-            yield [Name(name), "limits", ", ".join(declared), DECLARED, ""]
+            yield [material.feature(name), "limits", (Phrase(", ".join(declared)),), DECLARED, ""]
         if name in spans:
-            yield [Name(name), "limits", f"{spans[name]}, the observed values", DEFAULT, ""]
+            yield [material.feature(name), "limits", f"{spans[name]}, the observed values", DEFAULT, ""]
         elif name in schema.zero_one:
-            yield [Name(name), "limits", "0 or 1", DEFAULT, ""]
+            yield [material.feature(name), "limits", "0 or 1", DEFAULT, ""]
         elif not declared and feature.role == "actionable":
             is_free = material.table.source.encoding[name].is_category
             text, source = ("any observed level", DEFAULT) if is_free else ("none", DECLARED)
-            yield [Name(name), "limits", text, source, ""]
+            yield [material.feature(name), "limits", text, source, ""]
 
 
 def _rules(material: Material) -> list[list[Cell]]:
     schema = material.table.source.schema
-    return [[name_list(link.names), "rule", (Phrase(str(link)),), DECLARED, ""] for link in schema.constraints]
+    return [
+        [name_list(map(material.feature, link.names)), "rule", (Phrase(str(link)),), DECLARED, ""]
+        for link in schema.constraints
+    ]
+
+
+def _few(material: Material) -> list[list[Cell]]:
+    most = material.table.source.schema.max_actions
+    if most is None:
+        return []
+    return [["", "limits", f"at most {many(most, 'feature', 'features')} changed at once", DECLARED, ""]]
 
 
 def equations(material: Material) -> Table:

@@ -7,8 +7,12 @@ import numpy as np
 from equieffort.data.frames import number, percent
 from equieffort.report.material import Material
 from equieffort.report.tables import Table
-from equieffort.report.words import MISSING, Cell, Name, Words, joined, ratio, say
+from equieffort.report.words import MISSING, Cell, Phrase, Words, joined, ratio, say
+from equieffort.world.groups import group_name
+from equieffort.world.schema import Feature
 
+MOST_PRICES = 6
+"""So many prices from level to level are told one by one."""
 SAID = 2
 """So many features are named where effort is first spoken of."""
 LOW, MIDDLE, HIGH = 0.1, 0.5, 0.9
@@ -24,15 +28,20 @@ def unit_of_effort(material: Material) -> Words:
             rise = up or down
             by = f"{ratio(1 / rise)} times its own value" if cost.own else _amount(1 / rise)
             verb = "a change" if up == down else "a rise" if up else "a fall"
-            examples.append(say("{} of {} by {}", verb, Name(name), by))
+            examples.append(say("{} of {} by {}", verb, material.feature(name), by))
     elif cost.percentiles is not None:
         words += ("A change costs the share of people it overtakes: to pass half of them costs 0.5. ",)
+    elif cost.by_group is not None:
+        words += (
+            "A change costs the share of people of one's own group it overtakes: to pass half of them costs 0.5. ",
+        )
     elif cost.kind:
         words += ("A change costs what the given functions say. ",)
     weights = _categories(material)
-    whole = [name for name, weight in weights.items() if weight == 1]
+    plain = {name: of for name, of in weights.items() if not (of.steps or of.prices) and of.weights[0] == of.weights[1]}
+    whole = [name for name, feature in plain.items() if feature.weights[0] == 1]
     if whole:
-        examples.append(say("any other value of {}", Name(whole[0])))
+        examples.append(say("any other value of {}", material.feature(whole[0])))
     if examples:
         *first, last = examples
         words += say("An effort of 1 is {}", joined((joined(first), last), " or ") if first else last)
@@ -45,10 +54,33 @@ def _amount(value: float) -> str:
     return f"{value:,.4g}" if abs(value) < 9999.5 else number(round(value))
 
 
-def _categories(material: Material) -> dict[str, float]:
-    """Actionable categories, and what changing each costs."""
+def _categories(material: Material) -> dict[str, Feature]:
+    """Actionable categories, and what was declared of each."""
     schema, encoding = material.table.source.schema, material.table.source.encoding
-    return {n: schema.feature(n).weights[0] for n in schema.actionable if encoding[n].is_category}
+    return {n: schema.feature(n) for n in schema.actionable if encoding[n].is_category}
+
+
+def level_words(feature: Feature) -> str:
+    """What changing a category costs.
+
+    >>> level_words(Feature("actionable", order=["low", "mid", "high"], steps=True, weight=(2, 1)))
+    'a step up is an effort of 1, a step down of 0.5 (low < mid < high)'
+    >>> level_words(Feature("actionable", prices={("rent", "own"): 2.0}))
+    'any other value is an effort of 1, but rent to own of 2'
+    """
+    size = len(feature.order) - 1 if feature.steps and feature.order is not None else 1
+    up, down = (number(weight / size) for weight in feature.weights)
+    step = "a step" if feature.steps else "a change"
+    if up != down:
+        words = f"{step} up is an effort of {up}, {step} down of {down}"
+    else:
+        words = f"{step if feature.steps else 'any other value'} is an effort of {up}"
+    if feature.order is not None and feature.needs_order:
+        words += f" ({' < '.join(map(str, feature.order))})"
+    prices = [f"{start} to {end} of {number(price)}" for (start, end), price in (feature.prices or {}).items()]
+    if len(prices) > MOST_PRICES:
+        prices = [*prices[:MOST_PRICES], f"{len(prices) - MOST_PRICES} other changes by their own prices"]
+    return f"{words}, but {', '.join(prices)}" if prices else words
 
 
 def cost_table(material: Material) -> Table:
@@ -58,21 +90,30 @@ def cost_table(material: Material) -> Table:
     if cost.prices is not None:
         unit = " times the own value" if cost.own else ""
         rows: list[list[Cell]] = [
-            [Name(name), *(f"{number(1 / price)}{unit}" if price else MISSING for price in of)]
+            [material.feature(name), *(f"{number(1 / price)}{unit}" if price else MISSING for price in of)]
             for name, of in cost.prices.items()
         ]
         table = Table(f"The change that costs an effort of 1 ({kind})", ("feature", "upwards", "downwards"), rows)
     elif cost.percentiles is not None:
-        rows = [[Name(name), *_percentiles(curve)] for name, curve in cost.percentiles.items()]
+        rows = [[material.feature(name), *_percentiles(curve)] for name, curve in cost.percentiles.items()]
         heads = tuple(f"{percent(at, 0)} of people are at most at" for at in (LOW, MIDDLE, HIGH))
         table = Table(f"A change costs the share of people it overtakes ({kind})", ("feature", *heads), rows)
+    elif cost.by_group is not None:
+        rows = [
+            [material.feature(name), group_name(label, cost.columns), *_percentiles(curve)]
+            for label, curves in cost.by_group.items()
+            for name, curve in curves.items()
+        ]
+        heads = tuple(f"{percent(at, 0)} of them are at most at" for at in (LOW, MIDDLE, HIGH))
+        title = f"A change costs the share of people of one's own group it overtakes ({kind})"
+        table = Table(title, ("feature", "people", *heads), rows)
     else:
         named = {str(name) for value in cost.rest.values() if isinstance(value, dict) for name in value}
-        rows = [[Name(name), "by a function that was given"] for name in sorted(named)]
+        rows = [[material.feature(name), "by a function that was given"] for name in sorted(named)]
         table = Table(f"Cost of a change ({kind})", ("feature", "cost"), rows or [["not recorded", ""]])
     width = len(table.head) - 2
-    for name, weight in _categories(material).items():
-        table.rows.append([Name(name), f"any other value: effort {number(weight)}", *[""] * width])
+    for name, feature in _categories(material).items():
+        table.rows.append([material.feature(name), (Phrase(level_words(feature)),), *[""] * width])
     return table
 
 
@@ -86,7 +127,7 @@ def price_words(material: Material, name: str) -> tuple[str, str]:
     cost = material.audit.provenance.cost
     weights = _categories(material)
     if name in weights:
-        return f"any other value is an effort of {number(weights[name])}", ""
+        return level_words(weights[name]), ""
     if cost.prices is not None and name in cost.prices:
         unit = " times the own value" if cost.own else ""
         up, down = (f"{_amount(1 / price)}{unit}" if price else "" for price in cost.prices[name])
@@ -94,6 +135,8 @@ def price_words(material: Material, name: str) -> tuple[str, str]:
         return f"an effort of 1 is a change of {ways}", "" if cost.own else "scale from the data, "
     if cost.percentiles is not None:
         return "the share of people that a change overtakes", "shares from the data, "
+    if cost.by_group is not None:
+        return "the share of people of one's own group that a change overtakes", "shares from the data, "
     return "by a function that was given", "function declared, "
 
 
@@ -103,6 +146,8 @@ def in_units(material: Material, effort: float) -> Words:
     acts, table = material.table.acts, material.table
     if cost.percentiles is not None and np.isfinite(effort):
         return (f"as much as overtaking {percent(effort, 0)} of people",) if effort <= 1 else ()
+    if cost.by_group is not None and np.isfinite(effort):
+        return (f"as much as overtaking {percent(effort, 0)} of one's own group",) if effort <= 1 else ()
     if cost.prices is None or not np.isfinite(effort):
         return ()
     best: tuple[int, int, float] | None = None
@@ -120,5 +165,5 @@ def in_units(material: Material, effort: float) -> Words:
     _, k, size = best
     name, facts = table.source.encoding.columns[k].name, material.facts[:, k]
     if not cost.own and size > np.nanmax(facts) - np.nanmin(facts):
-        return say("more than the whole range of {}", Name(name))
-    return say("as much as {}{} of {}", ratio(size), " times the own value" if cost.own else "", Name(name))
+        return say("more than the whole range of {}", material.feature(name))
+    return say("as much as {}{} of {}", ratio(size), " times the own value" if cost.own else "", material.feature(name))

@@ -21,7 +21,7 @@ from equieffort.effort.neighbours import Neighbourhood
 from equieffort.errors import AuditFileError, EquieffortError, EquieffortWarning, sentence
 from equieffort.foundations.arguments import check_path
 from equieffort.foundations.saved import as_data, from_data, from_hints, other_version, read_json
-from equieffort.recourse.saved_table import SavedTable
+from equieffort.recourse.saved_table import ACTIONS, SavedTable, action_arrays
 from equieffort.results.provenance import Provenance
 
 if TYPE_CHECKING:
@@ -47,6 +47,8 @@ class SavedAudit:
     neighbourhood: Neighbourhood
     warnings: tuple[tuple[str, str, str], ...]
     provenance: Provenance
+    further_ways: int
+    """How many tables of further ways there are."""
 
     @classmethod
     def of(cls, audit: Audit) -> SavedAudit:
@@ -54,7 +56,8 @@ class SavedAudit:
         kept = {measure.name for measure in audit.own} | {row["measure"] for row in audit.own_rows}
         rows = row_dicts(audit.measures[audit.measures["measure"].isin(kept)]) if kept else []
         told = tuple((w.code, w.what, w.fix) for w in audit.warnings)
-        return cls(audit.criteria, tuple(rows), audit.neighbourhood, told, audit.provenance)
+        ways = len(audit.alternatives)
+        return cls(audit.criteria, tuple(rows), audit.neighbourhood, told, audit.provenance, ways)
 
     def check(self, people: int) -> None:
         """Refuse what its types do not: rows of our own measures, impossible chances, people who are not there."""
@@ -62,6 +65,8 @@ class SavedAudit:
             chances = (value for name, value in from_hints(OWN_MEASURE, row, "own_measures").items() if name[:1] == "p")
             if row["measure"] in MEASURES or any(value < 0 or value > 1 for value in chances):
                 raise ValueError("'own_measures' does not hold what it should")
+        if self.further_ways < 0:
+            raise ValueError("there are fewer than no further ways")
         recorded = self.provenance.recorded
         if recorded is not None and not all(0 <= row < people for row in (*recorded.differs, *recorded.unknown)):
             raise ValueError("recorded decisions are given for people who are not there")
@@ -78,7 +83,10 @@ def save(audit: Audit, path: str | os.PathLike[str]) -> None:
     text = json.dumps(manifest, indent=1, ensure_ascii=False).encode(errors="surrogatepass")
     fix = "Make room or write elsewhere, and try again; an earlier file of this name is as it was."
     with written_aside(target, fix, AuditFileError) as partial:
-        arrays = {f"{name}.npy": array_bytes(array) for name, array in table.arrays.items()}
+        held = dict(table.arrays)
+        for number, way in enumerate(audit.alternatives, start=2):
+            held |= {f"way{number}_{name}": array for name, array in action_arrays(way).items()}
+        arrays = {f"{name}.npy": array_bytes(array) for name, array in held.items()}
         write_archive(partial, {"audit.json": text} | arrays)
 
 
@@ -132,9 +140,21 @@ def _rebuild(manifest: dict[str, Any], arrays: dict[str, npt.NDArray[Any]]) -> A
     from equieffort.results.audits import Audit
 
     of_audit = {name: manifest.pop(name) for name in [one.name for one in fields(SavedAudit)] if name in manifest}
-    found, saved = from_data(SavedAudit, of_audit), SavedTable.read(manifest, arrays)
+    found = from_data(SavedAudit, of_audit)
+    ways = [_take_way(arrays, number) for number in range(2, 2 + found.further_ways)]
+    saved = SavedTable.read(manifest, arrays)
     table = saved.table()
+    further = tuple(saved.with_actions(way).table() for way in ways)
     found.check(len(table))
     warnings = tuple(EquieffortWarning(*parts) for parts in found.warnings)
     own = tuple(dict(row) for row in found.own_measures)
-    return Audit(table, found.criteria, found.neighbourhood, warnings, found.provenance, own_rows=own)
+    return Audit(
+        table, found.criteria, found.neighbourhood, warnings, found.provenance, own_rows=own, alternatives=further
+    )
+
+
+def _take_way(arrays: dict[str, npt.NDArray[Any]], number: int) -> dict[str, npt.NDArray[Any]]:
+    """The arrays of the so manyth way, taken out of all there are."""
+    if absent := [name for name in ACTIONS if f"way{number}_{name}" not in arrays]:
+        raise ValueError(f"it lacks 'way{number}_{absent[0]}'")
+    return {name: arrays.pop(f"way{number}_{name}") for name in ACTIONS}

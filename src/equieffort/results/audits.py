@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from html import escape
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, cast, overload
 
 import numpy as np
 import pandas as pd
 
 from equieffort.data.frames import Bools, Missing, aligned, row_dicts
+from equieffort.data.output import Noted, Other, Output, Pandas, as_output
 from equieffort.effort.budget import default_budget
 from equieffort.effort.criteria import Criteria
 from equieffort.effort.individuals import individuals
@@ -24,12 +25,12 @@ from equieffort.effort.metrics import (
     Centres,
     Curve,
     Jackknife,
-    by_group,
     comparisons,
     curve,
     default_centres,
     effort_curve,
     effort_differences,
+    group_frame,
     group_samples,
     is_bands,
     unsettled,
@@ -37,7 +38,17 @@ from equieffort.effort.metrics import (
 )
 from equieffort.effort.neighbours import Everyone, Nearest, NearestK, Neighbourhood, Unsaved, check_quantile
 from equieffort.effort.verdict import Assessment, Level, Verdict, decide
-from equieffort.errors import DataError, EquieffortWarning, ParameterError, RuleError, Setting, collecting, many, warn
+from equieffort.errors import (
+    DataError,
+    EquieffortWarning,
+    ParameterError,
+    RuleError,
+    Setting,
+    Warned,
+    collecting,
+    many,
+    warn,
+)
 from equieffort.errors import label as written
 from equieffort.foundations.arguments import (
     check_flag,
@@ -46,8 +57,11 @@ from equieffort.foundations.arguments import (
     items_in,
     refused,
 )
+from equieffort.foundations.log import stage
+from equieffort.foundations.progress import Watched, watcher
+from equieffort.foundations.shown import Shown, Told, as_html
 from equieffort.notions.awareness import Awareness
-from equieffort.notions.base import Audited
+from equieffort.notions.base import Audited, require_model
 from equieffort.notions.boundary import EACH, Boundary
 from equieffort.notions.collection import Notions, collect
 from equieffort.notions.comparing import Found
@@ -57,24 +71,31 @@ from equieffort.notions.facts import FactsTable, Viewpoint, facts_table
 from equieffort.notions.fair_causal_recourse import FairCausalRecourse
 from equieffort.notions.group_routes import GroupRoutes, find_group_routes
 from equieffort.notions.huang import EqualityOfEffort, Estimator, equality_of_effort
-from equieffort.notions.improvement import Improvement
+from equieffort.notions.improvement import Improvement, named_causes
 from equieffort.notions.reachable import CELLS
 from equieffort.notions.responsiveness import Responsiveness
+from equieffort.notions.rewards import DELTAS, EffortRewards, Rewards
+from equieffort.notions.situation_testing import TAU, K, SituationTesting, SituationTestingFamily
 from equieffort.notions.social_burden import SocialBurden
+from equieffort.recourse.alternatives import check_alternatives, find_alternatives
 from equieffort.recourse.solvers import Auto, Solver
-from equieffort.recourse.solving import Progress, check_progress, solve, solve_further
+from equieffort.recourse.solving import solve, solve_further
 from equieffort.recourse.table import RecourseTable
-from equieffort.results.explanation import Explanation, Recorded, assumed_text, explain
-from equieffort.results.inputs import AuditInputs, columns_of
+from equieffort.results.explanation import Explanation, Recorded, explain
+from equieffort.results.faces import Report, What, audit_page, audit_text, audit_told, frame_of, written_to
+from equieffort.results.inputs import AuditInputs, columns_of, is_edges
 from equieffort.results.observed import favourable_labels
 from equieffort.results.provenance import CostRecord, Provenance, SolverUsed, kind_of, versions
 from equieffort.results.regrouping import regrouped
 from equieffort.results.resampling import Resampled, Resampling, inputs_of, resample
 from equieffort.results.subgroup_search import SubgroupSearch, search_subgroups
-from equieffort.words.shown import caveats, judged_text, measure_lines, measure_table, system_measures, with_saved
+from equieffort.words import told
+from equieffort.words.shown import with_saved
 from equieffort.world.cost import Cost
 from equieffort.world.distances import BoundDistance, Distance, Manhattan, check_distance
-from equieffort.world.giveaways import FIRST, copies, first_text
+from equieffort.world.giveaways import FIRST, copies
+from equieffort.world.graph import CausalGraph
+from equieffort.world.labels import told_rule
 from equieffort.world.rules import parse_rule
 from equieffort.world.schema import Schema
 from equieffort.world.scm import StructuralCausalModel
@@ -83,15 +104,9 @@ from equieffort.world.scm.diagnostics import Fit
 if TYPE_CHECKING:
     from equieffort.plots import AuditPlots
 
-GROUPS = [
-    "group", "role", "n", "n_unfavourable", "n_infeasible", "n_unknown", "phi", "phi_low", "phi_high", "rho", "rho_low",
-    "rho_high",
-]  # fmt: skip
-"""What is printed of each group beside the measures."""
 
-
-@dataclass(frozen=True, eq=False)
-class Audit:
+@dataclass(frozen=True, eq=False, repr=False)
+class Audit(Shown):
     """The result of an audit: one recourse table and its readings at three levels."""
 
     recourse: RecourseTable
@@ -106,9 +121,14 @@ class Audit:
     """What it was made from; None in an audit that was read from a file."""
     own_rows: tuple[dict[str, Any], ...] = field(default=(), repr=False)
     """What such measures read when the audit was saved."""
+    alternatives: tuple[RecourseTable, ...] = field(default=(), repr=False)
+    """Everybody's second cheapest way, the third, ..., a table each, as far as `with_alternatives` found them."""
     _distances: dict[Distance, BoundDistance] = field(default_factory=dict, repr=False)
     # Not handed on by dataclasses.replace: another table has other curves.
     _curves: dict[Any, Curve] = field(default_factory=dict, repr=False, init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "warnings", Warned(self.warnings))
 
     # -- three levels -----------------------------------------------------------------------------------------------
 
@@ -124,7 +144,10 @@ class Audit:
 
     @property
     def by_group(self) -> pd.DataFrame:
-        """One row a group at system level: counts, Phi, rho, ACR, RD."""
+        """One row a group at system level, indexed by it: role, counts, share with recourse (rho), mean effort (Phi).
+
+        Comparisons, ACR and RD among them, are in `measures`; `to_frame("groups")` has every column.
+        """
         return self.system.by_group
 
     @property
@@ -142,7 +165,7 @@ class Audit:
         """
         parts = [self.system.measures]
         parts += [self.subgroup(rule).measures.assign(about=name) for name, rule in self.declared.items()]
-        return with_saved(pd.concat(parts, ignore_index=True), self.own_rows)
+        return Noted.of(with_saved(pd.concat(parts, ignore_index=True), self.own_rows), told.MEASURES)
 
     @property
     def declared(self) -> dict[str, str]:
@@ -172,7 +195,7 @@ class Audit:
         # Under another budget the replicates would have spread otherwise.
         return found if found is not None and found.budget == self.budget else None
 
-    def resample(self, how: Resampling, *, progress: Progress | None = None) -> Audit:
+    def resample(self, how: Resampling, *, progress: Watched = None) -> Audit:
         """The same audit, judged under another source of chance.
 
         `Equations()` learns the structural equations again from people drawn again; `Procedure(X_train, y_train)` also
@@ -180,8 +203,7 @@ class Audit:
         `measures` then has their rows beside those of people.
         """
         check_instance("how", how, Resampling, "ee.Equations(), ee.Procedure(X_train, y_train) or ee.Bootstrap()")
-        check_progress(progress)
-        return self.with_provenance(resampled=resample(self, how, progress))
+        return self.with_provenance(resampled=resample(self, how, watcher(progress)))
 
     def subgroup(self, which: str | Any) -> Assessment:
         """Algorithm 1 for a subgroup: a rule such as ``"age < 25 and purpose = 'car'"``, or a boolean mask.
@@ -198,7 +220,7 @@ class Audit:
             columns = columns_of(self.recourse.data)
             for sentence in rule.unmatched(columns):
                 warn("RULE_UNMATCHED", sentence, fix="Check the spelling; quotes and case count.")
-            return f"People with {rule}", rule.evaluate(columns)
+            return f"People with {told_rule(str(rule), self.recourse.source.schema.names)}", rule.evaluate(columns)
         data = self.recourse.data
         mask = np.asarray(aligned(which, data.index, "the mask", "mask.loc[audit.recourse.index]", derived=True))
         if mask.dtype != bool or mask.shape != (len(self.recourse),):
@@ -251,13 +273,23 @@ class Audit:
         about = f"{many(int(members.sum()), 'person', 'people')} nearest to {written(self.recourse.index[row])}"
         return self._assess("individual", about, members, row)
 
+    @overload
     def individuals(
-        self, quantile: float = 0.2, *, group: str | None = None, distance: Distance | None = None
-    ) -> pd.DataFrame:
+        self, quantile: float = ..., *, group: str | None = ..., distance: Distance | None = ..., output: Pandas = ...
+    ) -> pd.DataFrame: ...
+    @overload
+    def individuals(
+        self, quantile: float = ..., *, group: str | None = ..., distance: Distance | None = ..., output: Other
+    ) -> Any: ...
+    def individuals(
+        self, quantile: float = 0.2, *, group: str | None = None, distance: Distance | None = None,
+        output: Output = "pandas",
+    ) -> Any:  # fmt: skip
         """Every refused person of the groups compared, or of one group, against those like them: one row each.
 
         Whoever is called unequal has an interval wholly beyond the thresholds, and `p_adjusted` (Benjamini-Hochberg)
         allows for all `n_looked_at` who were looked at. At least five people a side, else `note` says TOO_FEW.
+        `output` is "pandas", "polars" or "pyarrow".
         """
         check_quantile(quantile)
         labels = self.recourse.groups.labels
@@ -271,7 +303,7 @@ class Audit:
         if self.provenance.outliers or (surrogate is not None and not surrogate.suffices):
             # As for the groups: nothing is concluded of anybody.
             found["outcome"] = "inconclusive"
-        return found
+        return as_output(Noted.of(found, told.INDIVIDUALS), output)
 
     def search_subgroups(
         self, measure: str = "acr", *, conditions: int = 3, levels: int = 5, features: Sequence[str] | None = None,
@@ -319,6 +351,16 @@ class Audit:
         distance = self.distance(self._distance_of(neighbourhood))
         return neighbourhood.members(distance.to_all(slice(row, row + 1))[0])
 
+    @overload
+    def curve(
+        self, quantiles: Sequence[float] = ..., *, distance: Distance | None = ..., include_favourable: bool = ...,
+        centres: Centres | None = ..., bands: Bands = ..., output: Pandas = ...,
+    ) -> pd.DataFrame: ...  # fmt: skip
+    @overload
+    def curve(
+        self, quantiles: Sequence[float] = ..., *, distance: Distance | None = ..., include_favourable: bool = ...,
+        centres: Centres | None = ..., bands: Bands = ..., output: Other,
+    ) -> Any: ...  # fmt: skip
     def curve(
         self,
         quantiles: Sequence[float] = PAPER_QUANTILES,
@@ -327,7 +369,8 @@ class Audit:
         include_favourable: bool = False,
         centres: Centres | None = None,
         bands: Bands = Jackknife(),  # noqa: B008 (frozen)
-    ) -> pd.DataFrame:
+        output: Output = "pandas",
+    ) -> Any:
         """ACR, efforts, RD, sizes and own-group share against the quantile, averaged over unfavourable centres.
 
         One row a group, opponent and quantile. `acr` is the ratio of mean efforts over centres (of its own group over
@@ -344,9 +387,12 @@ class Audit:
             By default everybody up to 2e8 pairs of people, and a sample above. The people around them are always all.
         bands
             `Jackknife(...)`; `PaperBands()` for those of the paper's figures; None for none, which is faster.
+        output
+            "pandas", "polars" or "pyarrow".
         """
         chosen = distance if distance is not None else self._distance_of(self.neighbourhood)
-        return self.curve_of(quantiles, chosen, include_favourable, centres, bands).frame()
+        found = self.curve_of(quantiles, chosen, include_favourable, centres, bands).frame()
+        return as_output(Noted.of(found, told.CURVE), output)
 
     def curve_of(
         self,
@@ -371,11 +417,16 @@ class Audit:
             n, codes = len(self.recourse), self.recourse.groups.codes
             people = np.arange(n) if include_favourable else np.flatnonzero(self.recourse.is_unfavourable)
             drawn = centres if centres is not None else default_centres(people, codes[people], n)
-            kept = curve(self.recourse, bound, quantiles, drawn.draw(people, codes[people]), bands)
+            with stage(f"Comparing people with those like them, at {len(quantiles)} sizes"):
+                kept = curve(self.recourse, bound, quantiles, drawn.draw(people, codes[people]), bands)
             self._curves[key] = kept
         return kept
 
-    def effort_curve(self, *, difference: bool = False) -> pd.DataFrame:
+    @overload
+    def effort_curve(self, *, difference: bool = ..., output: Pandas = ...) -> pd.DataFrame: ...
+    @overload
+    def effort_curve(self, *, difference: bool = ..., output: Other) -> Any: ...
+    def effort_curve(self, *, difference: bool = False, output: Output = "pandas") -> Any:
         """The share of each group's refused people whom an effort of at most e turns, with its band.
 
         One row a group and effort: group, effort, share, low, high. The band holds for all efforts at once; whoever
@@ -386,22 +437,30 @@ class Audit:
         samples, level = self._samples(None), self.criteria.level or SHOWN_LEVEL
         if not self.criteria.certified:
             samples = {label: sample.as_found for label, sample in samples.items()}
-        return effort_differences(self.recourse.groups, samples, level) if difference else effort_curve(samples, level)
+        groups = self.recourse.groups
+        found = effort_differences(groups, samples, level) if difference else effort_curve(samples, level)
+        return as_output(Noted.of(found, told.EFFORT_CURVE), output)
 
     # -- beside equality of effort ------------------------------------------------------------------------------------
 
-    def notions(self, *, labels: Any = None, only: Sequence[str] | None = None) -> Notions:
+    def notions(
+        self, *, labels: Any = None, causes: Sequence[str] | None = None, only: Sequence[str] | None = None
+    ) -> Notions:
         """Every neighbouring notion: what it reads of each comparison, with its interval and its denominator.
 
-        `labels` is what truly became of people (labels of the classifier, or True where it was favourable), for notions
-        that ask for it; `only` names families. Of an audit that was read from a file, notions that ask the model are as
-        `with_notions` read them before it was saved.
+        `labels` is what truly became of people (labels of the classifier, or True where it was favourable) and `causes`
+        names features that are causes of it, for notions that ask for them; `only` names families. Of an audit that was
+        read from a file, notions that ask the model are as `with_notions` read them before it was saved.
         """
-        return collect(self._audited(labels), self.provenance.notions, only)
+        asked = self._audited(labels)
+        if causes is not None:
+            named_causes(require_model(asked, "notions(causes=...)"), causes, None)
+            asked = replace(asked, causes=tuple(causes))
+        return collect(asked, self.provenance.notions, only)
 
-    def with_notions(self, *, labels: Any = None) -> Audit:
+    def with_notions(self, *, labels: Any = None, causes: Sequence[str] | None = None) -> Audit:
         """The same audit, which keeps every notion as it is read now: in its file, its report and its summary."""
-        return self.with_provenance(notions=self.notions(labels=labels))
+        return self.with_provenance(notions=self.notions(labels=labels, causes=causes))
 
     def facts(
         self,
@@ -450,9 +509,7 @@ class Audit:
         made = inputs_of(self, "counterfactual_fairness()")
         return CounterfactualFairness.of(self._audited(), made.problem)
 
-    def fair_causal_recourse(
-        self, *, most_people: int | None = None, progress: Progress | None = None
-    ) -> FairCausalRecourse:
+    def fair_causal_recourse(self, *, most_people: int | None = None, progress: Watched = None) -> FairCausalRecourse:
         """How far efforts of groups, and of refused people and their twins in other groups, are apart.
 
         Twins are solved as the people were, which takes as long as the audit for every other level. `frame()` has mean
@@ -466,8 +523,7 @@ class Audit:
             Called while twins are solved, as by `audit`.
         """
         made = inputs_of(self, "fair_causal_recourse()")
-        check_progress(progress)
-        return FairCausalRecourse.of(self._audited(), made.problem, most_people, progress)
+        return FairCausalRecourse.of(self._audited(), made.problem, most_people, watcher(progress))
 
     def causal_discrimination(self, draws: int = DRAWS, random_state: int = 0) -> CausalDiscrimination:
         """How often the label changes when the sensitive columns alone change, nothing following.
@@ -572,6 +628,7 @@ class Audit:
             None if made is None else made.problem,
             None if made is None else made.choice,
             None if labels is None else favourable_labels(self.recourse, labels),
+            reference=None if made is None else made.declared.get("reference"),
         )
 
     def social_burden(self, labels: Any) -> Found:
@@ -611,6 +668,62 @@ class Audit:
         """
         return Boundary().read(self._audited(), each)
 
+    def situation_testing(
+        self, k: int = K, tau: float = TAU, *, distance: Distance | None = None, most_people: int | None = None
+    ) -> SituationTesting:
+        """Whom people just like them in the other group fare better than (Zhang, Wu and Wu 2016).
+
+        `people` has a row a person and comparison, `individual(label)` one person with their neighbours, `distance` the
+        causal distance, which neighbourhoods take too, and `effects` what it is made of.
+
+        Parameters
+        ----------
+        k
+            So many nearest people of each group are looked at.
+        tau
+            Discriminated is whose k neighbours of the other group are approved more often by more than this share.
+        distance
+            Another distance, in place of the causal one.
+        most_people
+            Of more people so many are drawn and looked at; neighbours are always of all. By default everybody.
+        """
+        return SituationTestingFamily().read(self._audited(), k, tau, distance, most_people)
+
+    def effort_rewards(
+        self,
+        deltas: Sequence[float] = DELTAS,
+        *,
+        benefit: Literal["decision", "probability", "score"] = "decision",
+        gain: float | None = None,
+        budget: float | None = None,
+        cost: Cost | None = None,
+        most_people: int | None = None,
+        progress: Watched = None,
+    ) -> Rewards:
+        """What the same effort brings each group, by rank among one's own people (Heidari, Nanda and Gummadi 2019).
+
+        Everybody is solved again with that effort, which takes as long as the audit; an audit whose own cost is
+        `Percentile(within="group")` is read as it is. `people` has a row a refused person.
+
+        Parameters
+        ----------
+        deltas
+            Efforts: whom at most so much turns. 0.25 overtakes a quarter of one's own group.
+        benefit
+            "decision": the gain is the approval. "probability", "score": of a model with a linear score, the largest
+            gain within each effort, and the least effort for `gain` of it (0.1), for everybody, approved or not.
+        budget
+            The effort at which people without a route count; by default the 95 % point of all known efforts by rank.
+        cost
+            Another measure of effort, in place of `Percentile(within="group")`.
+        most_people
+            Of more people so many are drawn at random; by default everybody is solved.
+        progress
+            Called while people are solved, as by `audit`.
+        """
+        watching = watcher(progress)
+        return EffortRewards().read(self._audited(), deltas, benefit, gain, budget, cost, most_people, watching)
+
     @property
     def unsettled(self) -> pd.DataFrame:
         """Who is not solved to the end: group, status, cost, bound, gap and why, the widest gap first."""
@@ -626,7 +739,9 @@ class Audit:
         else:
             named = items_in("people", people, "a list of index labels")
             rows = np.array([self._row(label, None) for label in named], dtype=np.intp)
-        return replace(self.with_provenance(resampled=None), recourse=solve_further(self.recourse, rows, solver=solver))
+        found = solve_further(self.recourse, rows, solver=solver)
+        # Whoever has another first way now has other ways beside it.
+        return replace(self.with_provenance(resampled=None), recourse=found, alternatives=())
 
     def with_provenance(self, **changes: Any) -> Audit:
         """The same audit with other parts of its provenance, such as ``notes={"date": "2026-03-31"}``."""
@@ -634,15 +749,42 @@ class Audit:
 
     # -- readers ----------------------------------------------------------------------------------------------------
 
-    def explain(self, label: Any = None, *, position: int | None = None) -> Explanation:
-        """What one person can do, in words and numbers."""
+    def explain(
+        self, label: Any = None, *, position: int | None = None, alternatives: int | None = None
+    ) -> Explanation:
+        """What one person can do, in words and numbers.
+
+        With `alternatives` the so many cheapest ways, each of which leaves a feature of every way before it unchanged;
+        by default as many as `with_alternatives` keeps. An audit that was read from a file has no more than it keeps.
+        """
         surrogate = self.provenance.surrogate
-        kind = "" if surrogate is None else surrogate.kind
-        return explain(self.recourse, self._row(label, position), kind, self.recorded)
+        kind, row = "" if surrogate is None else surrogate.kind, self._row(label, position)
+        return explain(self.recourse, row, kind, self.recorded, self._further(row, alternatives))
+
+    def with_alternatives(self, count: int) -> Audit:
+        """The same audit, which keeps so many of the cheapest ways of everybody who was refused, in its file too."""
+        found = find_alternatives(self.recourse, np.arange(len(self.recourse)), count)
+        return replace(self, alternatives=tuple(found))
+
+    def _further(self, row: int, count: int | None) -> list[tuple[RecourseTable, int]]:
+        """A person's ways beyond the first, as they are kept or as they are found now."""
+        if count is None:
+            return [(one, row) for one in self.alternatives]
+        check_alternatives(count)
+        if count - 1 <= len(self.alternatives):
+            return [(one, row) for one in self.alternatives[: count - 1]]
+        if self.inputs is None:
+            kept = many(len(self.alternatives) + 1, "way", "ways")
+            raise ParameterError(
+                "AUDIT_FILE",
+                f"This audit was read from a file that keeps {kept} of each person, not {count}.",
+                fix=Setting("alternatives", count),
+            )
+        return [(one, 0) for one in find_alternatives(self.recourse, np.array([row]), count)]
 
     @property
     def plot(self) -> AuditPlots:
-        """Pictures of the audit (needs the extra `plot`)."""
+        """Pictures: every one of the report, and those of other notions; each is a `Display`."""
         from equieffort.plots import AuditPlots
 
         return AuditPlots(self)
@@ -660,46 +802,61 @@ class Audit:
 
         return load(path)
 
+    @overload
+    def to_frame(self, what: What = ..., *, output: Pandas = ...) -> pd.DataFrame: ...
+    @overload
+    def to_frame(self, what: What = ..., *, output: Other) -> Any: ...
+    def to_frame(self, what: What = "measures", *, output: Output = "pandas") -> Any:
+        """A table of the audit: its "measures", "groups", "people", "unsettled" people or "warnings".
+
+        `output` is "pandas", "polars" or "pyarrow"; the last two have the index as a column.
+        """
+        return as_output(frame_of(self, what), output)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The summary in a form that JSON can hold: verdict, measures, groups, criteria, warnings, how it was made."""
+        from equieffort.exports import summary
+
+        return summary(self)
+
+    def to_json(self, path: str | PathLike[str] | None = None) -> str:
+        """The summary as JSON, also written to a file where a path is given."""
+        return written_to(path, json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False))
+
+    def to_html(
+        self, path: str | PathLike[str] | None = None, *, title: str = "", suppress_below: int | None = None
+    ) -> str:
+        """The report as one HTML page, also written to a file where a path is given."""
+        return written_to(path, self.report(title=title, suppress_below=suppress_below).html)
+
+    def report(self, *, title: str = "", suppress_below: int | None = None) -> Report:
+        """The report for a committee, which a notebook shows; `save` writes it.
+
+        Counts of people from 1 to `suppress_below` less one, and what they could be worked out from, are not shown; by
+        default as the spec asked.
+        """
+        from equieffort.report import model_card, render
+
+        with stage("Writing the report"):
+            page = render(self, title=title, suppress_below=suppress_below)
+            return Report(page, model_card(self, suppress_below=suppress_below))
+
+    def raise_if_unequal(self, *, inconclusive: bool = False) -> Audit:
+        """Raise `ee.errors.UnequalError` where effort is unequal, for pipelines; otherwise the audit itself.
+
+        With `inconclusive` also where nothing is decided: only shown equality passes.
+        """
+        self.verdict.raise_if_unequal(inconclusive=inconclusive)
+        return self
+
     def __str__(self) -> str:
-        measures = system_measures(self.system, self.own_rows)
-        table = self._groups.to_string(index=False, float_format=lambda value: f"{value:.4g}", na_rep="-")
-        shown = measure_lines(measures, self.verdict, self.own)
-        parts = [first_text(self.warnings), str(self.verdict), shown, self._assumed, table]
-        return "\n\n".join(part for part in parts if part)
+        return audit_text(self)
 
-    @property
-    def _groups(self) -> pd.DataFrame:
-        return self.by_group[GROUPS].drop_duplicates("group")
-
-    @property
-    def _assumed(self) -> str:
-        schema = self.recourse.source.schema
-        return assumed_text(schema.assumed, schema.zero_one)
+    def _told(self) -> Told:
+        return audit_told(self)
 
     def _repr_html_(self) -> str:
-        verdict = self.verdict
-        sentences = "".join(f"<li>{escape(finding.sentence)}</li>" for finding in verdict.findings)
-        notes = "".join(f"<li>{escape(warning.what)} <code>{warning.code}</code></li>" for warning in self.warnings)
-        known = caveats(verdict, self.recourse, self.provenance.fit)
-        weighty = "".join(f"<li>{escape(one.text)}</li>" for one in known)
-        assumed = f"<pre>{escape(self._assumed)}</pre>" if self._assumed else ""
-        table = self._groups.to_html(index=False, float_format=lambda v: f"{v:.4g}", na_rep="", escape=True)
-        return (
-            f"<section><h3>{escape(verdict.outcome.capitalize())}: {escape(verdict.headline)}</h3>"
-            f"<p>{escape(verdict.basis)}</p><ul>{sentences}</ul>{self._measures_html()}"
-            f"<h4>Read with care</h4><ul>{weighty}</ul>{assumed}{table}"
-            + (f"<details><summary>{len(self.warnings)} warnings</summary><ul>{notes}</ul></details>" if notes else "")
-            + "</section>"
-        )
-
-    def _measures_html(self) -> str:
-        head, *rows = measure_table(system_measures(self.system, self.own_rows), self.verdict, self.own)
-        cells = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in rows)
-        heads = "".join(f"<th>{escape(cell)}</th>" for cell in head)
-        return (
-            f"<table><thead><tr>{heads}</tr></thead><tbody>{cells}</tbody></table>"
-            f"<p>{escape(judged_text(self.verdict))}</p>"
-        )
+        return as_html(audit_page(self))
 
     # -- parts ------------------------------------------------------------------------------------------------------
 
@@ -745,7 +902,7 @@ class Audit:
             chance=again.chance if again is not None and any(c.spreads for c in compared) else "people",
         )  # fmt: skip
         return Assessment(
-            level, about, by_group(groups, samples, found, self.criteria.level or SHOWN_LEVEL), found, verdict
+            level, about, group_frame(groups, samples, self.criteria.level or SHOWN_LEVEL), found, verdict
         )
 
     def _samples(self, members: Bools | None) -> dict[str, Sample]:
@@ -807,7 +964,7 @@ def audit(
     X: Any,
     *,
     schema: Schema,
-    scm: StructuralCausalModel,
+    scm: StructuralCausalModel | Sequence[tuple[str, str]] | CausalGraph,
     sensitive_features: Any = None,
     model_features: Sequence[str] | None = None,
     cost: Cost | None = None,
@@ -819,7 +976,7 @@ def audit(
     reference: Any = None,
     missing: Missing = "error",
     margin: float = 0.0,
-    progress: Progress | None = None,
+    progress: Watched = None,
 ) -> Audit:
     """Must some groups work harder than others to turn a "no" into a "yes"?
 
@@ -832,7 +989,9 @@ def audit(
     schema
         Roles, limits, the protected groups and the favourable label.
     scm
-        The structural causal model. If it is not fitted, its equations are learned from the audited people.
+        The structural causal model; one that is not fitted learns its equations from the audited people. Edges alone,
+        as pairs (cause, effect) or a `CausalGraph`, get linear equations fitted to X, which is said wherever the result
+        is told; ``[]`` means that nothing follows anything.
     sensitive_features
         The sensitive column(s), if they are not in X.
     model_features
@@ -857,28 +1016,32 @@ def audit(
     margin
         Extra distance from the boundary that an action must reach, in units of the score.
     progress
-        Called as progress("solving", done, total, note) while people are solved.
+        True for a bar, False for none, or a function, called as progress("solving", done, total, note) while people
+        are solved. By default a bar in notebooks.
 
     Returns
     -------
     An `Audit`: `verdict`, `by_group`, `individual`, `subgroup`, `curve`, `recourse`, `explain`, `save`.
     """
-    check_progress(progress)
+    watching = watcher(progress)
     _check_neighbourhood(neighbourhood, optional=True)
     check_instance("criteria", criteria, Criteria, "an ee.Criteria(...)", optional=True)
     own = _own_measures(measures)
     with collecting() as kept:
-        inputs = AuditInputs.of(
-            classifier, X, schema=schema, scm=scm, sensitive_features=sensitive_features, model_features=model_features,
-            cost=cost, solver=solver, subgroups=subgroups, reference=reference, missing=missing, margin=margin,
-        )  # fmt: skip
+        with stage("Reading the inputs"):
+            inputs = AuditInputs.of(
+                classifier, X, schema=schema, scm=cast("Any", scm), reference=reference,
+                sensitive_features=sensitive_features,
+                model_features=model_features, cost=cost, solver=solver, subgroups=subgroups, missing=missing,
+                margin=margin,
+            )  # fmt: skip
         problem = inputs.problem
-        table = solve(problem, inputs.people, solver=inputs.choice, missing=missing, progress=progress)
         near = neighbourhood if neighbourhood is not None else Everyone()
         distances: dict[Distance, BoundDistance] = {}
         if isinstance(near, Nearest | NearestK):
-            # Bound here, so that what it warns about is part of the audit.
-            distances[near.distance] = near.distance.bind(table.source.data, table.source.encoding, schema)
+            # Bound before anybody is solved: what it refuses is told at once, what it warns about is in the audit.
+            distances[near.distance] = near.distance.bind(inputs.people.frame, problem.encoding, schema)
+        table = solve(problem, inputs.people, solver=inputs.choice, missing=missing, progress=watching or False)
         seen = [name for name in problem.decision.features if name not in schema.protected_columns]
         for one in copies(table.data, seen, table.is_unfavourable):
             warn(one.code, one.what, fix=one.fix)
@@ -896,6 +1059,7 @@ def audit(
         margin=float(margin),
         budget=default_budget(table.effort),
         subgroups=dict(subgroups or {}),
+        edges_only=is_edges(scm),
     )
     return Audit(
         table,

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from html import escape
 from typing import Any
 
 import numpy as np
@@ -13,10 +12,14 @@ import pandas as pd
 
 from equieffort.data.frames import Bools, Floats, number
 from equieffort.foundations.arguments import as_plain
+from equieffort.foundations.shown import Shown, Told
 from equieffort.models.fidelity import RecordedDecisions
-from equieffort.recourse.problem import limits
+from equieffort.recourse.limits import limits
 from equieffort.recourse.solvers import Status
-from equieffort.recourse.table import RecourseTable
+from equieffort.recourse.table import RecourseTable, SolvedSource
+from equieffort.words.recourse import NOT_A_REASON
+from equieffort.words.ways import ENDINGS, Further, at_most, way_heading
+from equieffort.world.labels import NO_LABELS, Labels
 from equieffort.world.schema import AssumedLimit
 
 LOOKED_AT = 1000
@@ -38,6 +41,17 @@ class Step:
     least: float = float("-inf")
     most: float = float("inf")
     """Where the person may set it; what is shown stays inside."""
+    labels: Labels = NO_LABELS
+    """What readers call features and levels."""
+
+    @property
+    def name(self) -> str:
+        """The feature for a reader."""
+        return self.labels.feature(self.feature)
+
+    def told(self, value: Any) -> str:
+        """A value for a reader: a level by its label."""
+        return self.labels.level(self.feature, value) or written(value)
 
     @property
     def shown(self) -> Any:
@@ -50,14 +64,15 @@ class Step:
         return coarse if self.least <= coarse <= self.most else round_away(self.before, self.after)
 
     def __str__(self) -> str:
-        before, after = written(self.before), written(self.shown)
+        before, after = self.told(self.before), self.told(self.shown)
         if self.kind == "hold":
-            return f"keep {self.feature} at {before} although its causes change"
-        moved = "" if isinstance(self.before, str | bool) else f" ({_signed(self.shown - self.before)})"
+            return f"keep {self.name} at {before} although its causes change"
+        is_named = isinstance(self.before, str | bool) or before != written(self.before)
+        moved = "" if is_named else f" ({_signed(self.shown - self.before)})"
         verb = "set" if self.kind == "set" else "then follows"
         if self.kind == "set":
-            return f"{verb} {self.feature} from {before} to {after}{moved}, cost {self.cost:.4g}"
-        return f"{self.feature} {verb} from {before} to {after}{moved}"
+            return f"{verb} {self.name} from {before} to {after}{moved}, cost {self.cost:.4g}"
+        return f"{self.name} {verb} from {before} to {after}{moved}"
 
 
 def _signed(value: float) -> str:
@@ -87,8 +102,8 @@ def written(value: Any) -> str:
     return value if isinstance(value, str) else str(value) if isinstance(value, bool) else number(value)
 
 
-@dataclass(frozen=True)
-class Explanation:
+@dataclass(frozen=True, repr=False)
+class Explanation(Shown):
     """A person's recourse; print it, or take its `frame()`."""
 
     person: Any
@@ -101,29 +116,91 @@ class Explanation:
     surrogate: str = ""
     """The kind of model that stands in for the system, if one does."""
     recorded: str = ""
-    """Beside a stand-in what was decided according to the data: "favourable" or "unfavourable"."""
+    """Beside a surrogate what was decided according to the data: "favourable" or "unfavourable"."""
+    max_actions: int | None = None
+    """How many features may be changed at once, where that is limited."""
+    alternatives: tuple[Explanation, ...] = ()
+    """The next cheapest ways, each of which leaves a feature of every way before it unchanged."""
+    further: Further = ""
+    """Whether there is a way beyond these, where fewer were found than asked for: "none" is proven, or "unknown"."""
+    called: str = ""
+    """What readers call the people of the group; empty where it has no label."""
+
+    @property
+    def actions(self) -> tuple[Step, ...]:
+        """What the person does: features that are set to another value, or held at their own."""
+        return tuple(step for step in self.steps if step.kind != "follows")
+
+    @property
+    def follows(self) -> tuple[Step, ...]:
+        """What follows from that."""
+        return tuple(step for step in self.steps if step.kind == "follows")
+
+    @property
+    def changed(self) -> tuple[str, ...]:
+        """The features that the person changes."""
+        return tuple(step.feature for step in self.steps if step.kind == "set")
+
+    @property
+    def ways(self) -> tuple[Explanation, ...]:
+        """Every way there is, the cheapest first; empty without one."""
+        return (self, *self.alternatives) if self.actions else ()
 
     def frame(self) -> pd.DataFrame:
-        """One row a step or consequence."""
+        """One row a step or consequence; with alternatives each row says of which way, 1 being the cheapest."""
         columns = ["feature", "kind", "before", "after", "cost"]
-        return pd.DataFrame([[getattr(step, name) for name in columns] for step in self.steps], columns=columns)
+        rows = [(n, step) for n, way in enumerate(self.ways, start=1) for step in way.steps]
+        found = pd.DataFrame([[getattr(step, name) for name in columns] for _, step in rows], columns=columns)
+        if self.alternatives:
+            found.insert(0, "way", [n for n, _ in rows])
+        return found
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain data that JSON can hold; a cost or a bound that is no number is None."""
+        said: dict[str, Any] = {
+            "person": as_plain(self.person),
+            "group": self.group,
+            "status": self.status,
+            "cost": _finite(self.cost),
+            "bound": _finite(self.bound),
+            "actions": [_plain_step(step) for step in self.actions],
+            "follows": [_plain_step(step) for step in self.follows],
+            "reason": self.reason,
+        }
+        if self.surrogate:
+            said |= {"surrogate": self.surrogate, "recorded": self.recorded}
+        return said | {
+            "max_actions": self.max_actions,
+            "alternatives": [
+                {key: way[key] for key in ("status", "cost", "bound", "actions", "follows", "reason")}
+                for way in (one.to_dict() for one in self.alternatives)
+            ],
+            "further": self.further,
+        }
 
     def __str__(self) -> str:
-        lines = [f"Person {self.person} ({self.group}): {self._answer()}"]
-        acts = (step for step in self.steps if step.kind != "follows")
-        lines += [f"  {n}. {step}" for n, step in enumerate(acts, start=1)]
-        lines += [f"  -> {step}" for step in self.steps if step.kind == "follows"]
+        lines = [f"{self._who()}: {self._answer()}", *_numbered(self)]
+        for n, way in enumerate(self.alternatives, start=2):
+            lines += [way_heading(n, way.cost, way.status, way.bound), *_numbered(way)]
+        lines += [ENDINGS[self.further]] if self.further else []
         return "\n".join(lines + ([self._whose()] if self.surrogate else []))
 
+    def _who(self) -> str:
+        name = "This person" if self.person is None else f"Person {self.person}"
+        group = self.called or self.group
+        return name + (f" ({group})" if group else "")
+
     def _answer(self) -> str:
-        whose = "the stand-in's decision" if self.surrogate else "the decision"
+        whose, few = "the surrogate's decision" if self.surrogate else "the decision", at_most(self.max_actions)
         if self.status == "not_needed":
             return f"{whose} is favourable already; nothing is needed."
         if self.status == "infeasible":
-            return f"no allowed action turns {whose}. {self.reason}"
+            return f"no allowed action{few} turns {whose}. {self.reason}"
         if self.status == "unknown":
-            return f"no action was found and none was excluded. {self.reason}"
-        sure = "no cheaper action exists" if self.status == "optimal" else f"no action costs less than {self.bound:.4g}"
+            return f"no action{few} was found and none was excluded. {self.reason}"
+        sure = f"no cheaper action{few} exists"
+        if self.status != "optimal":
+            sure = f"no action{few} costs less than {self.bound:.4g}"
         if self.status == "feasible" and self.bound == 0:
             sure = "what the cheapest costs is not known"
         why = f" {self.reason}" if self.reason else ""
@@ -137,17 +214,43 @@ class Explanation:
         if self.recorded == decided:
             return f"{text} The recorded decision is {self.recorded} too."
         return (
-            f"{text} The recorded decision is {self.recorded}: for this person the stand-in decides otherwise, "
+            f"{text} The recorded decision is {self.recorded}: for this person the surrogate decides otherwise, "
             "and nothing here says how to turn it."
         )
 
-    def _repr_html_(self) -> str:
-        return f"<pre>{escape(str(self))}</pre>"
+    def _told(self) -> Told:
+        first, *lines = str(self).split("\n")
+        care = [*([lines.pop()] if self.surrogate else []), *([NOT_A_REASON] if self.steps else [])]
+        return Told(
+            first,
+            lines,
+            {"": self.frame()} if self.steps else {},
+            care,
+            ".frame(), .actions, .alternatives, .to_dict()",
+        )
 
 
-@dataclass(frozen=True, eq=False)
-class Recorded:
-    """What was decided of each person according to the data, beside a stand-in that decides anew."""
+def _numbered(way: Explanation) -> list[str]:
+    """What is done and what follows, a line each."""
+    lines = [f"  {n}. {step}" for n, step in enumerate(way.actions, start=1)]
+    return lines + [f"  -> {step}" for step in way.follows]
+
+
+def _plain_step(step: Step) -> dict[str, Any]:
+    """A step as plain data; `shown` is rounded so that doing it is enough."""
+    return {
+        "feature": step.feature, "kind": step.kind, "before": step.before, "after": step.after,
+        "shown": as_plain(step.shown), "cost": step.cost,
+    }  # fmt: skip
+
+
+def _finite(value: float) -> float | None:
+    return value if np.isfinite(value) else None
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Recorded(Shown):
+    """What was decided of each person according to the data, beside a surrogate that decides anew."""
 
     is_known: Bools
     is_favourable: Bools
@@ -175,6 +278,11 @@ class Recorded:
             for code, group in enumerate(table.groups.labels)
         }
 
+    def _told(self) -> Told:
+        lines = [f"{self.n:,} of {len(self.is_known):,} are known, {self.n_favourable:,} of them favourable."]
+        care = ["These are decisions of the system; the audit is of a surrogate model that decides anew."]
+        return Told("Recorded decisions", lines, care=care, more=".by_group(audit.recourse)")
+
     @property
     def n(self) -> int:
         """Of how many people it is known."""
@@ -192,8 +300,17 @@ class Recorded:
         return "favourable" if self.is_favourable[row] else "unfavourable"
 
 
-def explain(table: RecourseTable, row: int, surrogate: str = "", decided: Recorded | None = None) -> Explanation:
-    """Explain one row of the table; `surrogate` is the kind of model that stands in for the system, if one does."""
+def explain(
+    table: RecourseTable,
+    row: int,
+    surrogate: str = "",
+    decided: Recorded | None = None,
+    further: Sequence[tuple[RecourseTable, int]] = (),
+) -> Explanation:
+    """Explain one row of the table; `surrogate` is the kind of model that stands in for the system, if one does.
+
+    `further` are the person's next ways, as `find_alternatives` gives them: a table and a row each.
+    """
     status = Status(int(table.status[row]))
     one = np.array([row])
     steps: list[Step] = []
@@ -202,6 +319,9 @@ def explain(table: RecourseTable, row: int, surrogate: str = "", decided: Record
     reason = ""
     if status in (Status.FEASIBLE, Status.INFEASIBLE, Status.UNKNOWN):
         (reason,) = table.told(table.source.reasons(table, [row]))
+    ways = [explain(one, k, surrogate) for one, k in further if one.has_action[k]]
+    ended = [Status(int(one.status[k])) for one, k in further if not one.has_action[k]]
+    is_last: Further = "" if not (steps and ended) else "none" if ended[0] == Status.INFEASIBLE else "unknown"
     return Explanation(
         table.index[row],
         table.groups.labels[table.groups.codes[row]],
@@ -212,6 +332,10 @@ def explain(table: RecourseTable, row: int, surrogate: str = "", decided: Record
         reason,
         surrogate,
         decided.word(row) if decided is not None and surrogate else "",
+        table.source.schema.max_actions,
+        tuple(ways),
+        is_last,
+        table.source.schema.names.group(table.groups.labels[table.groups.codes[row]]) or "",
     )
 
 
@@ -231,16 +355,16 @@ def assumed_spans(limits: Iterable[AssumedLimit]) -> dict[str, str]:
     return found
 
 
-def assumed_text(limits: Iterable[AssumedLimit], zero_one: Iterable[str] = ()) -> str:
+def assumed_text(limits: Iterable[AssumedLimit], zero_one: Iterable[str] = (), labels: Labels = NO_LABELS) -> str:
     """The limits that nobody declared, and what is 0 or 1, for a terminal; empty if there are none."""
-    lines = [f"  {name}: {span}" for name, span in assumed_spans(limits).items()]
+    lines = [f"  {labels.feature(name)}: {span}" for name, span in assumed_spans(limits).items()]
     if lines:
         lines.insert(
             0,
             "Assumed limits: nobody declared how far these may be set, so actions stay within the observed values. "
             "Declare lower and upper, or an infinity for no limit.",
         )
-    binary = ", ".join(zero_one)
+    binary = ", ".join(map(labels.feature, zero_one))
     return "\n".join(lines + ([f"Set to 0 or 1 only: {binary}"] if binary else []))
 
 
@@ -250,6 +374,9 @@ def _steps(table: RecourseTable, one: npt.NDArray[np.intp]) -> list[Step]:
     is_set, _ = source.interventions(table, one)
     costs = source.costs(table, one)[0]
     sample = source.facts(slice(LOOKED_AT))
+    if isinstance(source, SolvedSource) and len(table) == 1:
+        # How finely a feature is measured cannot be seen in one person.
+        sample = source.encoding.encode(source.problem.examples)
     steps = []
     for b, k in enumerate(table.acts):
         if is_set[0, b]:
@@ -264,19 +391,20 @@ def _steps(table: RecourseTable, one: npt.NDArray[np.intp]) -> list[Step]:
 
 
 def _step(table: RecourseTable, sample: Floats, k: int, kind: str, before: float, after: float, cost: float) -> Step:
-    column = table.source.encoding.columns[k]
+    column, names = table.source.encoding.columns[k], table.source.schema.names
     values = [column.decode(np.array([value]))[0] for value in (before, after)]
     plain = [as_plain(value) for value in values]
     if column.is_category:
-        return Step(column.name, kind, plain[0], plain[1], cost)
+        return Step(column.name, kind, plain[0], plain[1], cost, labels=names)
     fact = np.array([before])
     ends: dict[int, list[float]] = {-1: [-np.inf], 1: [np.inf]}
     for limit in limits(table.source.schema.feature(column.name)):
         ends[limit.side].append(float(limit.at(fact)[0]))
     places = decimals(sample[:, k])
     return Step(
-        column.name, kind, plain[0], plain[1], cost, None if places is None else places + 1, max(ends[-1]), min(ends[1])
-    )
+        column.name, kind, plain[0], plain[1], cost, None if places is None else places + 1, max(ends[-1]),
+        min(ends[1]), names,
+    )  # fmt: skip
 
 
 def decimals(values: Floats, most: int = 4) -> int | None:

@@ -22,6 +22,7 @@ from equieffort.recourse.solvers import Auto, Choice, Solver
 from equieffort.recourse.solving import check_solver, chosen_for
 from equieffort.world.cost import Cost
 from equieffort.world.giveaways import warn_giveaways
+from equieffort.world.graph import CausalGraph
 from equieffort.world.rules import parse_rule
 from equieffort.world.schema import Schema
 from equieffort.world.scm import StructuralCausalModel
@@ -67,14 +68,18 @@ class AuditInputs:
     ) -> AuditInputs:
         """Read, join and screen the people, fix the problem, choose the solver. The arguments are those of `audit`."""
         check_solver(solver)
-        schema, scm, model_features = declared["schema"], declared["scm"], declared.get("model_features")
+        schema, model_features = declared["schema"], declared.get("model_features")
+        given: Any = declared["scm"]
         if model_features is not None:
             declared["model_features"] = model_features = names_in("model_features", model_features)
         if subgroups is not None:
             check_mapping("subgroups", subgroups, 'a mapping from name to rule, such as {"young": "age < 25"}')
-        check_parts(schema, scm)
-        given = join_sensitive(read_frame(X, names=model_features), sensitive_features, schema.sensitive_columns)
-        table = schema.spread.join(given)
+        check_parts(schema, StructuralCausalModel([]) if is_edges(given) else given)
+        whole = join_sensitive(read_frame(X, names=model_features), sensitive_features, schema.sensitive_columns)
+        table = schema.spread.join(whole)
+        if is_edges(given):
+            declared["scm"] = linear_model(given, table, schema, declared.get("missing", "error"))
+        scm = declared["scm"]
         rules, seen = list((subgroups or {}).values()), schema.spread.names(known_features(classifier, model_features))
         check_rules(rules, table)
         solved = {*schema.features, *schema.protected_columns, *scm.graph.nodes, *seen}
@@ -83,14 +88,30 @@ class AuditInputs:
                 warn_similar_labels(table[name])
         warn_giveaways(_without_asked(table, rules, solved), schema, seen)
         # The types of columns over which a category is spread are the model's to see.
-        problem = RecourseProblem.of(classifier, _without_asked(given, rules, solved), **declared)
+        problem = RecourseProblem.of(classifier, _without_asked(whole, rules, solved), **declared)
         people = People.of(problem, table, missing=declared.get("missing", "error"))
+        schema.names.check(table.columns, people.groups.labels)
         return cls(classifier, table, people, chosen_for(people.problem, solver), solver, declared)
 
     @property
     def problem(self) -> RecourseProblem:
         """What is solved."""
         return self.people.problem
+
+
+def is_edges(scm: Any) -> bool:
+    """Whether only what causes what is given, as pairs or as a graph, and no equations."""
+    return isinstance(scm, list | tuple | CausalGraph)
+
+
+def linear_model(edges: Any, people: pd.DataFrame, schema: Schema, missing: Missing) -> StructuralCausalModel:
+    """Linear equations for a graph alone, fitted to the people who are audited."""
+    graph = CausalGraph.of(edges)
+    categorical = [name for name, kind in schema.kinds.items() if kind == "categorical" and name in graph.nodes]
+    graph.require(people.columns)
+    # Of whom the group is not known, nothing can be learned of what follows from it.
+    lax = [name for name in graph.nodes if missing != "error" or name in schema.sensitive_columns]
+    return StructuralCausalModel(graph, categorical=categorical).fit(people[people[lax].notna().all(axis=1)])
 
 
 def columns_of(frame: pd.DataFrame) -> dict[str, npt.NDArray[Any]]:

@@ -25,8 +25,10 @@ from equieffort.effort.metrics import Comparison
 from equieffort.effort.planning import POWER, questions, worth_of
 from equieffort.errors import ParameterError, Setting
 from equieffort.foundations.arguments import check_instance, check_number
+from equieffort.foundations.shown import Shown, Told
 
 if TYPE_CHECKING:
+    from equieffort.plots.display import Display
     from equieffort.results.audits import Audit
 
 RATIOS = (1.0, 1.1, 1.25, 1.4, 1.5, 1.75, 2.0, 3.0)
@@ -87,8 +89,8 @@ class Assumed:
         return min(side.refused * side.recourse for side in self.shares)
 
 
-@dataclass(frozen=True)
-class Power:
+@dataclass(frozen=True, repr=False)
+class Power(Shown):
     """People needed by what is true, or what people can show; printing it gives a table."""
 
     table: pd.DataFrame
@@ -116,8 +118,21 @@ class Power:
         for row in self.detectable.to_dict("records"):
             gap = "no RD that is possible" if isnan(row["rd"]) else f"RD above {100 * row['rd']:.3g} points"
             lines.append(f"  {row['people']:>7,} people: ACR above {row['acr']:.3g}, {gap}")
-        lines += ["", "By the normal approximation, so roughly; both groups together, approved people included."]
-        return "\n".join(lines)
+        return "\n".join([*lines, "", ROUGHLY])
+
+    def _told(self) -> Told:
+        first, *lines = [line.strip() for line in str(self).splitlines() if line.strip() and line != ROUGHLY]
+        tables = {"People needed": self.table, "What can be shown to be unequal": self.detectable}
+        return Told(first, lines, tables, [ROUGHLY], ".table, .detectable, .plot()")
+
+    def plot(self) -> Display:
+        """People needed against what is true, as a `Display`; the numbers are `table`."""
+        from equieffort.plots.power import show_power
+
+        return show_power(self)
+
+
+ROUGHLY = "By the normal approximation, so roughly; both groups together, approved people included."
 
 
 def power(

@@ -10,9 +10,10 @@ from importlib.metadata import version
 from math import isfinite
 from typing import Any
 
-from equieffort import __version__
 from equieffort.foundations.arguments import is_number
 from equieffort.foundations.saved import as_data, as_fields, from_data, from_fields
+from equieffort.foundations.version import __version__
+from equieffort.models.classifiers.naming import model_name
 from equieffort.models.fidelity import RecordedDecisions, Surrogate
 from equieffort.notions.collection import Notions
 from equieffort.recourse.solvers import Solver
@@ -71,6 +72,10 @@ class CostRecord:
     """Of weighted L1 costs: what a unit up and a unit down costs, by feature."""
     percentiles: Mapping[str, tuple[tuple[float, ...], tuple[float, ...]]] | None = None
     """Of percentile costs: values and the share of people at each, by feature."""
+    by_group: Mapping[str, Mapping[str, tuple[tuple[float, ...], tuple[float, ...]]]] | None = None
+    """Of percentile costs within groups: the same for each group, by its label."""
+    columns: tuple[str, ...] = ()
+    """Of costs by group: the sensitive columns whose values the labels are."""
     rest: Mapping[str, Any] = field(default_factory=dict)
     """What another cost says of itself."""
 
@@ -78,14 +83,18 @@ class CostRecord:
         prices = (self.prices or {}).values()
         if not all(any(pair) and all(isfinite(price) and price >= 0 for price in pair) for pair in prices):
             raise ValueError("prices are negative, infinite or all zero")
-        for values, shares in (self.percentiles or {}).values():
+        curves = [self.percentiles or {}, *(self.by_group or {}).values()]
+        for values, shares in (curve for of in curves for curve in of.values()):
             if len(values) != len(shares) or not values or not all(map(isfinite, (*values, *shares))):
                 raise ValueError("percentiles are no values with a share each")
 
     @classmethod
     def of(cls, kind: str, said: Mapping[str, Any]) -> CostRecord:
         """From what a bound cost says of itself; that of somebody else may use our names for other things."""
-        known = {name: said[name] for name in ("own", "prices", "percentiles") if name in said}
+        known = {name: said[name] for name in ("own", "prices", "percentiles", "columns") if name in said}
+        groups = said.get("by_group")
+        if isinstance(groups, Mapping) and all(set(one) == {"percentiles"} for one in groups.values()):
+            known["by_group"] = {label: one["percentiles"] for label, one in groups.items()}
         rest = {name: value for name, value in said.items() if name not in known}
         try:
             return from_data(cls, as_data(cls(kind)) | as_data(known) | {"rest": as_data(rest)})
@@ -103,6 +112,16 @@ class DataFile:
 
 
 @dataclass(frozen=True)
+class ModelFile:
+    """The file that the audited model was read from, or that a surrogate was kept in."""
+
+    path: str
+    sha256: str
+    trusted: tuple[str, ...] = ()
+    """Types in it that whoever reads it must vouch for."""
+
+
+@dataclass(frozen=True)
 class Provenance:
     """How an audit was made, as typed data; what is empty was not recorded."""
 
@@ -113,6 +132,8 @@ class Provenance:
     solver: SolverUsed = SolverUsed()
     graph: CausalGraph = field(default_factory=lambda: CausalGraph(()))
     equations: tuple[EquationRecord, ...] = ()
+    edges_only: bool = False
+    """Whether nothing but the graph was given, so that linear equations were fitted to the people audited."""
     learned_by: Mapping[str, str] = field(default_factory=dict)
     """What learned each equation that was not given, by node."""
     fit: tuple[Fit, ...] = ()
@@ -135,6 +156,10 @@ class Provenance:
     random_state: int | None = None
     """The seed of a spec."""
     data: DataFile | None = None
+    learned_from: Mapping[str, DataFile] = field(default_factory=dict)
+    """Tables of their own that equations and a surrogate were learned from, by their key in the spec."""
+    model: ModelFile | None = None
+    """Where the model can be read again; None where it came from memory and was not kept."""
     surrogate: Surrogate | None = None
     recorded: RecordedDecisions | None = None
     """Beside a surrogate: for whom it decides otherwise than the data."""
@@ -147,6 +172,11 @@ class Provenance:
     def __post_init__(self) -> None:
         if not isfinite(self.margin) or not (self.budget is None or (isfinite(self.budget) and self.budget > 0)):
             raise ValueError("the margin or the budget is no number that it could be")
+
+    @property
+    def guessed(self) -> tuple[str, ...]:
+        """The features whose equations nobody chose: linear since only edges were given."""
+        return tuple(self.learned_by) if self.edges_only else ()
 
     def to_dict(self) -> dict[str, Any]:
         """A form that JSON can hold."""
@@ -167,5 +197,5 @@ def versions() -> dict[str, str]:
 
 def kind_of(classifier: Any) -> str:
     """The name of the classifier's class; of a pipeline also that of the model it ends in."""
-    name, steps = type(classifier).__name__, getattr(classifier, "steps", None)
+    name, steps = model_name(classifier), getattr(classifier, "steps", None)
     return f"{name} ending in {type(steps[-1][1]).__name__}" if isinstance(steps, list) and steps else name

@@ -21,11 +21,15 @@ from equieffort.effort.measures import Chance, Sample, Spread
 from equieffort.effort.metrics import compared_pair, group_samples
 from equieffort.errors import DataError, EquieffortError, ParameterError, Setting, Text, collecting, parts_of
 from equieffort.foundations.arguments import calling, check_whole
+from equieffort.foundations.progress import Progress
+from equieffort.foundations.shown import Shown, Told
+from equieffort.models.classifiers.naming import model_name
 from equieffort.recourse.problem import RecourseProblem
 from equieffort.recourse.solvers import Status
-from equieffort.recourse.solving import Progress, solve
+from equieffort.recourse.solving import solve
 from equieffort.recourse.table import RecourseTable, SolvedSource
 from equieffort.results.inputs import AuditInputs, columns_of
+from equieffort.words.shown import CHANCE
 from equieffort.world.groups import Groups
 from equieffort.world.rules import parse_rule
 from equieffort.world.scm import StructuralCausalModel
@@ -37,8 +41,8 @@ Key = tuple[str, str, str, str]
 """Subgroup's rule (empty: everybody), group, against, measure."""
 
 
-@dataclass(frozen=True)
-class Resampled:
+@dataclass(frozen=True, repr=False)
+class Resampled(Shown):
     """What replicates of an audit say."""
 
     chance: Chance
@@ -50,6 +54,13 @@ class Resampled:
     def of(self, rule: str, group: str, against: str) -> dict[str, Spread]:
         """By measure, of one comparison."""
         return {key[3]: spread for key, spread in self.spreads.items() if key[:3] == (rule, group, against)}
+
+    def _told(self) -> Told:
+        line = f"Their spread allows for chance in {CHANCE[self.chance]}."
+        care = [f"{self.replicates:,} replicates: limits would differ a little with others."]
+        return Told(
+            f"{self.replicates:,} replicates of the audit", [line], care=care, more="audit.measures, audit.verdict"
+        )
 
 
 Replicate = Mapping[Key, float] | EquieffortError
@@ -66,6 +77,9 @@ class Resampling(ABC):
     def __post_init__(self) -> None:
         check_whole("replicates", self.replicates, 10)
         check_whole("random_state", self.random_state)
+
+    def check(self, classifier: Any) -> None:  # noqa: B027 (most take every model)
+        """Refuse a model that cannot be used so, before anything is solved."""
 
     @abstractmethod
     def replicate(self, audit: Audit) -> Iterator[Replicate]:
@@ -188,21 +202,29 @@ class Procedure(Resampling):
                 fix="Give the table the model was trained on, and one label a row.",
             )
 
+    def check(self, classifier: Any) -> None:
+        """Refuse a model that cannot be trained again."""
+        self._blank(classifier)
+
+    def _blank(self, classifier: Any) -> Any:
+        from sklearn.base import clone
+
+        try:
+            return clone(classifier)
+        except TypeError as error:
+            raise ParameterError(
+                "PARAMETER",
+                f"The model ({model_name(classifier)}) cannot be trained again: it is no scikit-learn estimator.",
+                fix=("Audit a model of scikit-learn, or ", Setting("resample"), "."),
+            ) from error
+
     def replicate(self, audit: Audit) -> Iterator[Replicate]:
         """One training and one audit a replicate."""
         from sklearn.base import clone
 
         made = inputs_of(audit, "resample(ee.Procedure(X_train, y_train))")
         frame, labels = read_frame(self.X_train), np.asarray(self.y_train)
-        try:
-            blank = clone(made.classifier)
-        except TypeError as error:
-            raise ParameterError(
-                "PARAMETER",
-                f"{type(made.classifier).__name__} cannot be trained again: it is no scikit-learn estimator.",
-                fix=("Audit a model of scikit-learn, or ", Setting("resample"), "."),
-            ) from error
-
+        blank = self._blank(made.classifier)
         people = made.table
         same = len(frame) == len(people) and frame.index.equals(people.index)
 
@@ -259,7 +281,7 @@ def _audits(
                 problem = None if kept is None else kept.relearned(again, trained, drawn)
                 if problem is None:
                     problem = RecourseProblem.of(model, drawn, **declared | {"scm": again, "reference": reference})
-                yield _readings(audit, solve(problem, drawn, solver=made.solver, missing=missing))
+                yield _readings(audit, solve(problem, drawn, solver=made.solver, missing=missing, progress=False))
         except EquieffortError as error:
             yield error
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 import pandas as pd
 
+from equieffort.data.output import Other, Output, Pandas, as_output
 from equieffort.effort.criteria import Criteria, TwoSided
 from equieffort.effort.judging import SHOWN_LEVEL
 from equieffort.effort.measures import MEASURES
@@ -30,19 +30,22 @@ from equieffort.effort.search import (
 from equieffort.effort.search.coding import MOST_LEVELS
 from equieffort.errors import ParameterError, closest, listed
 from equieffort.foundations.arguments import check_choice, check_flag, check_number, check_whole, names_in
+from equieffort.foundations.shown import Shown, Told
 from equieffort.recourse.table import RecourseTable
 from equieffort.words.subgroups import WITHHELD, bound_text, counts_text, head_text, missing_text, rows_text, whole_text
 from equieffort.world.groups import Groups, Versus
+from equieffort.world.labels import labels_of, told_rule
 
 if TYPE_CHECKING:
     from equieffort.effort.search import Counted, Sides
+    from equieffort.plots.display import Display
 
 SHOWN = 10
 """Rows that are printed where nobody asks for more."""
 
 
-@dataclass(frozen=True, eq=False)
-class SubgroupSearch:
+@dataclass(frozen=True, eq=False, repr=False)
+class SubgroupSearch(Shown):
     """What a search of subgroups found.
 
     `frame()` has a row a subgroup searched: those flagged first, then the rest, each by how far the measure lies from
@@ -68,7 +71,11 @@ class SubgroupSearch:
             "searched": self.found.searched,
         }  # fmt: skip
 
-    def frame(self, most: int | None = None) -> pd.DataFrame:
+    @overload
+    def frame(self, most: int | None = ..., *, output: Pandas = ...) -> pd.DataFrame: ...
+    @overload
+    def frame(self, most: int | None = ..., *, output: Other) -> Any: ...
+    def frame(self, most: int | None = None, *, output: Output = "pandas") -> Any:
         """One row a subgroup, worst first; the first `most` of them.
 
         `low` and `high` are limits of this subgroup alone, `p_adjusted` allows for all searched; `certified` is the
@@ -77,7 +84,7 @@ class SubgroupSearch:
         is the subgroup's share of those counted; `note` holds codes of `equieffort.effort.measures.NOTES`.
         """
         check_whole("most", most, 0, optional=True)
-        return self._frame if most is None else self._rows(most)
+        return as_output(self._frame if most is None else self._rows(most), output)
 
     @cached_property
     def _frame(self) -> pd.DataFrame:
@@ -137,8 +144,19 @@ class SubgroupSearch:
         name, labels = self.groups.name, self.groups.labels
         return [f"{name(labels[one.group])} against {name(one.against)}" for one in self.pairs]
 
+    def named(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """Rows for readers: groups, features and levels by their labels."""
+        names = labels_of(self.groups.columns)
+        if not names:
+            return frame
+        told = {key: [names.group(one) or one for one in frame[key]] for key in ("group", "against")}
+        rules = (
+            {"rule": [told_rule(rule, names) if rule else rule for rule in frame["rule"]]} if "rule" in frame else {}
+        )
+        return frame.assign(**told, **rules)
+
     def __str__(self) -> str:
-        rows = rows_text(self.asked, self.frame(SHOWN))
+        rows = rows_text(self.asked, self.named(self.frame(SHOWN)))
         widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
         table = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
         return "\n\n".join(["\n".join(self._first), *(["\n".join(table)] if len(rows) > 1 else []), self._last])
@@ -146,7 +164,11 @@ class SubgroupSearch:
     @property
     def _first(self) -> list[str]:
         head = head_text(self.asked, self.counts, int(self.found.flagged.sum()), self.comparisons)
-        return [head, *([WITHHELD[self.withheld]] if self.withheld else []), *whole_text(self.asked, self.whole)]
+        return [
+            head,
+            *([WITHHELD[self.withheld]] if self.withheld else []),
+            *whole_text(self.asked, self.named(self.whole)),
+        ]
 
     @property
     def _last(self) -> str:
@@ -156,14 +178,16 @@ class SubgroupSearch:
         bounds = [missing, *bounds] if missing else bounds
         return "\n".join([*bounds, counts_text(self.asked, self.counts, dict(self.coded.left_out))])
 
-    def _repr_html_(self) -> str:
-        head, *rows = rows_text(self.asked, self.frame(SHOWN))
-        cells = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in rows)
-        heads = "".join(f"<th>{escape(cell)}</th>" for cell in head)
-        told = "".join(f"<p>{escape(line)}</p>" for part in self._first for line in part.split("\n"))
-        below = "".join(f"<p>{escape(line)}</p>" for line in self._last.split("\n"))
-        table = f"<table><thead><tr>{heads}</tr></thead><tbody>{cells}</tbody></table>" if rows else ""
-        return f"<section>{told}{table}{below}</section>"
+    def _told(self) -> Told:
+        first, *lines = [line for part in self._first for line in part.split("\n")]
+        care = [line for line in self._last.split("\n") if line]
+        return Told(
+            first,
+            lines,
+            {"The worst": rows_text(self.asked, self.named(self.frame(SHOWN)))},
+            care,
+            ".frame(), .flagged, .plot()",
+        )
 
     def to_dict(self, most: int | None = None) -> dict[str, Any]:
         """A form for JSON: what was asked, counts, everybody, and the rows."""
@@ -175,11 +199,11 @@ class SubgroupSearch:
             "whole": self.whole.to_dict("records"), "subgroups": self.frame(most).to_dict("records"),
         }  # fmt: skip
 
-    def plot(self, most: int = 12) -> Any:
-        """Everybody's line, all subgroups by size, and the worst by name (needs the extra `plot`)."""
-        from equieffort.plots.subgroups import draw_subgroups
+    def plot(self, most: int = 12) -> Display:
+        """Everybody's line, all subgroups by size, and the worst by name, as a `Display`."""
+        from equieffort.plots.subgroups import show_subgroups
 
-        return draw_subgroups(self, most)
+        return show_subgroups(self, most)
 
 
 def search_subgroups(

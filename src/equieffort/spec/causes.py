@@ -58,16 +58,16 @@ def read_causes(given: Parsed) -> Causes:
     """The graph, its equations, and how the others are learned."""
     said = given["graph"]
     if isinstance(said, list):
-        said = {"edges": said, "file": None, "nodes": None, "default": DEFAULT.alone("linear"), "equations": None}
-    with placed(given.find("graph", "file"), "graph"):
-        source = given.folder / said["file"] if said["file"] is not None else [tuple(e) for e in said["edges"]]
+        said = {"edges": said, "path": None, "nodes": None, "default": DEFAULT.alone("linear"), "equations": None}
+    with placed(given.find("graph", "path"), "graph"):
+        source = given.folder / said["path"] if said["path"] is not None else [tuple(e) for e in said["edges"]]
         try:
             graph = CausalGraph.of(source, said["nodes"])
         except (OSError, UnicodeDecodeError) as error:
             raise given.refuse(
-                "graph.file", f"cannot be read: {sentence(error)}", "Check the file; save it as UTF-8."
+                "graph.path", f"cannot be read: {sentence(error)}", "Check the file; save it as UTF-8."
             ) from None
-    edges = list(graph.edges) if said["file"] is not None else [(cause, effect) for cause, effect in said["edges"]]
+    edges = list(graph.edges) if said["path"] is not None else [(cause, effect) for cause, effect in said["edges"]]
     linked = {name for edge in edges for name in edge}
     alone = [name for name in graph.nodes if name not in linked]
     equations = {name: _equation(given, graph, name, one) for name, one in (said["equations"] or {}).items()}

@@ -29,11 +29,11 @@ class Row:
         """In words."""
         kind = self.key.kind
         if isinstance(kind, Section):
-            return "a table"
+            return f"{kind.keys[kind.short].kind.words} or a table" if kind.short else "a table"
         if isinstance(kind, ByKind):
             return "a kind or a table"
         if isinstance(kind, Either):
-            return " or ".join("a table" if isinstance(form, Section) else form.words for form in kind.forms)
+            return " or ".join(replace(self, key=replace(self.key, kind=form)).kind for form in kind.forms)
         return kind.words
 
     @property

@@ -10,10 +10,13 @@ from typing import Any
 
 from equieffort.data.frames import KINDS
 from equieffort.effort.measures import JUDGED
+from equieffort.models.surrogate import SURROGATES
 from equieffort.spec.forms import DEFAULT, EQUATION, SOLVER
-from equieffort.spec.kinds import Chosen, Either, Flag, ListOf, Number, OrNone, Text, Value
+from equieffort.spec.kinds import Chosen, Either, End, Flag, ListOf, Number, OrNone, RowOf, Text, Value
 from equieffort.spec.sections import REQUIRED, Key, MapOf, Section
 
+UNUSED = "unused"
+"""The role of a column that is no feature: the same as leaving it out."""
 COLUMN = Text(named="the name of a column")
 COLUMNS = ListOf(COLUMN, "a list of column names", least=1)
 EDGES = ListOf(ListOf(COLUMN, "a pair [cause, effect]", length=2), "a list of pairs [cause, effect]")
@@ -31,26 +34,43 @@ OPPONENTS = Section(
     one_of=("rest", "all_pairs"),
 )
 
+ENCODING, DELIMITER, DECIMAL = (
+    Text(named="the name of an encoding"),
+    Text(empty=True, named="one character"),
+    Text((".", ",")),
+)
 DATA = Section(
     {
         "path": Key(FILE, "The table of people, CSV or Parquet.", REQUIRED, example="decisions.csv"),
         "id": Key(
             COLUMN, "The column that names people, kept as text, each name once; left out, rows are counted from 0."
         ),
-        "encoding": Key(Text(named="the name of an encoding"), "How a CSV file writes letters as bytes.", "utf-8"),
-        "delimiter": Key(Text(empty=True, named="one character"), "What stands between the cells of a CSV file.", ","),
-        "decimal": Key(Text((".", ",")), "What stands before the decimals of numbers in a CSV file.", "."),
+        "encoding": Key(ENCODING, "How a CSV file writes letters as bytes.", "utf-8"),
+        "delimiter": Key(DELIMITER, "What stands between the cells of a CSV file.", ","),
+        "decimal": Key(DECIMAL, "What stands before the decimals of numbers in a CSV file.", "."),
         "missing": Key(
             Text(("error", "drop", "model")),
             "What to do about people with an empty cell: refuse the data, leave them out, or let a saved model decide; "
             "their recourse is then unknown where an action or an equation needs what is missing.",
             "error",
         ),
-    }
+    },
+    short="path",
 )
+AS_DATA = "Left out, as under `data`."
+TABLE = Section(
+    {
+        "path": Key(FILE, "The table, CSV or Parquet.", REQUIRED, example="history.csv"),
+        "encoding": Key(ENCODING, f"How its letters are written as bytes. {AS_DATA}"),
+        "delimiter": Key(DELIMITER, f"What stands between its cells. {AS_DATA}"),
+        "decimal": Key(DECIMAL, f"What stands before the decimals of its numbers. {AS_DATA}"),
+    },
+    short="path",
+)
+"""A table that something is learned from."""
 MODEL = Section(
     {
-        "file": Key(FILE, "A saved model."),
+        "path": Key(FILE, "A saved model."),
         "features": Key(
             COLUMNS,
             "The columns a saved model sees, in its order, when it does not know their names.",
@@ -59,22 +79,28 @@ MODEL = Section(
             ListOf(Text(), "a list of type names", least=1),
             "Types in a skops file that you vouch for, as the refusal lists them.",
         ),
-        "training_data": Key(FILE, "What a saved model was trained on, for `--resample procedure`."),
-        "training_label": Key(COLUMN, "The column of that file with the labels it was trained on."),
         "train": Key(
-            Text(("logistic", "ridge", "linear_svc", "forest", "boosted")),
-            "Train a stand-in on the recorded decisions: linear, or 100 trees. What is found holds for the stand-in, "
+            Text(SURROGATES),
+            "Train a surrogate on the recorded decisions: linear, or 100 trees. What is found holds for the surrogate, "
             "so its agreement with the decisions is reported.",
         ),
+        "data": Key(
+            TABLE,
+            "A table of its own: what a surrogate is trained on in place of the people who are audited, or what a "
+            "saved model was trained on (for `--resample procedure`).",
+        ),
+        "label": Key(COLUMN, "The column of that table with the decisions; left out, `outcome.column`."),
     },
-    one_of=("file", "train"),
+    one_of=("path", "train"),
+    short="path",
+    renamed={"file": "path", "training_data": "data", "training_label": "label"},
 )
 OUTCOME = Section(
     {
-        "column": Key(COLUMN, "The column of recorded decisions; needed to train a stand-in."),
+        "column": Key(COLUMN, "The column of recorded decisions; needed to train a surrogate."),
         "favourable": Key(
             Either((Value(), ListOf(Value(), "a list of values", least=1))),
-            "The decision people want; a list when there are more than two decisions and people want several.",
+            "The decision people want, or a list of them: of more than two decisions, these against all others.",
             REQUIRED,
             example="approved",
         ),
@@ -82,6 +108,11 @@ OUTCOME = Section(
             COLUMN,
             "The column of what truly became of people, in the same words as the decisions, where that was observed; "
             "used only by notions that ask for it (`audit --notions`).",
+        ),
+        "causes": Key(
+            COLUMNS,
+            "Features that are causes, direct or indirect, of what truly becomes of people; used only by the notion "
+            "that asks what effort would be with actions on them alone (`audit --notions`).",
         ),
         "threshold": Key(
             Number(above=0, below=1),
@@ -114,7 +145,7 @@ SENSITIVE = Section(
 GRAPH = Section(
     {
         "edges": Key(EDGES, "Pairs [cause, effect]."),
-        "file": Key(FILE, "A graph in GML or DOT."),
+        "path": Key(FILE, "A graph in GML or DOT."),
         "nodes": Key(COLUMNS, "Features that neither cause nor follow others, to say that this is meant."),
         "default": Key(
             DEFAULT,
@@ -126,8 +157,13 @@ GRAPH = Section(
             MapOf(EQUATION, "a table of equations, one for each column"),
             "The structural equations of columns with causes that are learned otherwise, or given.",
         ),
+        "data": Key(
+            TABLE, "A table of its own that the equations are learned from, in place of the people who are audited."
+        ),
     },
-    one_of=("edges", "file"),
+    one_of=("edges", "path"),
+    short="path",
+    renamed={"file": "path"},
 )
 RULE = Section(
     {
@@ -145,20 +181,32 @@ RULE = Section(
     },
     one_of=("sum", "cause", "feature"),
 )
-ROLE = Text(("actionable", "mutable", "immutable"))
+ROLE = Text(("actionable", "mutable", "immutable", UNUSED))
+PRICE = RowOf((Value(), Value(), Number(above=0)), "a list [from, to, price]")
 FEATURE = Section(
     {
         "role": Key(
             ROLE,
-            "Whether a person may set it, it only follows its causes, or it must not move.",
+            "Whether a person may set it, it only follows its causes, or it must not move; `unused`: it is no feature.",
             REQUIRED,
             example="actionable",
         ),
         "kind": Key(Text(KINDS), "Which values it can take; otherwise told from the column: 0 and 1 alone are binary."),
-        "direction": Key(Text(("both", "up", "down")), "Where an action may move it; only for numbers.", "both"),
-        "lower": Key(Number(infinite=True), "The least value an action may set; left out, the least in the data."),
+        "direction": Key(
+            Text(("both", "up", "down")),
+            "Where an action may move it: a number, a binary feature (up is from 0 to 1, from false to true), or a "
+            "category whose levels have an order.",
+            "both",
+        ),
+        "lower": Key(
+            End(),
+            "The least value an action may set, of a category with an order the lowest level; left out, the least in "
+            "the data.",
+        ),
         "upper": Key(
-            Number(infinite=True), "The greatest value an action may set; left out, the greatest in the data."
+            End(),
+            "The greatest value an action may set, of a category with an order the highest level; left out, the "
+            "greatest in the data.",
         ),
         "max_increase": Key(
             Number(low=0, infinite=True), "The largest step up from a person's own value; upper may then be left out."
@@ -175,6 +223,22 @@ FEATURE = Section(
             Either((Number(above=0), ListOf(Number(above=0), "a pair [up, down]", length=2))),
             "What a unit of scaled change costs, perhaps different up and down; of a category, what any change costs.",
             1,
+        ),
+        "order": Key(
+            ListOf(Value(), "a list of levels, from the lowest to the highest", least=2, distinct=True),
+            "The levels of a category, from the lowest to the highest; left out, the order of the column's own type, "
+            "which Parquet can hold.",
+        ),
+        "steps": Key(
+            Flag(),
+            "Let a change of a category cost by the steps it goes in its order: from the lowest level to the highest it "
+            "costs the weight, a single step of k levels weight / (k - 1).",
+            False,
+        ),
+        "prices": Key(
+            ListOf(PRICE, "a list of [from, to, price]", least=1),
+            "What changes of a category from one level to another cost, where that is not what `weight` and `steps` "
+            "say, such as `[[rent, own, 2.0]]`; a pair that is not there keeps its price.",
         ),
     }
 )
@@ -195,6 +259,10 @@ COST = Section(
             "Take the range between these quantiles, so that a few extreme values do not stretch it.",
         ),
         "knots": Key(Number(low=2, whole=True), "Keep so many quantiles under percentile, which is faster."),
+        "within": Key(
+            Text(("everybody", "group")),
+            "Whom a change overtakes under percentile: everybody, or one's own group alone. Left out, everybody.",
+        ),
     }
 )
 NEIGHBOURHOOD = Section(
@@ -255,6 +323,21 @@ SURROGATE = Section(
         ),
     }
 )
+LABELED = MapOf(Text(named="a label"), "a table of names and labels")
+LABELS = Section(
+    {
+        "groups": Key(
+            LABELED,
+            'Groups by their value, as people who are refused or approved: `{"0": Black applicants}`; of several '
+            "sensitive columns by all values, `female & 1`.",
+        ),
+        "features": Key(LABELED, "Columns: `{ltv: loan-to-value ratio}`."),
+        "levels": Key(
+            MapOf(LABELED, "a table of columns, each a table of levels and labels"),
+            "Levels of columns: `{job: {A171: unskilled}}`.",
+        ),
+    }
+)
 REPORT = Section(
     {
         "suppress_below": Key(
@@ -276,13 +359,13 @@ SPEC = Section(
         "also_protected": Key(ListOf(COLUMN, "a list of column names"), "Further columns that no action may change."),
         "use_sensitive": Key(
             Flag(),
-            "Let a stand-in that is trained here see the sensitive columns. Without them it cannot repeat decisions "
+            "Let a surrogate that is trained here see the sensitive columns. Without them it cannot repeat decisions "
             "that depended on the group itself: such inequality is then missed, and the agreement is lower.",
             False,
         ),
         "graph": Key(
             Either((EDGES, GRAPH)),
-            "What causes what. An empty list says that nothing does.",
+            "What causes what: pairs, the path of a graph, or a table. An empty list says that nothing does.",
             REQUIRED,
             example="[[income, debt]]",
         ),
@@ -310,6 +393,10 @@ SPEC = Section(
             "`{sum: {rent: 1, income: -0.5}, upper: 0}`, `{cause: education, effect: age, per_unit: 1}` (when one "
             "rises so must the other), or `{feature: job, forbidden: [[retired, student]]}` (null is any level).",
         ),
+        "max_actions": Key(
+            Number(low=1, whole=True),
+            "At most so many features may be changed by one person at once; what follows is not counted.",
+        ),
         "subgroups": Key(
             MapOf(Text(named="a rule"), "a table of rules"),
             'Groups to look at on their own: a name and a rule, such as "age < 25" or "`years at job` >= 2".',
@@ -317,6 +404,9 @@ SPEC = Section(
         "criteria": Key(CRITERIA, "What counts as equal."),
         "surrogate": Key(SURROGATE, "What a surrogate must reach."),
         "solver": Key(SOLVER, "Who looks for the cheapest actions, and how long.", "auto"),
+        "labels": Key(
+            LABELS, "What people call groups, features and levels in all they read; files of data keep the names."
+        ),
         "report": Key(REPORT, "What a report shows."),
         "random_state": Key(
             Number(low=0, high=2**32 - 1, whole=True), "Where chance starts, so that a run can be repeated.", 0

@@ -156,6 +156,28 @@ class Number(Kind):
 
 
 @dataclass(frozen=True)
+class End(Number):
+    """A number without limits, or a level of a category whose levels have an order."""
+
+    infinite: bool = True
+
+    @property
+    def words(self) -> str:
+        """Either."""
+        return f"{super().words}; of a category a level"
+
+    def read(self, node: Node, where: str) -> Any:
+        """The number, or the level."""
+        if isinstance(node, Scalar) and isinstance(node.value, str) and not node.doubt:
+            return Text(named="a level").read(node, where)
+        return super().read(node, where)
+
+    def schema(self) -> dict[str, Any]:
+        """A number or a string."""
+        return {"type": ["number", "string"], "minLength": 1}
+
+
+@dataclass(frozen=True)
 class Flag(Kind):
     """true or false, and nothing else."""
 
@@ -249,6 +271,28 @@ class ListOf(Kind):
     @property
     def _lengths(self) -> tuple[float, float]:
         return (self.least, inf) if self.length is None else (self.length, self.length)
+
+
+@dataclass(frozen=True)
+class RowOf(Kind):
+    """A list of a fixed length, with a kind for each of its places."""
+
+    shapes = (Items,)
+    items: tuple[Kind, ...]
+    named: str
+
+    def read(self, node: Node, where: str) -> list[Any]:
+        """All items."""
+        if not isinstance(node, Items) or len(node.items) != len(self.items):
+            self.refuse(node, where)
+        pairs = zip(self.items, node.items, strict=True)
+        return [kind.read(item, f"{where}, item {k}") for k, (kind, item) in enumerate(pairs, 1)]
+
+    def schema(self) -> dict[str, Any]:
+        """An array."""
+        count = len(self.items)
+        places = [kind.schema() for kind in self.items]
+        return {"type": "array", "prefixItems": places, "items": False, "minItems": count, "maxItems": count}
 
 
 @dataclass(frozen=True)

@@ -67,16 +67,16 @@ def placed(node: Node, where: str, code: str = "", more: str = "") -> Iterator[N
 class ModelSource:
     """A saved model, or the kind of surrogate to train: exactly one of them."""
 
-    file: Path | None = None
+    path: Path | None = None
     train: str | None = None
     features: tuple[str, ...] = ()
     """The columns a saved model sees, when it does not know their names."""
     trusted: tuple[str, ...] = ()
     """Types in a skops file that the auditor vouches for."""
-    training_data: Path | None = None
-    """What a saved model was trained on, so that it can be trained again."""
-    training_label: str | None = None
-    """The column of the labels it was trained on."""
+    data: DataSource | None = None
+    """The table a surrogate learns from, if not from the people audited; or what a saved model was trained on."""
+    label: str | None = None
+    """The column of the decisions in that table."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,6 +89,8 @@ class Spec:
     """The column of recorded decisions."""
     truth: str | None = None
     """The column of what truly became of people."""
+    causes: tuple[str, ...] | None = None
+    """Features that are causes of it."""
     schema: Schema
     features: list[str]
     """The columns that a model trained here may see."""
@@ -103,15 +105,24 @@ class Spec:
     """The equations that are declared, as `StructuralCausalModel` takes them."""
     default: Learner = field(default_factory=LeastSquares)
     """What learns the other equations."""
+    equations_data: DataSource | None = None
+    """The table that equations are learned from, if not from the people audited."""
     solver: Solver | Auto = field(default_factory=Auto)
     random_state: int = 0
     min_agreement: float = 0.9
     min_refusal_recall: float = 0.5
     title: str = ""
     suppress_below: int = 0
+    wanted: Any = None
+    """The decisions people want as the spec declared them, once a surrogate has another word for them."""
     path: Path | None = None
     text: str = ""
     """The spec as it was written."""
+
+    @property
+    def declared_favourable(self) -> Any:
+        """The decisions people want, in the words of the record."""
+        return self.schema.favourable if self.wanted is None else self.wanted
 
     def people(self, table: pd.DataFrame) -> pd.DataFrame:
         """The table without what was decided and what became of people: no model and no equation may see it."""

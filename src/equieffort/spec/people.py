@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
+from equieffort.data.frames import reads_as_number
 from equieffort.data.one_hot import OneHot
 from equieffort.errors import SchemaError, many
+from equieffort.spec.keys import UNUSED
+from equieffort.spec.kinds import Number
 from equieffort.spec.nodes import Items
 from equieffort.spec.parsed import Parsed, placed
+from equieffort.world.labels import Labels
 from equieffort.world.opponents import AllPairs, Rest
 from equieffort.world.rules import Constraint, Forbidden, Monotone, Sum, read_constraint
 from equieffort.world.schema import Feature, Schema
 
 BACK_QUOTES = " A column name with spaces or other marks stands in back-quotes: `years at job` < 2."
-LIMITS_WORDS = "no direction, limits or plausible range, which only numbers have"
+LIMITS_WORDS = "no plausible range and no largest change, which only numbers have"
 FORBID = (
     "Remove them. To forbid changes of a category, write rules: [{feature: degree, forbidden: [[master, none]]}], "
     "where each pair is [from, to] and null is any value."
@@ -33,7 +37,8 @@ def read_schema(given: Parsed) -> Schema:
                 f"features.{name}", f"is a column of the category {whole!r}.", f"Write {whole} in its place.",
                 "SCHEMA_ONE_HOT",
             )  # fmt: skip
-    features = {name: _feature(given, name, columns, also) for name in given["features"]}
+    used = [name for name, said in given["features"].items() if UNUSED not in (said, _role(said))]
+    features = {name: _feature(given, name, columns, also) for name in used}
     if all(feature.role != "actionable" for feature in features.values()):
         raise given.refuse(
             "features",
@@ -51,20 +56,52 @@ def read_schema(given: Parsed) -> Schema:
         features=features,
         rules=_rules(given),
         one_hot=spread.categories,
+        max_actions=given["max_actions"],
+        labels=_labels(given),
     )
+
+
+def _role(said: Any) -> Any:
+    return said.get("role") if isinstance(said, dict) else None
 
 
 def _feature(given: Parsed, name: str, columns: list[str], also: list[str]) -> Feature:
     said = given["features"][name]
     said = {"role": said} if isinstance(said, str) else dict(said)
-    said |= {key: tuple(said[key]) for key in ("plausible", "weight") if isinstance(said.get(key), list)}
+    said |= {key: tuple(said[key]) for key in ("plausible", "weight", "order") if isinstance(said.get(key), list)}
+    for key in ("lower", "upper"):
+        end = said.get(key)
+        if isinstance(end, str) and reads_as_number(end) and not said["order"] and said["kind"] != "categorical":
+            # A number in quotes is a slip, unless levels are called so.
+            Number(infinite=True).read(given.find("features", name, key), f"features.{name}.{key}")
+    if said.get("prices") is not None:
+        said["prices"] = _prices(given, name, said["prices"])
     with placed(given.find("features", name), f"features.{name}"):
         feature = Feature(**said)
-        if feature.kind == "categorical" and (feature.has_limits or feature.plausible):
+        largest = (feature.max_increase, feature.max_decrease)
+        if feature.kind == "categorical" and (feature.plausible or any(end is not None for end in largest)):
             raise SchemaError("SCHEMA_KIND", f"a {feature.kind} feature has {LIMITS_WORDS}.", fix=FORBID)
         # Alone with its protected columns, so that the error is about this feature and no other.
         Schema(sensitive=columns, protected=None, favourable=None, also_protected=also, features={name: feature})
     return feature
+
+
+def _labels(given: Parsed) -> Labels:
+    said = {part: names for part, names in given["labels"].items() if names is not None}
+    with placed(given.find("labels"), "labels"):
+        return Labels(**said)
+
+
+def _prices(given: Parsed, name: str, rows: list[list[Any]]) -> dict[tuple[Any, Any], float]:
+    """Prices from level to level, each pair once."""
+    found: dict[tuple[Any, Any], float] = {}
+    for k, (start, end, price) in enumerate(rows, 1):
+        if (start, end) in found:
+            raise given.refuse(
+                f"features.{name}.prices", f"has a second price from {start!r} to {end!r}, as item {k}.", "Give one."
+            )
+        found[start, end] = price
+    return found
 
 
 def _rules(given: Parsed) -> list[Constraint]:

@@ -15,6 +15,7 @@
 from __future__ import annotations
 
 import codecs
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 
@@ -23,8 +24,9 @@ from equieffort.data.regular import read_regular
 from equieffort.effort.criteria import RULES, Criteria
 from equieffort.effort.inference import ADJUSTMENTS
 from equieffort.effort.neighbours import Everyone, Nearest, NearestK, Neighbourhood
-from equieffort.errors import EquieffortError, sentence
+from equieffort.errors import EquieffortError, closest, listed, sentence
 from equieffort.foundations.arguments import check_path
+from equieffort.models.surrogate import SURROGATES
 from equieffort.spec.causes import read_causes
 from equieffort.spec.keys import SPEC
 from equieffort.spec.nodes import MOST_CHARACTERS, SpecError, Table, read_nodes
@@ -44,7 +46,7 @@ OTHER_FILES = {
     ),
     (".audit",): ("a finished audit", "Judge it with `equieffort check {}`, or give the spec, which ends in .yaml."),
     (".html", ".md"): ("a report", "Give the spec, which ends in .yaml; `equieffort init DATA` writes one."),
-    (".skops", ".onnx", ".pkl", ".joblib", ".ubj"): ("a model", "Name it as model.file in a spec, and give the spec."),
+    (".skops", ".onnx", ".pkl", ".joblib", ".ubj"): ("a model", "Name it as model.path in a spec, and give the spec."),
 }
 """Endings of files that are no specs: what they are, and what to do with them."""
 
@@ -97,7 +99,8 @@ def parse_spec(text: str, *, folder: str | PathLike[str] = Path(), path: Path | 
 def _build(given: Parsed, text: str, path: Path | None) -> Spec:
     schema = read_schema(given)
     causes = read_causes(given)
-    data, model = _data(given), _model(given)
+    data = _data(given)
+    model = _model(given, data)
     _check_columns(given, schema, data.id, causes.nodes + [name for edge in causes.edges for name in edge])
     told = given["criteria"]
     criteria = told | {"rule": RULES[told["rule"]](), "adjust": ADJUSTMENTS[told["adjust"]]()}
@@ -106,12 +109,14 @@ def _build(given: Parsed, text: str, path: Path | None) -> Spec:
         model=model,
         label=given["outcome"]["column"],
         truth=given["outcome"]["truth"],
+        causes=_causes(given, schema),
         schema=schema,
         features=_features(given, schema),
         edges=causes.edges,
         nodes=causes.nodes,
         mechanisms=causes.mechanisms,
         default=causes.default,
+        equations_data=own_table(given, "graph", data),
         solver=read_solver(given),
         cost=_cost(given),
         neighbourhood=_neighbourhood(given),
@@ -128,32 +133,54 @@ def _build(given: Parsed, text: str, path: Path | None) -> Spec:
 
 
 def _data(given: Parsed) -> DataSource:
-    data = dict(given["data"])
+    source = DataSource(**given["data"] | {"path": given.folder / given["data"]["path"]})
+    _check_reading(given, "data", source)
+    return source
+
+
+def _check_reading(given: Parsed, where: str, source: DataSource) -> None:
+    """Refuse what no table can be read by."""
     try:
-        known = codecs.lookup(data["encoding"])
+        known = codecs.lookup(source.encoding)
     except LookupError:
         known = None
     if known is None or not getattr(known, "_is_text_encoding", True):
         raise given.refuse(
-            "data.encoding",
-            f"is {data['encoding']!r}, which is not a known encoding.",
+            f"{where}.encoding",
+            f"is {source.encoding!r}, which is not a known encoding.",
             "Common ones are utf-8, cp1252 (Western Europe on Windows), latin-1 and utf-16.",
         )
-    mark = data["delimiter"]
-    if len(mark) != 1 or mark in '\r\n"' or mark == data["decimal"]:
-        same = " and stands before decimals too" if mark == data["decimal"] else ""
+    mark = source.delimiter
+    if len(mark) != 1 or mark in '\r\n"' or mark == source.decimal:
+        same = " and stands before decimals too" if mark == source.decimal else ""
         raise given.refuse(
-            "data.delimiter",
+            f"{where}.delimiter",
             f"is {mark!r}{same}, but must be one character that separates cells.",
             'Give one character in quotes, such as ";" or "\\t" for a tab.',
         )
-    return DataSource(**data | {"path": given.folder / data["path"]})
 
 
-def _model(given: Parsed) -> ModelSource:
+def own_table(given: Parsed, section: str, data: DataSource) -> DataSource | None:
+    """The table that a section learns from, read as the people are where nothing else is said."""
+    said = given[section]["data"] if isinstance(given[section], dict) else None
+    if said is None:
+        return None
+    told = {key: value for key, value in said.items() if value is not None}
+    source = replace(data, **told | {"path": given.folder / said["path"], "id": None})
+    _check_reading(given, f"{section}.data", source)
+    return source
+
+
+def _model(given: Parsed, people: DataSource) -> ModelSource:
     said = given["model"]
-    file, train = said["file"], said["train"]
-    if train is not None and given["outcome"]["column"] is None:
+    file, train = said["path"], said["train"]
+    if file in SURROGATES:
+        raise given.refuse(
+            "model",
+            f"is {file!r}, which is no file of a model.",
+            f"Write `model: {{train: {file}}}` to train a surrogate.",
+        )
+    if train is not None and given["outcome"]["column"] is None and said["label"] is None:
         raise given.refuse(
             "outcome",
             "lacks the key 'column'.",
@@ -166,22 +193,22 @@ def _model(given: Parsed) -> ModelSource:
             f"is 'model', but a {train} model that is trained here cannot decide on an empty cell.",
             "Write `missing: drop` to leave people with empty cells out, or fill the cells in.",
         )
-    for name in ("features", "trusted", "training_data", "training_label"):
+    for name in ("features", "trusted"):
         if said[name] and file is None:
             raise given.refuse(
-                f"model.{name}", "is about a saved model, and none is named.", "Remove it, or give `file`."
+                f"model.{name}", "is about a saved model, and none is named.", "Remove it, or give `path`."
             )
-    if (said["training_data"] is None) != (said["training_label"] is None):
+    data, label = own_table(given, "model", people), said["label"]
+    if label is not None and data is None:
         raise given.refuse(
-            "model",
-            "names only one of `training_data` and `training_label`.",
-            "A model is trained again on a table and its labels: give both, or neither.",
+            "model.label",
+            "names a column of `model.data`, and no such table is named.",
+            "Give `data` beside it, or name the column of decisions as `outcome.column`.",
             "SPEC_KEY",
         )
     path = None if file is None else given.folder / file
-    data = None if said["training_data"] is None else given.folder / said["training_data"]
     features, trusted = tuple(said["features"] or ()), tuple(said["trusted"] or ())
-    return ModelSource(path, train, features, trusted, data, said["training_label"])
+    return ModelSource(path, train, features, trusted, data, label or given["outcome"]["column"])
 
 
 def _features(given: Parsed, schema: Schema) -> list[str]:
@@ -212,6 +239,26 @@ def _check_columns(given: Parsed, schema: Schema, id_column: str | None, nodes: 
                 )
 
 
+def _causes(given: Parsed, schema: Schema) -> tuple[str, ...] | None:
+    """Causes of the true outcome: features, of which people can act on at least one."""
+    named = given["outcome"]["causes"]
+    if named is None:
+        return None
+    if strange := [name for name in named if name not in schema.features]:
+        raise given.refuse(
+            "outcome.causes",
+            f"names {strange[0]!r}, which is no feature. {closest(strange[0], schema.features)}".rstrip(),
+            f"The features are {listed(schema.features, 20)}.",
+        )
+    if not any(name in schema.actionable for name in named):
+        raise given.refuse(
+            "outcome.causes",
+            f"names {listed(named)}, of which nothing can be acted on.",
+            f"Name at least one of {listed(schema.actionable)}, or leave the key out.",
+        )
+    return tuple(named)
+
+
 def _cost(given: Parsed) -> Cost:
     said = given["cost"]
     l1 = said["kind"] == "l1"
@@ -219,11 +266,12 @@ def _cost(given: Parsed) -> Cost:
         ("scale", "kind l1", not l1),
         ("quantiles", "scale range", not l1 or said["scale"] not in (None, "range")),
         ("knots", "kind percentile", l1),
+        ("within", "kind percentile", l1),
     ):
         if is_stray and said[key] is not None:
             raise given.refuse(f"cost.{key}", f"has no effect here; it belongs to {used}.", "Remove it.")
     if not l1:
-        return Percentile(said["knots"])
+        return Percentile(said["knots"], said["within"] or "everybody")
     if said["scale"] not in (None, "range"):
         return WeightedL1(SCALES[said["scale"]]())
     low, high = said["quantiles"] or (0.0, 1.0)

@@ -2,43 +2,46 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
-from equieffort.data.frames import Bools, percent, require_columns
-from equieffort.data.inputs import MOST_BYTES, read_table, warn_similar_labels
-from equieffort.data.regular import check_regular, read_regular
-from equieffort.errors import DataError, EquieffortWarning, ParameterError, collecting, listed, many, warn
+from equieffort.data.frames import percent
+from equieffort.data.inputs import read_table, warn_similar_labels
+from equieffort.data.regular import read_regular
+from equieffort.errors import DataError, EquieffortWarning, ParameterError, collecting, warn
 from equieffort.foundations.arguments import check_instance
+from equieffort.foundations.progress import Watched, watcher
 from equieffort.models import fidelity
 from equieffort.models.classifiers import known_features
 from equieffort.models.files import load_model
-from equieffort.models.surrogate import Surrogate, train_surrogate
-from equieffort.recourse.solvers import Auto, Solver
-from equieffort.recourse.solving import Progress, check_progress
+from equieffort.models.surrogate import Surrogate, recorded_decisions
+from equieffort.recourse.solvers import Auto
 from equieffort.recourse.table import RecourseTable
 from equieffort.results.audits import Audit, audit
-from equieffort.results.explanation import assumed_text
-from equieffort.results.inputs import AuditInputs
-from equieffort.results.provenance import DataFile, SolverUsed
+from equieffort.results.provenance import DataFile, ModelFile
 from equieffort.results.resampling import Equations, Procedure, Resampling
 from equieffort.spec import Spec
 from equieffort.spec.causes import with_levels
+from equieffort.spec.learning import (
+    Trained,
+    decided_people,
+    equations_table,
+    file_hash,
+    read_own,
+    require,
+    train,
+    whole,
+)
 from equieffort.spec.nodes import MOST_CHARACTERS
-from equieffort.spec.solving import solver_words
-from equieffort.spec.validate_data import check_table, joined, placed, placed_equations, said
+from equieffort.spec.validate_data import check_table, joined, placed, placed_equations, refuse_truth, said
 from equieffort.words.problems import reworded, spec_words
 from equieffort.world.giveaways import FIRST
 from equieffort.world.graph import CausalGraph
-from equieffort.world.groups import Groups, group_name
-from equieffort.world.schema import AssumedLimit
 from equieffort.world.scm import StructuralCausalModel
 
 CHOSEN = "Chosen in the spec."
@@ -58,11 +61,31 @@ class Prepared:
     people: pd.DataFrame
     classifier: Any
     scm: StructuralCausalModel
-    surrogate: Surrogate | None
+    trained: Trained | None
     source: DataFile
+    everybody: pd.DataFrame
+    """The sensitive columns of everybody in the table, also of those who leave the audit."""
     warnings: tuple[EquieffortWarning, ...]
     truth: pd.Series | None = None
-    """What truly became of people, where the spec names it."""
+    """Whether what truly became of people is what they want, where the spec names it; empty where it is not known."""
+    decisions: pd.Series | None = None
+    """What was decided of them, where that is recorded and a surrogate decides anew."""
+    learned_from: Mapping[str, DataFile] = field(default_factory=dict)
+    """Tables of their own that the equations and a surrogate were learned from, by their key in the spec."""
+    model_file: ModelFile | None = None
+    """The saved model."""
+
+    @property
+    def surrogate(self) -> Surrogate | None:
+        """The surrogate, if one was trained."""
+        return None if self.trained is None else self.trained.surrogate
+
+    def truth_of(self, people: pd.Index) -> pd.Series | None:
+        """The truth about some people, as plain truth values where it is known of all of them."""
+        if self.truth is None:
+            return None
+        found = self.truth.loc[people] if self.truth.index.is_unique else self.truth
+        return found.astype(bool) if found.notna().all() else found
 
     @property
     def measured(self) -> fidelity.Surrogate | None:
@@ -74,9 +97,18 @@ class Prepared:
 
     def recorded(self, table: RecourseTable) -> fidelity.RecordedDecisions | None:
         """For whom the surrogate decides otherwise than the data."""
-        if self.surrogate is None:
+        if self.decisions is None:
             return None
-        return self.surrogate.recorded(table.index, table.is_unfavourable, self.spec.schema.favourable)
+        return recorded_decisions(self.decisions, table.index, table.is_unfavourable, self.spec.declared_favourable)
+
+    @property
+    def reference(self) -> pd.DataFrame | None:
+        """Where scales and limits come from: from the people audited, also where equations are learned elsewhere."""
+        spec = self.spec
+        if spec.equations_data is None:
+            return None
+        numbers = [name for name in spec.schema.actionable if pd.api.types.is_numeric_dtype(self.people[name].dtype)]
+        return self.people if spec.data.missing == "error" else self.people[whole(self.people, numbers)]
 
     @property
     def arguments(self) -> dict[str, Any]:
@@ -84,57 +116,14 @@ class Prepared:
         spec = self.spec
         return {
             "schema": spec.schema, "scm": self.scm, "cost": spec.cost, "model_features": spec.model.features or None,
-            "missing": spec.data.missing,
+            "missing": spec.data.missing, "reference": self.reference,
         }  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Estimate:
-    """How much work an audit would be."""
-
-    rows: int
-    unfavourable: dict[str, int]
-    """How many people are to be solved, by group."""
-    intervention_sets: int
-    """How many sets of interventions are tried for each of them."""
-    solver: Solver
-    reason: str
-    surrogate: fidelity.Surrogate | None = None
-    """The surrogate, if one was trained: how often it agrees and which refusals it finds, by group compared."""
-    equations: tuple[str, ...] = ()
-    """The structural equations."""
-    assumed: tuple[AssumedLimit, ...] = ()
-    """How far features may be set where nobody declared it."""
-    zero_one: tuple[str, ...] = ()
-    """The actionable features that are set to 0 or 1."""
-    columns: tuple[str, ...] = ()
-    """The sensitive columns whose values name the groups."""
-
-    def __str__(self) -> str:
-        people = sum(self.unfavourable.values())
-        groups = ", ".join(f"{group_name(label, self.columns)}: {n:,}" for label, n in self.unfavourable.items())
-        lines = [f"{many(self.rows, 'row', 'rows')}, {people:,} refused ({groups})."]
-        if self.intervention_sets:
-            lines.append(
-                f"{many(self.intervention_sets, 'set', 'sets')} of interventions each, "
-                f"{many(people * self.intervention_sets, 'small problem', 'small problems')} in all."
-            )
-        lines.append(f"Solver: {solver_words(SolverUsed.of(self.solver))}. {self.reason}")
-        lines += [told] if (told := assumed_text(self.assumed, self.zero_one)) else []
-        lines += ["Structural equations:", *(f"  {equation}" for equation in self.equations)] if self.equations else []
-        if self.surrogate is not None:
-            lines += [str(self.surrogate), *fidelity.refusal_lines(self.surrogate)]
-        return "\n".join(lines)
-
-    def to_dict(self) -> dict[str, Any]:
-        """For JSON; the solver as an audit keeps it."""
-        return asdict(self) | {"solver": repr(self.solver)}
-
-
-def prepare(spec: Spec, *, progress: Progress = silent, unsafe_load_pickle: bool = False) -> Prepared:
+def prepare(spec: Spec, *, progress: Watched = None, unsafe_load_pickle: bool = False) -> Prepared:
     """Read the data, get the model, fit the structural equations."""
     check_instance("spec", spec, Spec, "what ee.read_spec(path) gives", fix="Give ee.read_spec(path).")
-    check_progress(progress)
+    progress = watcher(progress) or silent
     with spec_words(), collecting() as kept:
         progress("reading the data", 0, 1)
         digest = file_hash(spec.data.path)
@@ -146,100 +135,94 @@ def prepare(spec: Spec, *, progress: Progress = silent, unsafe_load_pickle: bool
         check_table(spec, table)
         for name in spec.schema.sensitive_columns:
             warn_similar_labels(table[name])
-        if spec.model.train is not None and spec.data.missing == "drop":
-            table = _decided(spec, table)
-        people = spec.people(table)
-        surrogate = None
+        everybody = table[list(spec.schema.sensitive_columns)]
+        trained, model_file, decisions = None, None, None
         if spec.model.train is not None:
+            if spec.data.missing == "drop" and spec.model.data is None:
+                table = decided_people(spec, table)
             progress("training the surrogate", 0, 1)
-            surrogate = _train(spec, table, people)
-            if isinstance(spec.schema.favourable, list):
-                # The surrogate has learned whether one of the wanted decisions was given.
-                spec = replace(spec, schema=replace(spec.schema, favourable=True))
-            classifier = surrogate.classifier
-            progress("training the surrogate", 1, 1, f"{percent(surrogate.agreement)} agreement")
-            if surrogate.agreement == 1:
-                warn(
-                    "SURROGATE_PERFECT",
-                    f"The surrogate repeats all {surrogate.n:,} decisions, also of people it was not trained on.",
-                    fix="Look for a feature that was written down after the decision. If a simple rule decides, all is "
-                    "well.",
-                )
-        else:
-            assert spec.model.file is not None
-            classifier = load_model(
-                spec.model.file, unsafe_load_pickle=unsafe_load_pickle, trusted=list(spec.model.trusted)
+            trained = train(spec, table)
+            decisions = table[spec.label] if spec.label in table.columns else None
+            spec = replace(
+                spec, schema=replace(spec.schema, favourable=trained.favourable), wanted=spec.schema.favourable
             )
-        scm = causal_model(spec, people)
-    truth = None if spec.truth is None else table[spec.truth]
-    return Prepared(spec, people, classifier, scm, surrogate, source, tuple(kept), truth)
+            classifier = trained.surrogate.classifier
+            progress("training the surrogate", 1, 1, f"{percent(trained.surrogate.agreement)} agreement")
+            _tell_perfect(trained.surrogate)
+        else:
+            assert spec.model.path is not None
+            model_file = ModelFile(spec.model.path.name, file_hash(spec.model.path), spec.model.trusted)
+            classifier = load_model(
+                spec.model.path, unsafe_load_pickle=unsafe_load_pickle, trusted=list(spec.model.trusted)
+            )
+        people = spec.people(table)
+        scm, equations_file = causal_model(spec, people)
+    truth = None if spec.truth is None else favourable_truth(spec, table[spec.truth])
+    tables = {"graph.data": equations_file, "model.data": None if trained is None else trained.file}
+    learned_from = {key: file for key, file in tables.items() if file is not None}
+    return Prepared(
+        spec,
+        people,
+        classifier,
+        scm,
+        trained,
+        source,
+        everybody,
+        tuple(kept),
+        truth,
+        decisions,
+        learned_from,
+        model_file,
+    )
 
 
-def causal_model(spec: Spec, people: pd.DataFrame) -> StructuralCausalModel:
-    """The causal model of the spec, its equations learned from these people as far as they are not given."""
+def favourable_truth(spec: Spec, truth: pd.Series) -> pd.Series:
+    """Whether what became of people is what they want, in the words of the decisions."""
+    wanted = spec.declared_favourable
+    found = truth.isin(wanted if isinstance(wanted, list) else [wanted])
+    return found if truth.notna().all() else found.astype(object).where(truth.notna())
+
+
+def check_truth(prepared: Prepared) -> None:
+    """Refuse, before anybody is solved, what became of people where notions could not be read by it."""
+    spec, truth = prepared.spec, prepared.truth
+    if truth is None:
+        return
+    nodes = [name for edge in spec.edges for name in edge]
+    stays = whole(prepared.people, [*spec.schema.features, *spec.features, *spec.model.features, *nodes])
+    refuse_truth(spec, truth if spec.data.missing == "error" else truth[stays])
+
+
+def _tell_perfect(surrogate: Surrogate) -> None:
+    if surrogate.agreement == 1:
+        warn(
+            "SURROGATE_PERFECT",
+            f"The surrogate repeats all {surrogate.n:,} decisions, also of people it was not trained on.",
+            fix="Look for a feature that was written down after the decision. If a simple rule decides, all is well.",
+        )
+
+
+def causal_model(spec: Spec, people: pd.DataFrame) -> tuple[StructuralCausalModel, DataFile | None]:
+    """The causal model of the spec, its equations learned from these people as far as they are not given, or from a
+    table of their own."""
     nodes = CausalGraph.of(spec.edges, spec.nodes).nodes
+    learned, file = equations_table(spec, people, nodes)
     categorical = [name for name, kind in spec.schema.kinds.items() if kind == "categorical" and name in nodes]
     mechanisms = with_levels(spec.mechanisms, people)
     with spec_words(), placed_equations(spec):
         scm = StructuralCausalModel(
             spec.edges, nodes=spec.nodes, mechanisms=mechanisms, default=spec.default, categorical=categorical
         )
-        # Of whom the group is not known, nothing can be learned of what follows from it.
-        lax = [name for name in scm.graph.nodes if name in spec.schema.sensitive_columns]
-        return scm.fit(people[_whole(people, lax if spec.data.missing == "error" else scm.graph.nodes)])
+        return scm.fit(learned), file
 
 
-def _decided(spec: Spec, table: pd.DataFrame) -> pd.DataFrame:
-    """The people with a recorded decision; the others are left out, and that is said."""
-    whole = table[spec.label].notna()
-    if not whole.any():
-        raise DataError("DATA_EMPTY", f"Every cell of {spec.label!r} is empty.", fix="Name the column of decisions.")
-    if not whole.all():
-        warn(
-            "DATA_MISSING_VALUES",
-            f"{many(int((~whole).sum()), 'person', 'people')} without a recorded decision left the audit: "
-            f"{spec.label!r} is empty.",
-            fix="Fill the decisions in if they are known.",
-        )
-    return table[whole]
-
-
-def estimate(prepared: Prepared) -> Estimate:
-    """Check the parts against each other and count the work, without solving anything."""
-    spec = prepared.spec
-    with spec_words(), _placed_solver(spec):
-        inputs = AuditInputs.of(
-            prepared.classifier, prepared.people, solver=spec.solver, subgroups=spec.subgroups, **prepared.arguments
-        )
-        people, problem = inputs.people, inputs.problem
-        refused = ~problem.decision.is_favourable(people.frame)
-    groups = people.groups
-    counts = np.bincount(groups.codes[refused], minlength=len(groups.labels)).tolist()
-    surrogate = prepared.measured
-    if surrogate is not None:
-        among = {code for one in groups.pairs if one.group in groups.protected for code in (one.group, *one.others)}
-        judged = [groups.labels[code] for code in sorted(among)]
-        surrogate = replace(surrogate, columns=groups.columns).among(judged)
-    return Estimate(
-        len(inputs.table),
-        dict(zip(groups.labels, counts, strict=True)),
-        inputs.choice.prepared.subproblems,
-        inputs.choice.solver,
-        _reason(spec, inputs.choice.reason),
-        surrogate,
-        tuple(prepared.scm.equations()),
-        problem.schema.assumed,
-        problem.schema.zero_one,
-        groups.columns,
-    )
-
-
-def _reason(spec: Spec, reason: str) -> str:
+def reason_in(spec: Spec, reason: str) -> str:
+    """Why this solver: chosen in the spec, or what the automatic choice says."""
     return reason if isinstance(spec.solver, Auto) else CHOSEN
 
 
 @contextmanager
-def _placed_solver(spec: Spec) -> Iterator[None]:
+def placed_solver(spec: Spec) -> Iterator[None]:
     """A solver that does not fit is refused where the spec names it."""
     if isinstance(spec.solver, Auto) or not said(spec, "solver"):
         yield
@@ -256,7 +239,7 @@ def _placed_solver(spec: Spec) -> Iterator[None]:
         yield
 
 
-def run_spec(spec: Spec, *, progress: Progress = silent, unsafe_load_pickle: bool = False, command: str = "") -> Audit:
+def run_spec(spec: Spec, *, progress: Watched = None, unsafe_load_pickle: bool = False, command: str = "") -> Audit:
     """The audit that a spec describes.
 
     Its provenance says in addition how the data, the spec and a surrogate entered; `progress` is told how far the work
@@ -267,20 +250,15 @@ def run_spec(spec: Spec, *, progress: Progress = silent, unsafe_load_pickle: boo
     )
 
 
-def run_prepared(prepared: Prepared, *, progress: Progress = silent, command: str = "") -> Audit:
+def run_prepared(prepared: Prepared, *, progress: Watched = None, command: str = "") -> Audit:
     """Solve what was prepared."""
     spec = prepared.spec
-    with spec_words(), _placed_solver(spec):
+    with spec_words(), placed_solver(spec):
         done = audit(
             prepared.classifier, prepared.people, solver=spec.solver, neighbourhood=spec.neighbourhood,
             criteria=spec.criteria, subgroups=spec.subgroups, progress=progress, **prepared.arguments,
         )  # fmt: skip
-    if file_hash(spec.data.path) != prepared.source.sha256:
-        raise DataError(
-            "RUN_CHANGED",
-            f"{spec.data.path.name!r} changed while it was being audited.",
-            fix="Run the audit again once nothing writes to the file.",
-        )
+    _check_unchanged(prepared)
     people, solver = done.recourse, done.provenance.solver
     provenance = replace(
         done.provenance,
@@ -290,7 +268,9 @@ def run_prepared(prepared: Prepared, *, progress: Progress = silent, command: st
         suppress_below=spec.suppress_below,
         random_state=spec.random_state,
         command=command,
-        solver=replace(solver, reason=_reason(spec, solver.reason)),
+        solver=replace(solver, reason=reason_in(spec, solver.reason)),
+        learned_from=prepared.learned_from,
+        model=prepared.model_file,
         surrogate=prepared.measured,
         recorded=prepared.recorded(people),
     )
@@ -302,31 +282,39 @@ def run_prepared(prepared: Prepared, *, progress: Progress = silent, command: st
     )
 
 
+def _check_unchanged(prepared: Prepared) -> None:
+    """Refuse what was read from a file that somebody has written to since."""
+    spec = prepared.spec
+    sources = {"graph.data": spec.equations_data, "model.data": spec.model.data}
+    read = [(spec.data, prepared.source), *((sources[key], file) for key, file in prepared.learned_from.items())]
+    for source, file in read:
+        if source is not None and file_hash(source.path) != file.sha256:
+            raise DataError(
+                "RUN_CHANGED",
+                f"{source.path.name!r} changed while it was being audited.",
+                fix="Run the audit again once nothing writes to the file.",
+            )
+
+
 def resampling(prepared: Prepared, chance: str, replicates: int) -> Resampling:
     """The source of chance that was asked for at the command line."""
     spec = prepared.spec
     seed = spec.random_state or 0
     if chance == "equations":
         return Equations(replicates, seed)
-    if prepared.surrogate is not None:
-        decisions = prepared.surrogate.decisions
-        assert decisions is not None
-        seen = list(prepared.classifier.feature_names_in_)
-        return Procedure(prepared.people.loc[decisions.index, seen], decisions, replicates, seed)
-    if spec.model.training_data is None or spec.model.training_label is None:
+    if prepared.trained is not None:
+        return Procedure(prepared.trained.people, prepared.trained.surrogate.decisions, replicates, seed)
+    if spec.model.data is None or spec.model.label is None:
         raise ParameterError(
             "PARAMETER",
             "A saved model can be trained again only on what it was trained on, and the spec does not name that.",
-            fix="Give model: {training_data: FILE, training_label: COLUMN}, or --resample equations.",
-        )
-    with spec_words():
-        table = read_table(replace(spec.data, path=spec.model.training_data, id=None))
-        require_columns(
-            table, [spec.model.training_label], why="The spec names the label a model was trained on, but it"
+            fix="Give model: {data: FILE, label: COLUMN}, or --resample equations.",
         )
     seen = list(known_features(prepared.classifier, spec.model.features or None))
-    require_columns(table, seen, why="The model was trained on a feature, but its training data")
-    return Procedure(table[seen], table[spec.model.training_label], replicates, seed)
+    with spec_words(), placed(spec, "model", "data"):
+        table, _ = read_own(spec.model.data)
+        require(table, [*seen, spec.model.label], spec.model.data, "the model was trained on it")
+    return Procedure(table[seen], table[spec.model.label], replicates, seed)
 
 
 def unfilled(text: str) -> list[str]:
@@ -356,46 +344,3 @@ def check_filled(path: Path) -> None:
             f"{f' and {len(open_places) - 12} more' if len(open_places) > 12 else ''}.",
             fix="Write your answers there: the comments beside them say what is asked.",
         )
-
-
-def file_hash(path: Path) -> str:
-    """SHA-256 of a file; empty if it cannot be read (whoever reads it says why)."""
-    digest = hashlib.sha256()
-    try:
-        check_regular(path, MOST_BYTES)
-        with path.open("rb") as file:
-            while block := file.read(1 << 20):
-                digest.update(block)
-    except OSError:
-        return ""
-    return digest.hexdigest()
-
-
-def _train(spec: Spec, table: pd.DataFrame, people: pd.DataFrame) -> Surrogate:
-    kind = spec.model.train
-    assert kind is not None
-    assert spec.label is not None
-    if spec.data.missing != "error":
-        whole = _whole(table, [*spec.features, spec.label])
-        table, people = table[whole], people[whole]
-    groups = Groups.of(table, spec.schema)
-    labels = pd.Series(np.array(groups.labels, dtype=object)[groups.codes], index=table.index)
-    decisions, wanted = table[spec.label], spec.schema.favourable
-    if isinstance(wanted, list):
-        decisions = decisions.isin(wanted)
-    return train_surrogate(
-        kind, people, decisions, features=spec.features, groups=labels, random_state=spec.random_state
-    )
-
-
-def _whole(frame: pd.DataFrame, names: Iterable[str]) -> Bools:
-    """Who has a value in each of these columns."""
-    present = [name for name in dict.fromkeys(names) if name in frame.columns]
-    whole = frame[present].notna().all(axis=1).to_numpy()
-    if not whole.any():
-        raise DataError(
-            "DATA_EMPTY",
-            f"Every row has an empty cell in one of the columns {listed(present, 20)}.",
-            fix="Fill them in, or leave out a column that is empty.",
-        )
-    return whole

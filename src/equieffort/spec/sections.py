@@ -38,7 +38,11 @@ class Key:
     @property
     def otherwise(self) -> Any:
         """What holds if it is left out: its default, or those of the keys in it."""
-        if isinstance(self.kind, Section) and not self.kind.one_of:
+        if (
+            isinstance(self.kind, Section)
+            and not self.kind.one_of
+            and not any(k.required for k in self.kind.keys.values())
+        ):
             return {name: key.otherwise for name, key in self.kind.keys.items()}
         if isinstance(self.kind, ByKind) and isinstance(self.default, str):
             return self.kind.alone(self.default)
@@ -53,14 +57,28 @@ class Section(Kind):
     keys: Mapping[str, Key]
     one_of: tuple[str, ...] = ()
     """Keys of which exactly one must be given."""
+    short: str = ""
+    """The key that a text alone in the place of the table gives."""
+    renamed: Mapping[str, str] = field(default_factory=dict)
+    """Keys that there were once, and what they are called now."""
 
     @property
     def words(self) -> str:
         """Its keys."""
-        return f"a table with the keys {listed(self.keys, 20)}"
+        table = f"a table with the keys {listed(self.keys, 20)}"
+        return f"{self.keys[self.short].kind.words} or {table}" if self.short else table
+
+    def accepts(self, node: Node) -> bool:
+        """A table, or the text that stands for one."""
+        return super().accepts(node) or self._is_short(node)
+
+    def _is_short(self, node: Node) -> bool:
+        return bool(self.short) and isinstance(node, Scalar) and isinstance(node.value, str)
 
     def read(self, node: Node, where: str) -> dict[str, Any]:
         """All values, with defaults for those left out."""
+        if self._is_short(node):
+            node = Table(node.at, {self.short: node.at}, {self.short: node})
         if not isinstance(node, Table):
             self.refuse(node, where or "the spec")
         for name, place in node.keys.items():
@@ -68,6 +86,9 @@ class Section(Kind):
                 inside = f" in {where}" if where else ""
                 hint = closest(name, [key for key in self.keys if key not in node.keys]) or closest(name, self.keys)
                 fix = f"The keys{f' of {where}' if where else ''} are {listed(self.keys, 30)}."
+                if name in self.renamed:
+                    hint = f"It is called {self.renamed[name]!r}."
+                    fix = f"Write {self.renamed[name]!r} in its place."
                 if re.fullmatch(r"[0-9]{3}", name):
                     hint = "A comma inside a number ends the number here."
                     fix = "Write numbers without marks for thousands: 20000, not 20,000."
@@ -105,7 +126,7 @@ class Section(Kind):
             schema["required"] = required
         if self.one_of:
             schema["oneOf"] = [{"required": [name]} for name in self.one_of]
-        return schema
+        return {"anyOf": [self.keys[self.short].kind.schema(), schema]} if self.short else schema
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,10 @@ from typing import Any
 import pandas as pd
 
 from equieffort.data.cells import has_commas, number_like
-from equieffort.data.frames import infer_kind, reads_as_number
+from equieffort.data.frames import infer_kind, is_ordered, reads_as_number
+from equieffort.data.inputs import DataSource
 from equieffort.effort.neighbours import Nearest, NearestK
-from equieffort.errors import CausalModelError, EquieffortError, closest, label, listed, many, warn
+from equieffort.errors import CausalModelError, DataError, EquieffortError, closest, label, listed, many, warn
 from equieffort.foundations.arguments import as_plain
 from equieffort.spec.nodes import Items, Node, Place, Scalar, SpecError, Table, read_nodes
 from equieffort.spec.parsed import Spec
@@ -20,7 +21,9 @@ from equieffort.words.problems import spec_text
 from equieffort.world.giveaways import warn_giveaways
 from equieffort.world.groups import Groups
 from equieffort.world.opponents import AllPairs, Rest
+from equieffort.world.ordered import check_order
 from equieffort.world.rules import parse_rule
+from equieffort.world.schema import Feature
 
 
 def joined(spec: Spec, table: pd.DataFrame) -> pd.DataFrame:
@@ -33,12 +36,67 @@ def check_table(spec: Spec, table: pd.DataFrame) -> None:
     """Refuse what the spec names and the table does not have; warn of features that look like slips."""
     check = _Check(spec, table)
     check.columns()
-    decided = None if spec.label is None else table[spec.label]
+    decided = table[spec.label] if spec.label in table.columns else None
     warn_giveaways(table, spec.schema, spec.model.features, decided)
     check.kinds()
     check.groups()
-    check.outcome()
+    if spec.model.train is not None and spec.model.data is None:
+        check_outcome(spec, table[spec.label])
     check.subgroups()
+
+
+def check_outcome(spec: Spec, decisions: pd.Series) -> None:
+    """The decision people want is among those that were made, and not all of them."""
+    check = _Check(spec, decisions.to_frame())
+    wanted, known = spec.schema.favourable, check._values(decisions)
+    several = wanted if isinstance(wanted, list) else [wanted]
+    for value in several:
+        if value not in known:
+            raise check.error(
+                ("outcome", "favourable"),
+                "MODEL_LABELS",
+                f"is {value!r}, which is no decision in {decisions.name!r}. {closest(value, known)}".rstrip(),
+                f"The decisions are {check._listed(known)}.",
+                value,
+            )
+    if len(known) > 1 and not set(known) - set(several):
+        raise check.error(
+            ("outcome", "favourable"),
+            "MODEL_LABELS",
+            f"names every decision in {decisions.name!r}: {check._listed(known)}.",
+            "Leave out the decisions people do not want.",
+        )
+
+
+def refuse_truth(spec: Spec, truth: pd.Series) -> None:
+    """Refuse what became of people where it is not known of everybody audited, or nobody got what they want."""
+    check, known = _Check(spec, truth.to_frame()), truth.dropna()
+    if len(known) < len(truth):
+        row = label(truth.index[int(truth.isna().to_numpy().argmax())])
+        raise check.error(
+            ("outcome", "truth"),
+            "DATA_MISSING_VALUES",
+            f"names {spec.truth!r}, which is empty for {many(len(truth) - len(known), 'person', 'people')}, first in "
+            f"row {row}; notions that compare with the truth need everybody's.",
+            "Leave outcome.truth out, or audit the people of whom it is known.",
+        )
+    if not known.any():
+        raise check.error(
+            ("outcome", "truth"),
+            "DATA_INDEX",
+            f"names {spec.truth!r}, which holds nothing of what outcome.favourable names.",
+            "Write it in the words of the decisions, or leave outcome.truth out.",
+        )
+
+
+def missing_column(name: str, table: pd.DataFrame, source: DataSource, why: str = "") -> DataError:
+    """The error for a column that a table has not."""
+    what = f"{source.path.name!r} has no column {name!r}{f', but {why}' if why else ''}. "
+    return DataError(
+        "DATA_MISSING_COLUMN",
+        f"{what}{closest(name, table.columns)}".rstrip(),
+        fix=f"The columns are {listed(table.columns, 20)}.",
+    )
 
 
 @contextmanager
@@ -103,8 +161,11 @@ class _Check:
         spec, schema = self.spec, self.spec.schema
         near = spec.neighbourhood
         compared = getattr(near.distance, "features", None) if isinstance(near, Nearest | NearestK) else None
+        # Of people who are audited by what others show no decision need be recorded.
+        learned_elsewhere = spec.model.train is not None and spec.model.data is not None
+        decided = [] if spec.label is None or learned_elsewhere else [spec.label]
         named: list[tuple[tuple[str, ...], str, Iterable[str]]] = [
-            (("outcome", "column"), "DATA_MISSING_COLUMN", [] if spec.label is None else [spec.label]),
+            (("outcome", "column"), "DATA_MISSING_COLUMN", decided),
             (("outcome", "truth"), "DATA_MISSING_COLUMN", [] if spec.truth is None else [spec.truth]),
             (("sensitive", "column"), "SCHEMA_SENSITIVE_MISSING", schema.sensitive_columns),
             (("also_protected",), "SCHEMA_SENSITIVE_MISSING", schema.also_protected),
@@ -133,14 +194,18 @@ class _Check:
         for name in self.spec.schema.features:
             feature, column = self.spec.schema.feature(name), self.table[name]
             limits = [key for key in LIMITS if getattr(feature, key) not in (None, "both")]
+            asks = [key for key in ORDERED if getattr(feature, key) not in (None, "both", False)]
             is_text = not pd.api.types.is_numeric_dtype(column.dtype)
             wants_number = feature.kind in ("continuous", "integer")
-            if is_text and feature.kind is None and infer_kind(column) == "categorical":
-                self._looks_like_slip(name, column, refuse=bool(limits))
+            is_known = feature.kind is not None or feature.order is not None
+            if is_text and not is_known and infer_kind(column) == "categorical":
+                self._looks_like_slip(name, column, refuse=bool(limits or asks))
             if wants_number and is_text:
                 self._not_numbers(name, column)
             if limits and not wants_number and (is_text or feature.kind == "categorical"):
                 raise self._limits_of_category(name, column, limits)
+            if not wants_number and (is_text or feature.kind == "categorical"):
+                self._levels(name, feature, column, asks)
 
     def _not_numbers(self, name: str, column: pd.Series) -> None:
         filled = column.dropna()
@@ -170,6 +235,21 @@ class _Check:
                 f"features.{name} {what}. It is taken as a category.",
                 fix=f"{self._way_to_numbers(column)} If a category is meant, write kind: categorical.",
             )
+
+    def _levels(self, name: str, feature: Feature, column: pd.Series, asks: list[str]) -> None:
+        """An order where something asks for one, and levels that there are."""
+        held = self._values(column)
+        if asks and feature.order is None and not is_ordered(column) and infer_kind(column) != "binary":
+            raise self.error(
+                ("features", name),
+                "SCHEMA_LEVELS",
+                f"has {listed(asks)}, but nothing says in which order its levels are: {listed(held, 12)}.",
+                "Write order: [...] with all of them, from the lowest to the highest. To forbid a single change, write "
+                f"rules: [{{feature: {name!r}, forbidden: [[from, to]]}}].",
+            )
+        with placed(self.spec, "features", name):
+            if feature.order is not None:
+                check_order(name, feature.order, held)
 
     def _limits_of_category(self, name: str, column: pd.Series, limits: list[str]) -> SpecError:
         held = column.dropna().unique()
@@ -208,21 +288,6 @@ class _Check:
         with placed(self.spec, "sensitive", code="SCHEMA_"):
             Groups.of(whole, schema)
 
-    def outcome(self) -> None:
-        """The decision people want is among those that were made."""
-        if self.spec.model.train is None or self.spec.label is None:
-            return
-        wanted, known = self.spec.schema.favourable, self._values(self.table[self.spec.label])
-        for value in wanted if isinstance(wanted, list) else [wanted]:
-            if value not in known:
-                raise self.error(
-                    ("outcome", "favourable"),
-                    "MODEL_LABELS",
-                    f"is {value!r}, which is no decision in {self.spec.label!r}. {closest(value, known)}".rstrip(),
-                    f"The decisions are {self._listed(known)}.",
-                    value,
-                )
-
     def subgroups(self) -> None:
         """Rules of subgroups can be asked, and speak of values that somebody has."""
         people = self.spec.people(self.table)
@@ -244,7 +309,10 @@ class _Check:
         return f"{shown} and {many(len(known) - 20, 'other', 'others')}" if len(known) > 20 else shown
 
 
-LIMITS = ("direction", "lower", "upper", "max_increase", "max_decrease", "plausible")
+LIMITS = ("max_increase", "max_decrease", "plausible")
+"""What only numbers can have."""
+ORDERED = ("direction", "lower", "upper", "steps")
+"""What only numbers and categories with an order can have."""
 
 
 def _seek(node: Node, item: Any) -> Place | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import Any
 
@@ -70,19 +70,23 @@ def make_case(
     rules: bool = False,
     bent: bool = False,
     tight: bool = False,
+    ordered: bool = False,
 ) -> Case:
     """A random problem with a classifier of a family.
 
     `whole` makes all amounts that can be set whole numbers; `rules` adds rules between features; `bent` bends an
-    equation below an action; `tight` draws limits within what people already are, so that some start beyond them.
+    equation below an action; `tight` draws limits within what people already are, so that some start beyond them;
+    `ordered` gives the levels of the category an order, with a direction, steps, limits or prices from level to level.
     """
     check_choice("family", family, FAMILIES)
     check_seed(random_state)
-    for word, flag in (("whole", whole), ("rules", rules), ("bent", bent), ("tight", tight)):
+    for word, flag in (("whole", whole), ("rules", rules), ("bent", bent), ("tight", tight), ("ordered", ordered)):
         check_flag(word, flag)
     rng = np.random.default_rng([random_state, list(FAMILIES).index(family), whole, rules, bent])
     people = _people(rng, whole)
     schema = _schema(rng, rules, tight)
+    if ordered:
+        schema = replace(schema, features={**schema.features, "c": _ordered(rng)})
     edges = [("a", "b"), ("a", "d"), ("b", "d"), ("c", "d"), ("e", "b")]
     slopes = rng.normal(0, 1, 5).round(2)
     step = {"v": float(slopes[0]), "w": float(-slopes[1])}
@@ -99,7 +103,9 @@ def make_case(
     problem = RecourseProblem.of(classifier, people, schema=schema, scm=scm)
     grid = np.arange(0, 5) if whole else np.linspace(0, 4, 17)
     values: dict[str, npt.NDArray[Any]] = {"a": grid, "b": grid, "c": np.array(LEVELS, dtype=object)}
-    kinds = (("amounts", not whole), ("rules", rules), ("bent", bent), ("tight limits", tight))
+    kinds = (
+        ("amounts", not whole), ("rules", rules), ("bent", bent), ("tight limits", tight), ("ordered levels", ordered)
+    )  # fmt: skip
     extras = [word for word, there in kinds if there]
     name = ", ".join([family, *extras, f"number {random_state}"])
     return Case(name, problem, people, values, whole)
@@ -161,6 +167,18 @@ def _schema(rng: np.random.Generator, rules: bool, tight: bool) -> Schema:
             "d": Feature("mutable", plausible=(-reach, reach)),
             "e": "immutable",
         },
+    )  # fmt: skip
+
+
+def _ordered(rng: np.random.Generator) -> Feature:
+    """A category whose levels have an order, and something that depends on it."""
+    order = tuple(rng.permutation(LEVELS).tolist())
+    up, down = rng.uniform(0.1, 0.9, 2).tolist()
+    pairs = [(start, end) for start in order for end in order if start != end and rng.random() < 0.4]
+    return Feature(
+        "actionable", order=order, weight=(up, down), direction=rng.choice(["both", "up", "down"]).item(),
+        steps=bool(rng.random() < 0.6), prices={pair: float(rng.uniform(0.05, 1.5)) for pair in pairs} or None,
+        upper=order[1] if rng.random() < 0.2 else None,
     )  # fmt: skip
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
@@ -13,6 +13,7 @@ import pandas as pd
 from equieffort.data.frames import Bools, Floats
 from equieffort.foundations.arguments import as_plain
 from equieffort.testing.cases import Case
+from equieffort.world.schema import Feature
 
 LEAVE = -1
 """Not to intervene, which differs from keeping a value where a cause moves it."""
@@ -77,11 +78,14 @@ def price(case: Case, start: Floats, values: Floats) -> tuple[Floats, Bools]:
         feature, fact, value = case.problem.schema.feature(name), start[:, k], values[:, k]
         up, down = feature.weights
         if case.problem.encoding[name].is_category:
-            cost += up * (value != fact)
+            table = level_prices(feature, case.problem.encoding[name].levels)
+            price_of = table[fact.astype(np.intp), value.astype(np.intp)]
+            allowed &= np.isfinite(price_of)
+            cost += price_of
             continue
         spread = float(case.people[name].max() - case.people[name].min())
         cost += np.where(value > fact, up, down) * np.abs(value - fact) / spread
-        low, high = feature.lower, feature.upper
+        low, high = feature.ends
         assert low is not None
         assert high is not None
         allowed &= (value >= np.minimum(low, fact)) & (value <= np.maximum(high, fact))
@@ -92,6 +96,30 @@ def price(case: Case, start: Floats, values: Floats) -> tuple[Floats, Bools]:
         if feature.max_decrease is not None:
             allowed &= fact - value <= feature.max_decrease
     return cost, allowed
+
+
+def level_prices(feature: Feature, levels: Sequence[Any]) -> Floats:
+    """(from, to): what each change of a category costs; infinite where its direction or limits do not allow it."""
+    table = np.zeros((len(levels), len(levels)))
+    up, down = feature.weights
+    for i, start in enumerate(levels):
+        for j, end in enumerate(levels):
+            if i == j:
+                continue
+            steps = 1 if feature.order is None else feature.order.index(end) - feature.order.index(start)
+            price = up if steps > 0 else down
+            if feature.steps and feature.order is not None:
+                price *= abs(steps) / (len(feature.order) - 1)
+            price = (feature.prices or {}).get((start, end), price)
+            wrong_way = (feature.direction == "up" and steps < 0) or (feature.direction == "down" and steps > 0)
+            low, high = feature.ends
+            if feature.order is not None:
+                place = feature.order.index(end)
+                # Who is beyond a limit may come nearer to it, and no further away.
+                wrong_way |= low is not None and steps < 0 and place < low
+                wrong_way |= high is not None and steps > 0 and place > high
+            table[i, j] = np.inf if wrong_way else price
+    return table
 
 
 def breaches(case: Case, before: Floats, after: Floats) -> Iterator[tuple[Bools, str]]:

@@ -11,7 +11,7 @@ from equieffort.data.frames import Bools, Floats, number
 from equieffort.foundations.tolerances import TOLERANCE
 from equieffort.recourse.solvers.base import FOUND, LIMIT
 from equieffort.testing.cases import Case
-from equieffort.testing.exhaustive import breaches, follow, price
+from equieffort.testing.exhaustive import breaches, follow, level_prices, price
 from equieffort.testing.watched import Asked
 from equieffort.words.limits import limit_text
 
@@ -116,6 +116,15 @@ def _settings(case: Case, asked: Asked, rows: Any) -> tuple[Bools, Floats]:
 def _outside(case: Case, facts: Floats, picked: Bools, values: Floats, note: Any) -> None:
     """Note who sets a value that the feature's limits or its kind do not allow."""
     problem = case.problem
+    for k in problem.categorical:
+        name, levels = problem.names[k], problem.encoding.columns[k].levels
+        prices = level_prices(problem.feature(k), levels)[facts[:, k].astype(np.intp), values[:, k].astype(np.intp)]
+        note(
+            np.isinf(prices),
+            lambda i, name=name, levels=levels, k=k: (
+                f"{name!r} must not change from {levels[int(facts[i, k])]!r} to {levels[int(values[i, k])]!r}"
+            ),
+        )
     for j, k in enumerate(problem.numeric):
         fact, value, name = facts[:, k], values[:, k], problem.names[k]
         tolerance = problem.tolerance(k, value)

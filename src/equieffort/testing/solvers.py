@@ -99,8 +99,9 @@ def check_solver(
     families
         Kinds of classifiers, of `FAMILIES`; all by default. What a solver does not support is counted, not a fault.
     cases
-        How many problems of each family. They come in five kinds in turn (whole numbers, amounts, rules between
-        features, a bent equation, limits that people start beyond), so fewer than five leave some out.
+        How many problems of each family. They come in six kinds in turn (whole numbers, amounts, rules between
+        features, a bent equation, limits that people start beyond, levels in an order), so fewer than six leave some
+        out.
     random_state
         Where chance starts.
 
@@ -122,10 +123,11 @@ def check_solver(
     total = 0
     for family in chosen:
         for number in range(cases):
-            kind = number % 5
+            kind = number % 6
             case = make_case(
-                family, random_state + number, whole=kind != 1, rules=kind == 2, bent=kind == 3, tight=kind == 4
-            )
+                family, random_state + number, whole=kind != 1, rules=kind == 2, bent=kind == 3, tight=kind == 4,
+                ordered=kind == 5,
+            )  # fmt: skip
             total += 1
             try:
                 prepared = solver.prepare(case.problem.scaled)

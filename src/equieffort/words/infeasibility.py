@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 
-from equieffort.data.frames import number
 from equieffort.recourse.status import Blocking, Infeasibility, Obstacle
-from equieffort.words.limits import PYTHON, Audience, obstacle_text
+from equieffort.words.limits import PYTHON, Audience, obstacle_text, place_text
 
 ONE = "Without this limit there would be a route to approval"
 FIRST = {
@@ -28,7 +27,7 @@ def infeasibility(fact: Infeasibility, audience: Audience = PYTHON) -> str:
     'The best allowed changes cover 44 % of the distance to approval: income stops at 12 (upper limit 12).'
     """
     if fact.blocking == Blocking.BEYOND:
-        held = [repr(one.column) for one in fact.obstacles if one.column]
+        held = [audience.quoted(one.column) for one in fact.obstacles if one.column]
         return f"{BEYOND} while {' and '.join(held)} must not move." if held else f"{BEYOND}."
     if fact.blocking == Blocking.CLOSEST:
         start = _closest(fact, audience)
@@ -72,12 +71,13 @@ def _stop(one: Obstacle, audience: Audience) -> str:
     if not one.feature:
         return why
     if one.fact is None or not one.side:
-        return f"{one.feature} cannot change that way ({why})"
+        return f"{audience.name(one.feature)} cannot change that way ({why})"
     if not audience.person or one.stops_at is None:
-        return f"{one.feature} ({why})"
+        return f"{audience.name(one.feature)} ({why})"
     if one.stops_at == one.fact:
-        return f"{one.feature} cannot go {'up' if one.side > 0 else 'down'} from {number(one.fact)} ({why})"
-    return f"{one.feature} stops at {number(one.stops_at)} ({why})"
+        way = "up" if one.side > 0 else "down"
+        return f"{audience.name(one.feature)} cannot go {way} from {place_text(one.fact)} ({why})"
+    return f"{audience.name(one.feature)} stops at {place_text(one.stops_at)} ({why})"
 
 
 def _limit(one: Obstacle, audience: Audience) -> str:
@@ -85,8 +85,8 @@ def _limit(one: Obstacle, audience: Audience) -> str:
     why = obstacle_text(one, audience)
     if not one.feature:
         return why
-    now = f"; now {number(one.fact)}" if audience.person and one.fact is not None else ""
-    return f"{one.feature} ({why}{now})"
+    now = f"; now {place_text(one.fact)}" if audience.person and one.fact is not None else ""
+    return f"{audience.name(one.feature)} ({why}{now})"
 
 
 def _stays(obstacles: tuple[Obstacle, ...], audience: Audience) -> list[str]:
@@ -98,6 +98,6 @@ def _stays(obstacles: tuple[Obstacle, ...], audience: Audience) -> list[str]:
     told = []
     for name, texts in found.items():
         fact = facts[name]
-        at = f" at {number(fact)}" if audience.person and fact is not None else ""
-        told.append(f"{name} stays{at} ({'; '.join(texts)})" if name else "; ".join(texts))
+        at = f" at {place_text(fact)}" if audience.person and fact is not None else ""
+        told.append(f"{audience.name(name)} stays{at} ({'; '.join(texts)})" if name else "; ".join(texts))
     return told

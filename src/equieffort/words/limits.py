@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from equieffort.data.frames import number
-from equieffort.recourse.problem import Limit
+from equieffort.errors import many
+from equieffort.recourse.limits import Limit
 from equieffort.recourse.status import LimitKind, Obstacle
+from equieffort.world.labels import NO_LABELS, Labels
 
 
 @dataclass(frozen=True)
@@ -19,6 +21,16 @@ class Audience:
     """How to declare a limit that nobody declared, with {feature} and {key}; empty likewise."""
     person: bool = True
     """Whether to tell the person's own numbers."""
+    labels: Labels = NO_LABELS
+    """What readers call the features."""
+
+    def name(self, feature: str) -> str:
+        """A feature in a sentence."""
+        return self.labels.feature(feature)
+
+    def quoted(self, feature: str) -> str:
+        """A column in a sentence: by its label, or as its name in quotes."""
+        return self.labels.features.get(feature) or repr(feature)
 
 
 PYTHON = Audience("raise {}", "declare {key} to allow {way}")
@@ -45,18 +57,26 @@ SIDED = {
 
 
 def limit_text(limit: Limit, feature: str, audience: Audience = PYTHON) -> str:
-    """A limit of a feature, in its own unit.
+    """A limit of a feature, in its own unit; of a category the level.
 
     >>> limit_text(Limit(LimitKind.MAX_DECREASE, -1, -500.0, True), "debt")
     'largest decrease 500'
+    >>> limit_text(Limit(LimitKind.UPPER, 1, 2.0, False, "degree"), "education")
+    'upper limit degree'
     """
-    return _text(limit.kind, limit.side, limit.value, feature, audience)
+    return _text(limit.kind, limit.side, limit.level or limit.value, feature, audience)
 
 
-def _text(kind: LimitKind, side: int, value: float | None, feature: str, audience: Audience) -> str:
+def place_text(value: float | str) -> str:
+    """A number as people read it, or a level as it is called."""
+    return value if isinstance(value, str) else number(value)
+
+
+def _text(kind: LimitKind, side: int, value: float | str | None, feature: str, audience: Audience) -> str:
     """A limit that nobody declared is told with how to declare it, where readers can."""
     relative = kind in (LimitKind.MAX_DECREASE, LimitKind.MAX_INCREASE)
-    shown = "" if value is None else number(abs(value) if relative else value)
+    size = abs(value) if relative and not isinstance(value, str | None) else value
+    shown = "" if size is None else place_text(size)
     text = NAMES.get(kind) or SIDED.get((kind, side)) or kind.value.replace("_", " ")
     text = text.format(shown).rstrip()
     if kind == LimitKind.OBSERVED and audience.declare:
@@ -75,12 +95,15 @@ def obstacle_text(obstacle: Obstacle, audience: Audience = REPORT) -> str:
     >>> obstacle_text(Obstacle("pay", LimitKind.OBSERVED, 1, 12.0), PYTHON)
     'largest observed value 12; declare upper to allow more'
     """
+    if obstacle.limit == LimitKind.MAX_ACTIONS and obstacle.value is not None:
+        return f"at most {many(int(obstacle.value), 'feature', 'features')} changed at once"
+    name = audience.quoted
     if obstacle.rule:
         return f"the rule that {obstacle.rule}"
     if not obstacle.column:
         return _text(obstacle.limit, obstacle.side, obstacle.value, obstacle.feature, audience)
     if obstacle.guards:
-        return f"{obstacle.guards!r} must not move, and no equation says how it follows {obstacle.column!r}"
+        return f"{name(obstacle.guards)} must not move, and no equation says how it follows {name(obstacle.column)}"
     if obstacle.limit == LimitKind.FIXED:
-        return f"{obstacle.column!r} must not move"
-    return f"{'' if obstacle.feature else 'the '}plausible range of {obstacle.column!r}"
+        return f"{name(obstacle.column)} must not move"
+    return f"{'' if obstacle.feature else 'the '}plausible range of {name(obstacle.column)}"

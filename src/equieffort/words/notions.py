@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from html import escape
 from math import isnan
 
 from equieffort.errors import capital
-from equieffort.notions.base import Notion, NotionReading
+from equieffort.foundations.shown import Told
+from equieffort.notions.base import NotApplicable, Notion, NotionReading
 from equieffort.notions.collection import Notions, Side
+from equieffort.notions.comparing import Found
 from equieffort.words.shown import notes_text
 from equieffort.world.groups import group_name
+from equieffort.world.labels import NO_LABELS, Labels, labels_of
 
 SIDES: dict[Side, str] = {
     "worse": "group worse off", "better": "group better off", "open": "no difference shown",
@@ -30,14 +32,20 @@ def reading_text(notion: Notion, reading: NotionReading) -> tuple[str, str]:
     return value, f"{first} to {last}"
 
 
-def title_of(notion: Notion, reading: NotionReading) -> str:
-    """A notion with the form that was read."""
-    return f"{notion.title} ({reading.variant})" if reading.variant else notion.title
+def title_of(notion: Notion, reading: NotionReading, names: Labels = NO_LABELS) -> str:
+    """A notion with the form that was read; the feature or group that it begins with by its label."""
+    form = reading.variant
+    for name, label in {**names.groups, **names.features}.items():
+        if reading.variant == name or reading.variant.startswith(f"{name} "):
+            form = f"{label}{reading.variant[len(name) :]}"
+    return f"{notion.title} ({form})" if form else notion.title
 
 
-def people_text(reading: NotionReading) -> str:
+def people_text(notion: Notion, reading: NotionReading) -> str:
     """The denominators, and how many are in none."""
     both = f"{reading.n:,} / {reading.n_against:,}" if reading.against else f"{reading.n:,}"
+    if notion.counts:
+        both = f"{reading.n:,} {notion.counts}"
     return f"{both}, {reading.n_undefined:,} undefined" if reading.n_undefined else both
 
 
@@ -46,8 +54,10 @@ def cells(found: Notions, reading: NotionReading) -> tuple[str, ...]:
     notion = found.notion(reading.notion)
     value, interval = reading_text(notion, reading)
     return (
-        title_of(notion, reading), group_name(reading.group, found.columns) if reading.group else "everybody",
-        group_name(reading.against, found.columns) if reading.against else "", value, interval, people_text(reading),
+        title_of(notion, reading, labels_of(found.columns)),
+        group_name(reading.group, found.columns) if reading.group else "everybody",
+        group_name(reading.against, found.columns) if reading.against else "", value, interval,
+        people_text(notion, reading),
         SIDES[found.side(reading)], notes_text(reading.note),
     )  # fmt: skip
 
@@ -64,12 +74,13 @@ def disagreements(found: Notions) -> list[str]:
     lines = []
     for (group, against), sides in by_pair.items():
         who = f"{capital(group_name(group, found.columns))} against {group_name(against, found.columns)}"
-        worse, better = ", ".join(sides.get("worse", ())), ", ".join(sides.get("better", ()))
+        # Titles hold commas.
+        worse, better = "; ".join(sides.get("worse", ())), "; ".join(sides.get("better", ()))
         if worse and better:
-            lines.append(f"{who}: worse off by {worse}; better off by {better}. They answer different questions.")
+            lines.append(f"{who}: worse off by {worse}. Better off by {better}. They answer different questions.")
         else:
             told = f"worse off by {worse}" if worse else f"better off by {better}"
-            lines.append(f"{who}: {told}; no notion shows the opposite.")
+            lines.append(f"{who}: {told}. No notion shows the opposite.")
     return lines
 
 
@@ -97,22 +108,48 @@ def not_read(found: Notions) -> list[str]:
 
 def notions_text(found: Notions) -> str:
     """Everything for a terminal."""
+    parts = [_table(found), "\n".join(disagreements(found)), _missing(found)]
+    return "\n\n".join(part for part in parts if part)
+
+
+def _table(found: Notions) -> str:
     rows = [HEAD, *(cells(found, reading) for reading in found.readings)]
     shown = [k for k in range(len(HEAD)) if any(row[k] for row in rows[1:])]
     widths = {k: max(len(row[k]) for row in rows) for k in shown}
     lines = ["  ".join(row[k].ljust(widths[k]) for k in shown).rstrip() for row in rows] if found.readings else []
-    parts = ["\n".join(lines), "\n".join(disagreements(found))]
-    if missing := not_read(found):
-        parts.append("Not read:\n" + "\n".join(f"  {line}" for line in missing))
-    return "\n\n".join(part for part in parts if part)
+    return "\n".join(lines)
 
 
-def notions_html(found: Notions) -> str:
-    """The table for a notebook."""
-    heads = "".join(f"<th>{escape(head)}</th>" for head in HEAD)
-    rows = "".join(
-        f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in cells(found, reading))}</tr>"
-        for reading in found.readings
-    )
-    said = "".join(f"<li>{escape(line)}</li>" for line in (*disagreements(found), *not_read(found)))
-    return f"<table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table><ul>{said}</ul>"
+def _missing(found: Notions) -> str:
+    missing = not_read(found)
+    return "Not read:\n" + "\n".join(f"  {line}" for line in missing) if missing else ""
+
+
+def found_text(found: Found) -> str:
+    """One family for a terminal."""
+    alone = _alone(found)
+    return "\n".join(part for part in (found.title, _table(alone), _missing(alone)) if part)
+
+
+def found_told(found: Found) -> Told:
+    """One family for a notebook."""
+    alone = _alone(found)
+    care = [*not_read(alone), "One notion among several: they answer different questions and can disagree."]
+    if any("UNCERTIFIED" in one.note for one in alone.readings):
+        care.insert(0, "People who are not solved to the end widen these readings.")
+    table = [HEAD, *(cells(alone, reading) for reading in alone.readings)]
+    return Told(found.title, [], {"": table}, care, "print(...), .frame(), .people")
+
+
+def _alone(found: Found) -> Notions:
+    readings = tuple(one for one in found.readings if isinstance(one, NotionReading))
+    missing = tuple(one for one in found.readings if isinstance(one, NotApplicable))
+    return Notions(readings, missing, found.columns)
+
+
+def notions_told(found: Notions) -> Told:
+    """The table for a notebook, who is worse off by which notions, and what could not be read."""
+    table = [HEAD, *(cells(found, reading) for reading in found.readings)]
+    care = [*not_read(found), "Each row has its own interval; nothing allows for reading many of them at once."]
+    title = f"{len(found.readings):,} readings of notions beside equality of effort"
+    return Told(title, disagreements(found), {"": table}, care, "print(...), .frame(), .readings, .missing")

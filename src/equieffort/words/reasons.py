@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from decimal import ROUND_FLOOR, Decimal
 from typing import Literal
 
@@ -9,6 +10,7 @@ from equieffort.data.frames import number
 from equieffort.recourse.status import Ending, Fault, Infeasibility, Reason, Termination
 from equieffort.words.infeasibility import infeasibility
 from equieffort.words.limits import PYTHON, REPORT, SPEC, Audience
+from equieffort.world.labels import NO_LABELS, Labels
 
 PLAIN = {
     Ending.GAVE_UP: "The solver gave up before it found or excluded an action",
@@ -17,11 +19,12 @@ PLAIN = {
 }
 FAULTS = {
     Fault.LABEL: "the model's label stays, and no surer action was found",
-    Fault.VALUE: "the value of {!r} is not allowed",
-    Fault.RANGE: "{!r} leaves its plausible range",
+    Fault.VALUE: "the value of {} is not allowed",
+    Fault.RANGE: "{} leaves its plausible range",
     Fault.RULE: "it breaks the rule that {}",
-    Fault.EQUATION: "{!r} would follow, and no equation says how",
+    Fault.EQUATION: "{} would follow, and no equation says how",
     Fault.COST: "its cost comes out differently",
+    Fault.ACTIONS: "it changes more features than max_actions allows",
 }
 LACKING = {
     Ending.MISSING_ACTION: "The value of {!r} is missing, and an action may set it: what that costs is not known",
@@ -48,16 +51,21 @@ def termination(fact: Termination, audience: Audience = PYTHON) -> str:
     if fact.kind in LACKING:
         return f"{LACKING[fact.kind].format(fact.subject)}."
     if fact.fault is not None:
-        return f"The action does not hold: {FAULTS[fact.fault].format(fact.subject)}."
+        return f"The action does not hold: {FAULTS[fact.fault].format(_subject(fact, audience))}."
     if fact.kind == Ending.HEURISTIC:
         return _heuristic(fact, audience)
     advice = ""
     if fact.argument and fact.kind in (Ending.WORK, Ending.TIME) and audience.raise_it:
         advice = f"; {audience.raise_it.format(fact.argument)}"
-    return f"{_why(fact)}; {_known(fact, audience)}{advice}."
+    return f"{_why(fact, audience)}; {_known(fact, audience)}{advice}."
 
 
-def _why(fact: Termination) -> str:
+def _subject(fact: Termination, audience: Audience) -> str:
+    """What an action fails at: a rule as it is written, a feature by its name."""
+    return str(fact.subject) if fact.fault == Fault.RULE else audience.quoted(str(fact.subject))
+
+
+def _why(fact: Termination, audience: Audience) -> str:
     if fact.kind == Ending.WORK:
         count = fact.limit if fact.work is None else fact.work
         what = "Boxes" if count is None else f"{count:,.0f} boxes"
@@ -69,7 +77,7 @@ def _why(fact: Termination) -> str:
     if fact.kind == Ending.TIME:
         return "The limit of time was reached" if fact.limit is None else f"{fact.limit:g} s passed, the limit"
     if fact.kind == Ending.UNLIMITED:
-        return f"Nothing limits {fact.subject!r}" if fact.subject else "The actions have no limits"
+        return f"Nothing limits {audience.quoted(fact.subject)}" if fact.subject else "The actions have no limits"
     if fact.kind == Ending.ROUNDING:
         share = "" if fact.limit is None else f" ({fact.limit:.0e} of what it sums)"
         return f"The model's own rounding{share} leaves room"
@@ -108,9 +116,11 @@ AUDIENCES = {"python": PYTHON, "spec": SPEC, "report": REPORT}
 is about one person."""
 
 
-def told(fact: Reason | None, audience: Literal["python", "spec", "report"] = "python") -> str:
+def told(
+    fact: Reason | None, audience: Literal["python", "spec", "report"] = "python", labels: Labels = NO_LABELS
+) -> str:
     """The sentence for whoever reads it; empty where there is nothing to say."""
     if fact is None:
         return ""
-    reader = AUDIENCES[audience]
+    reader = replace(AUDIENCES[audience], labels=labels)
     return infeasibility(fact, reader) if isinstance(fact, Infeasibility) else termination(fact, reader)

@@ -43,7 +43,7 @@ SETTINGS: dict[str, Written] = {
     ),
     "the model path": Written(
         "Check the path; it starts from the working directory.",
-        "Check model.file; it starts from the folder of the spec.",
+        "Check model.path; it starts from the folder of the spec.",
     ),
     "encoding": Written("encoding", "data.encoding in the spec", "--encoding"),
     "delimiter": Written("delimiter", "data.delimiter in the spec", "--delimiter"),
@@ -99,10 +99,22 @@ SETTINGS: dict[str, Written] = {
     ),
     "plausible": Written("plausible=(low, high)", "plausible: [low, high]"),
     "protected": Written("protected columns are named in the Schema", "protected columns are named under sensitive"),
+    "order of levels": Written('order=["none", "school", "degree"]', "order: [none, school, degree]"),
+    "ordered column": Written(
+        ", or make the column one with an order: pd.Categorical(X[$of], categories=[...], ordered=True)", ""
+    ),
+    "prices": Written('prices={("rent", "own"): 2.0}', "prices: [[rent, own, 2.0]]"),
+    "forbid": Written(
+        'ee.Forbidden("housing", [("own", "rent")])', "rules: [{feature: housing, forbidden: [[own, rent]]}]"
+    ),
     # graph and equations
     "nodes": NODES,
     "reference data": Written(
         f"Pass these data as reference=, or name the features in {NODES.python}.", f"Name the features in {NODES.spec}."
+    ),
+    "ranks within groups": Written(
+        "Pass reference= data with several people of every group, or rank among everybody: Percentile().",
+        "Audit data with several people of every group, or leave cost.within out.",
     ),
     "categorical": Written(
         "declare it in StructuralCausalModel(..., categorical=[$of])",
@@ -154,10 +166,20 @@ SETTINGS: dict[str, Written] = {
     "certified": Written("Criteria(certified=False)", "criteria: {certified: false} in the spec"),
     "judged": Written('judged=("acr", "rd")', "criteria: {judged: [acr, rd]}"),
     # models
+    "no member": Written(" (it has no $bare)", ""),
+    "classes_": Written("give the model classes_", "save the model with its classes"),
+    "answering": Written("$bare must return", "The model must give"),
+    "only its classes": Written(
+        "predict must return the labels that classes_ lists.", "The model must give no labels but its own classes."
+    ),
+    "asked": Written("$bare", "The model ($key)"),
+    "raised": Written(" with $bare", ""),
+    "no predict": Written("has no predict method", "decides nothing"),
+    "a classifier": Written("Pass a fitted classifier with scikit-learn's interface.", "Save a fitted classifier."),
     "fit first": Written("Call its fit method first.", "Fit it before it is saved."),
     "booster": Written(
         "Save it and load it as a classifier: booster.save_model($of), then equieffort.load_model($of)",
-        "Save it with its own save_model($of), and write model: {file: $key}",
+        "Save it with its own save_model($of), and write model: {path: $key}",
     ),
     "trusted": Written("pass trusted=$value to load_model", "write model: {trusted: $value} in the spec"),
     "unsafe_load_pickle": Written("unsafe_load_pickle=True", "--unsafe-load-pickle"),
@@ -169,6 +191,10 @@ SETTINGS: dict[str, Written] = {
     ),
     "resample": Written("resample with ee.Equations()", "give --resample equations"),
     "rescale": Written("rescale=True", "--rescale"),
+    "alternatives": Written(
+        "Keep them when it is made: audit.with_alternatives($bare).save(...).",
+        "Audit again with --alternatives $bare, which keeps them in the file.",
+    ),
     "budget": Written("budget=...", "--budget"),
     "acr": Written("acr=...", "--acr"),
     "assumed": Written(

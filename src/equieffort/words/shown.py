@@ -22,6 +22,7 @@ from equieffort.effort.verdict import COLUMNS, Assessment, Verdict
 from equieffort.errors import listed
 from equieffort.recourse.table import RecourseTable
 from equieffort.world.groups import group_name
+from equieffort.world.labels import NO_LABELS
 from equieffort.world.scm.diagnostics import Fit
 
 BESIDE = ("restricted_effort", "needs_more")
@@ -248,8 +249,14 @@ class Caveat:
         return self.kept or self.text
 
 
-def caveats(verdict: Verdict, table: RecourseTable, fit: Iterable[Fit]) -> list[Caveat]:
-    """Why to read the verdict with care, the weightiest first; never empty. `fit` is that of the learned equations."""
+def caveats(
+    verdict: Verdict, table: RecourseTable | None, fit: Iterable[Fit], guessed: Sequence[str] = ()
+) -> list[Caveat]:
+    """Why to read the verdict with care, the weightiest first; never empty.
+
+    `fit` is that of the learned equations; `guessed` are the features whose equations nobody chose. Without a table,
+    what only single people tell is left out.
+    """
     found: list[Caveat] = []
     if verdict.criteria.level is None:
         words = "The verdict rests on point estimates: chance is not considered."
@@ -261,11 +268,13 @@ def caveats(verdict: Verdict, table: RecourseTable, fit: Iterable[Fit]) -> list[
         )
         found.append(Caveat("SURROGATE", words, "people"))
     found += _unknown(verdict)
-    found += _unsettled(verdict, table)
-    found += _assumed(table)
+    if table is not None:
+        found += _unsettled(verdict, table) + _assumed(table)
     found += _small(verdict)
     found += _selected(verdict)
-    found += _equations(fit)
+    names = NO_LABELS if table is None else table.source.schema.names
+    found += _equations([names.feature(one.node) for one in fit if one.is_poor])
+    found += _guessed([names.feature(name) for name in guessed])
     if any("SKEWED" in one.reading.note.split() for finding in verdict.findings for one in finding.judged):
         found.append(Caveat("SKEWED", NOTES["SKEWED"], "costs"))
     if verdict.criteria.level is not None:
@@ -318,7 +327,8 @@ def _unsettled(verdict: Verdict, table: RecourseTable) -> list[Caveat]:
 
 
 def _assumed(table: RecourseTable) -> list[Caveat]:
-    features = list(dict.fromkeys(limit.feature for limit in table.source.schema.assumed))
+    schema = table.source.schema
+    features = list(dict.fromkeys(schema.names.feature(limit.feature) for limit in schema.assumed))
     if not features:
         return []
     words = (
@@ -366,8 +376,17 @@ def _selected(verdict: Verdict) -> list[Caveat]:
     return []
 
 
-def _equations(fit: Iterable[Fit]) -> list[Caveat]:
-    poor = [one.node for one in fit if one.is_poor]
+def _guessed(features: Sequence[str]) -> list[Caveat]:
+    if not features:
+        return []
+    words = (
+        f"Only edges were given: linear equations for {listed(features, 3)} were fitted to the people audited. Other "
+        "equations give other efforts."
+    )
+    return [Caveat("ASSUMED_LINEAR", words, "assumptions")]
+
+
+def _equations(poor: Sequence[str]) -> list[Caveat]:
     if not poor:
         return []
     words = (

@@ -1,7 +1,8 @@
 """What an action costs: weighted L1, percentile shift, or your own separable cost.
 
 A cost is a small value; `bind` fixes its numbers (scales, knots) before anything is solved. Cost is charged on the
-value that is set minus the factual value; a category that is changed costs its weight.
+value that is set minus the factual value; what a category costs is said by its feature: its weight, by steps of its
+order, or by prices from level to level (`recourse.level_prices`).
 
 >>> bound = WeightedL1().bind(["age"], np.array([[20.0], [70.0]]), np.array([[1.0, 2.0]]))
 >>> bound.evaluate(np.array([[30.0]]), np.array([[35.0]]))     # 5 of a range of 50, weight 1 upwards
@@ -14,7 +15,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -23,6 +24,7 @@ from equieffort.errors import CostError, ParameterError, Setting, closest, liste
 from equieffort.foundations.arguments import (
     as_numbers,
     calling,
+    check_choice,
     check_function,
     check_instance,
     check_mapping,
@@ -38,6 +40,9 @@ MOST_KNOTS = 100_000
 
 class BoundCost(ABC):
     """A cost with its numbers fixed, over the numeric actionable features in order."""
+
+    is_continuous: ClassVar[bool] = False
+    """Whether small changes are known to cost little."""
 
     @abstractmethod
     def parts(self, facts: Floats, values: Floats) -> Floats:
@@ -92,6 +97,7 @@ class LinearCost(BoundCost):
     up: Floats
     down: Floats
     own: bool
+    is_continuous: ClassVar[bool] = True
 
     def prices(self, facts: Floats) -> tuple[Floats, Floats]:
         """Price of a unit up and down: one row for everybody, or one a person for relative costs."""
@@ -178,6 +184,7 @@ class PiecewiseCost(BoundCost):
     tails: Floats
     """Price a unit below the first and above the last knot, a row (down, up) a feature."""
     about: dict[str, Any]
+    is_continuous: ClassVar[bool] = True
 
     def parts(self, facts: Floats, values: Floats) -> Floats:
         """The curve's height at the value."""
@@ -229,6 +236,9 @@ def _curve_in_units(
 
 class Cost(ABC):
     """A way to measure effort."""
+
+    by_group: ClassVar[bool] = False
+    """Whether it is bound to the reference people of each group apart, so that people are ranked among their own."""
 
     @abstractmethod
     def bind(self, names: Sequence[str], reference: Floats, weights: Floats) -> BoundCost:
@@ -285,7 +295,7 @@ def _check_names(given: Mapping[str, Any], names: Sequence[str], what: str, need
         raise _bad_cost(
             f"The cost has {what} for {stray[0]!r}, which is no numeric actionable feature. "
             f"{closest(stray[0], names)}".rstrip(),
-            fix=f"The numeric actionable features are {listed(names)}. A category costs the weight of its feature.",
+            fix=f"The numeric actionable features are {listed(names)}. A category costs what its feature says: its weight, steps or prices.",
         )
     absent = [name for name in names if name not in given]
     if needed and absent:
@@ -324,13 +334,24 @@ class Percentile(Cost):
     The percentile of a value is the share of reference values at or below it, linear between them; beyond the
     observed values it goes on with the slope of one over the range, so that leaving the data is never free.
     `knots` keeps only so many of the distinct reference values, evenly picked, which makes solving faster.
+
+    With `within="group"` the share is of the reference people of the person's own group, by all sensitive columns
+    together (Heidari, Nanda and Gummadi 2019): the same change is a larger effort where it overtakes more of one's own.
+    The reference data must hold the sensitive columns, and each feature must vary in every group.
     """
 
     knots: int | None = None
+    within: Literal["everybody", "group"] = "everybody"
 
     def __post_init__(self) -> None:
         if self.knots is not None:
             _check_knots(self.knots)
+        check_choice("within", self.within, ("everybody", "group"))
+
+    @property
+    def by_group(self) -> bool:  # type: ignore[override]
+        """Whether people are ranked among their own group."""
+        return self.within == "group"
 
     def bind(self, names: Sequence[str], reference: Floats, weights: Floats) -> PiecewiseCost:
         """Fix the reference values."""

@@ -62,13 +62,16 @@ class MixedDistance(BoundDistance):
         """Distances from some people to everybody."""
         total = np.zeros((len(self.values[rows]), len(self.values)))
         for k in range(self.values.shape[1]):
-            centre = self.values[rows, k][:, None]
-            if self.is_category[k]:
-                total += centre != self.values[None, :, k]
-            else:
-                part = np.abs(centre - self.values[None, :, k]) / self.scales[k]
-                total += part if self.power == 1 else part * part
+            part = self.part(rows, k)
+            total += part if self.power == 1 else part * part
         return total if self.power == 1 else np.sqrt(total)
+
+    def part(self, rows: slice, k: int) -> Floats:
+        """What one column adds: the scaled difference of a number, 0 or 1 for a category."""
+        centre = self.values[rows, k][:, None]
+        if self.is_category[k]:
+            return np.asarray(centre != self.values[None, :, k], dtype=np.float64)
+        return np.asarray(np.abs(centre - self.values[None, :, k]) / self.scales[k])
 
 
 @dataclass(frozen=True)
@@ -157,7 +160,63 @@ class Euclidean(Normalised):
     power: ClassVar[int] = 2
 
 
-DISTANCES: dict[str, type[Distance]] = {"manhattan": Manhattan, "euclidean": Euclidean}
+@dataclass(frozen=True)
+class Effect:
+    """What setting one feature does to the decision: the share approved were it set so for everybody."""
+
+    feature: str
+    values: tuple[float, ...]
+    """In rising order, encoded; between them the share is taken to be straight, and flat beyond."""
+    shares: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        if len(self.values) != len(self.shares) or not self.values or list(self.values) != sorted(set(self.values)):
+            raise ValueError("an effect is no share a value, in rising order")
+
+    def at(self, values: Floats) -> Floats:
+        """The share at some values.
+
+        >>> Effect("income", (0.0, 10.0), (0.2, 0.8)).at(np.array([5.0, 20.0]))
+        array([0.5, 0.8])
+        """
+        return np.interp(values, self.values, self.shares)
+
+
+@dataclass(frozen=True)
+class CausalDistance(Distance):
+    """Zhang, Wu and Wu's: the sum over direct causes q of |effect of q on the decision| times the difference in q.
+
+    The effect is the difference of the shares approved were q set to the one and to the other person's value for
+    everybody; the difference is over the range for numbers, and 0 or 1 for categories. `Audit.situation_testing()`
+    makes one (`.distance`), which any neighbourhood takes: `Nearest(0.2, found.distance)`.
+    """
+
+    effects: tuple[Effect, ...]
+
+    def bind(self, data: pd.DataFrame, encoding: Encoding, schema: Schema) -> BoundDistance:
+        """Fix the people, and the ranges of numbers among them."""
+        plain = Manhattan([one.feature for one in self.effects if data[one.feature].nunique() > 1])
+        bound = plain.bind(data, encoding, schema)
+        effects = {one.feature: one for one in self.effects}
+        shares = [effects[name].at(bound.values[:, k]) for k, name in enumerate(bound.names)]
+        return _CausalBound(bound, np.column_stack(shares) if shares else np.zeros((len(data), 0)))
+
+
+@dataclass(frozen=True, eq=False)
+class _CausalBound(BoundDistance):
+    parts: MixedDistance
+    shares: Floats
+    """(person, feature): the share approved at the person's own value."""
+
+    def to_all(self, rows: slice) -> Floats:
+        total = np.zeros((len(self.shares[rows]), len(self.shares)))
+        for k in range(self.shares.shape[1]):
+            effect = np.abs(self.shares[rows, k][:, None] - self.shares[None, :, k])
+            total += effect * self.parts.part(rows, k)
+        return total
+
+
+DISTANCES: dict[str, type[Distance]] = {"manhattan": Manhattan, "euclidean": Euclidean, "causal": CausalDistance}
 """Those that a file can hold."""
 
 

@@ -16,6 +16,7 @@ from equieffort.data.frames import Bools
 from equieffort.errors import DataError, SchemaError, Setting, closest, label, listed, many
 from equieffort.foundations.arguments import as_plain
 from equieffort.foundations.saved import APART, as_fields, from_fields
+from equieffort.world.labels import BETWEEN, labels_of
 from equieffort.world.opponents import EVERYBODY_ELSE, AllPairs, Rest
 from equieffort.world.schema import Schema
 
@@ -73,8 +74,11 @@ class Groups:
         return from_fields(cls, saved, "groups", codes=codes, columns=columns)
 
     @classmethod
-    def of(cls, frame: pd.DataFrame, schema: Schema) -> Groups:
-        """Form the groups that the schema names from the sensitive columns."""
+    def of(cls, frame: pd.DataFrame, schema: Schema, *, alone: bool = False) -> Groups:
+        """Form the groups that the schema names from the sensitive columns.
+
+        With `alone` people of fewer than two groups will do: they have recourse, and are compared with nobody.
+        """
         columns = schema.sensitive_columns
         for name in columns:
             if name not in frame.columns:
@@ -101,6 +105,10 @@ class Groups:
                 f"Different groups in {listed(columns)} would both be called {listed(dict.fromkeys(twice))}.",
                 fix="Rename the values so that each group has a name of its own.",
             )
+        if len(known) < 2 and alone:
+            named = _values(schema.protected, single)
+            protected = [k for k in known if any(_is_key(value, keys[k]) for value in named)]
+            return cls(labels, codes, tuple(protected), Rest(), columns, unknown)
         if len(known) < 2:
             present = f"Only one group is present in {listed(columns)}: {listed(labels[k] for k in known)}."
             raise SchemaError(
@@ -230,8 +238,6 @@ UNKNOWN = "unknown"
 """What stands for a missing value in a label."""
 NEITHER = "neither"
 """What people on neither side of a comparison are called where it is looked at alone."""
-BETWEEN = " & "
-"""Between the values of several columns in a label."""
 
 
 def group_name(text: str, columns: Sequence[str] = ()) -> str:
@@ -239,14 +245,20 @@ def group_name(text: str, columns: Sequence[str] = ()) -> str:
 
     >>> group_name("female", ["sex"]), group_name("female & 1", ["sex", "young"]), group_name("female")
     ('sex = female', 'sex = female and young = 1', 'female')
+
+    Where the groups have labels these are all that is said.
     """
+    names = labels_of(columns)
+    if (label := names.group(text)) is not None:
+        return label
     parts = text.split(BETWEEN) if len(columns) > 1 else [text]
     if not columns or text == EVERYBODY_ELSE:
         return _printed(text)
     if len(parts) != len(columns):
         # A value holds the sign itself: which part belongs to which column cannot be said.
         return f"{BETWEEN.join(map(_printed, columns))} = {_printed(text)}"
-    return " and ".join(f"{_printed(c)} = {_printed(part)}" for c, part in zip(columns, parts, strict=True))
+    told = ((names.feature(c), names.level(c, part) or part) for c, part in zip(columns, parts, strict=True))
+    return " and ".join(f"{_printed(c)} = {_printed(part)}" for c, part in told)
 
 
 def people_of(text: str, columns: Sequence[str] = ()) -> str:
@@ -257,6 +269,8 @@ def people_of(text: str, columns: Sequence[str] = ()) -> str:
     """
     if text == EVERYBODY_ELSE:
         return "people of all other groups"
+    if (label := labels_of(columns).group(text)) is not None:
+        return label
     return f"people {'with' if columns else 'in group'} {group_name(text, columns)}"
 
 
@@ -287,7 +301,10 @@ def _codes(frame: pd.DataFrame, columns: tuple[str, ...]) -> tuple[npt.NDArray[n
         codes, found = pd.factorize(frame[name], sort=True)
         parts.append(np.where(codes < 0, len(found), codes))
         values.append([*_plain_values(found, bool((codes < 0).any())), None])
-    rows, codes = np.unique(np.column_stack(parts), axis=0, return_inverse=True)
+    # One number for all columns: rows of several are much slower to sort.
+    sizes = tuple(len(held) for held in values)
+    numbers, codes = np.unique(np.ravel_multi_index(tuple(parts), sizes), return_inverse=True)
+    rows = np.column_stack(np.unravel_index(numbers, sizes))
     keys = [tuple(held[k] for held, k in zip(values, row, strict=True)) for row in rows.tolist()]
     return codes.reshape(-1).astype(np.int16), keys
 
@@ -314,9 +331,14 @@ def _values(declared: Any, single: bool) -> list[Any]:
     return [declared]
 
 
+def _is_key(value: Any, key: Any) -> bool:
+    """Whether a declared value is that of a group."""
+    return bool(key == (tuple(value) if isinstance(value, list) else value))
+
+
 def _find(value: Any, keys: list[Any], columns: tuple[str, ...]) -> int:
     for k, key in enumerate(keys):
-        if key == (tuple(value) if isinstance(value, list) else value):
+        if _is_key(value, key):
             return k
     raise _bad_groups(
         f"{label(value)} is not a value of {listed(columns)}. {closest(value, keys)}".rstrip(),

@@ -17,13 +17,23 @@ from typing import Any, Literal, get_args
 
 import pandas as pd
 
-from equieffort.data.frames import KINDS, Encoding, Kind, number, read_frame, require_columns
+from equieffort.data.frames import KINDS, Column, Encoding, Kind, number, read_frame, require_columns
 from equieffort.data.one_hot import OneHot, alike_families
 from equieffort.errors import DataError, SchemaError, Setting, closest, label, listed, warn
-from equieffort.foundations.arguments import check_mapping, is_number, items_in, names_in, shown
+from equieffort.foundations.arguments import (
+    check_flag,
+    check_mapping,
+    check_number,
+    is_number,
+    items_in,
+    names_in,
+    shown,
+)
 from equieffort.foundations.saved import as_fields, from_hints
 from equieffort.world.graph import CausalGraph
+from equieffort.world.labels import Labels, SensitiveColumns
 from equieffort.world.opponents import read_reference
+from equieffort.world.ordered import check_known, check_order, read_order, read_prices
 from equieffort.world.rules import Constraint, read_constraint
 
 _bad_limits = partial(SchemaError, "SCHEMA_LIMITS")
@@ -45,17 +55,28 @@ class Feature:
         "continuous", "integer", "binary" or "categorical"; None infers it from the column: float is continuous, int
         integer, bool binary, text categorical, and a column of the numbers 0 and 1 is binary, whatever its type.
     direction
-        "both", "up" or "down": where an intervention may move the value.
+        "both", "up" or "down": where an intervention may move the value: of a number, of a binary feature (up is from 0
+        to 1, from False to True), or of a category whose levels have an order.
     lower, upper
-        The range of values an intervention may set. A side that nothing declares stays within the values observed in
-        the reference data; an infinity (`float("inf")`) says that there is no limit.
+        The range of values an intervention may set; of a category with an order its lowest and highest level. A side of
+        a number that nothing declares stays within the values observed in the reference data; an infinity
+        (`float("inf")`) says that there is no limit.
     max_increase, max_decrease
-        The same relative to the person's own value. They declare their side, as `direction` does.
+        The same relative to the person's own value, for numbers. They declare their side, as `direction` does.
     plausible
         (low, high): the range of values in the counterfactual, however they came about; None leaves an end open. An
-        end that is given declares its side of what may be set too.
+        end that is given declares its side of what may be set too. For numbers.
     weight
-        How much a unit of scaled change costs; a pair (up, down) when they differ.
+        How much a unit of scaled change costs, and any change of a category; a pair (up, down) when they differ.
+    order
+        The levels of a category from the lowest to the highest. None takes the order of the column, if its type
+        declares one (a `pd.Categorical` with ordered=True, an Enum of polars).
+    steps
+        Whether a change of a category costs by the steps it goes: from the lowest level of the order to the highest it
+        costs the weight, and a single step of k levels weight / (k - 1). Without, any change costs the weight.
+    prices
+        What changes from one level of a category to another cost, where that is not what `weight` and `steps` say:
+        {("rent", "own"): 2.0}, or {"rent": {"own": 2.0}}. A pair that is not there keeps its price.
     observed
         (least, largest) observed value where that is the limit, because nothing was declared; of a binary number
         (0, 1). `RecourseProblem.of` fills it in from the reference data, whatever stood there.
@@ -64,12 +85,15 @@ class Feature:
     role: Role
     kind: Kind | None = field(default=None, kw_only=True)
     direction: Direction = field(default="both", kw_only=True)
-    lower: float | None = field(default=None, kw_only=True)
-    upper: float | None = field(default=None, kw_only=True)
+    lower: float | str | None = field(default=None, kw_only=True)
+    upper: float | str | None = field(default=None, kw_only=True)
     max_increase: float | None = field(default=None, kw_only=True)
     max_decrease: float | None = field(default=None, kw_only=True)
     plausible: Range | None = field(default=None, kw_only=True)
     weight: float | tuple[float, float] = field(default=1.0, kw_only=True)
+    order: tuple[Any, ...] | None = field(default=None, kw_only=True)
+    steps: bool = field(default=False, kw_only=True)
+    prices: Mapping[tuple[Any, Any], float] | None = field(default=None, kw_only=True)
     observed: Range | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
@@ -89,11 +113,29 @@ class Feature:
             raise SchemaError(
                 "SCHEMA_ROLE", f"{shown(self.direction)} is not a direction.", fix='Use "both", "up" or "down".'
             )
+        self._read_levels()
         self._check_limits()
         self._check_weight()
 
+    def __hash__(self) -> int:
+        return hash((self.role, self.kind, self.direction, self.lower, self.upper, self.order))
+
+    def _read_levels(self) -> None:
+        """What is said of the levels of a category, in one form."""
+        check_flag("steps", self.steps)
+        if self.order is not None:
+            object.__setattr__(self, "order", read_order(self.order))
+        if self.prices is not None:
+            object.__setattr__(self, "prices", read_prices(self.prices))
+        for name in ("lower", "upper"):
+            value = getattr(self, name)
+            if not isinstance(value, str) or self.kind in ("continuous", "integer"):
+                _check_number(name, value)
+            if self.order is not None and not _is_open(value):
+                check_known(name, [value], self.order)
+
     def _check_limits(self) -> None:
-        for name in ("lower", "upper", "max_increase", "max_decrease"):
+        for name in ("max_increase", "max_decrease"):
             value = getattr(self, name)
             _check_number(name, value)
             if value is not None and name.startswith("max_") and value < 0:
@@ -104,11 +146,21 @@ class Feature:
                 f"{key} is {number(getattr(self, key))}, which no value reaches.",
                 fix=("Give a number, or ", Setting("no limit", free), " for no limit on that side."),
             )
-        _check_range("The lower limit", self.lower, "the upper limit", self.upper)
+        if self.order is not None or (is_number(self.lower) and is_number(self.upper)):
+            low, high = self.ends
+            if low is not None and high is not None and not low <= high:
+                raise _bad_limits(
+                    f"The lower limit {self.lower} is above the upper limit {self.upper}.", fix="Swap or correct them."
+                )
         _check_pair("plausible", self.plausible, "The plausible minimum", "the plausible maximum", "Give (low, high).")
         _check_pair("observed", self.observed, "The least observed value", "the largest", "Leave it out.")
         if any(end is not None and math.isinf(end) for end in self.observed or ()):
             raise _bad_limits(f"observed is {self.observed!r}.", fix="Leave it out.")
+        if self.role != "actionable" and (self.steps or self.prices):
+            raise _bad_limits(
+                f"A feature that is {self.role} has prices for interventions, which it never gets.",
+                fix="Remove them, or make it actionable.",
+            )
         if self.role != "actionable" and self.has_limits:
             raise _bad_limits(
                 f"A feature that is {self.role} has limits for interventions, which it never gets.",
@@ -127,8 +179,29 @@ class Feature:
     @property
     def has_limits(self) -> bool:
         """Whether anything limits the values an intervention may set; an infinity does not."""
-        limits = (self.lower, self.upper, self.max_increase, self.max_decrease)
-        return self.direction != "both" or any(limit is not None and math.isfinite(limit) for limit in limits)
+        limits = (*self.limits, self.max_increase, self.max_decrease)
+        return self.direction != "both" or not all(map(_is_open, limits))
+
+    @property
+    def ends(self) -> Range:
+        """Lower and upper as numbers; of a category with an order the places of these levels in it."""
+        low, high = (
+            end if self.order is None or _is_open(end) else float(self.order.index(end)) for end in self.limits
+        )
+        assert not isinstance(low, str)
+        assert not isinstance(high, str)
+        return low, high
+
+    @property
+    def limits(self) -> tuple[float | str | None, float | str | None]:
+        """Lower and upper."""
+        return self.lower, self.upper
+
+    @property
+    def needs_order(self) -> bool:
+        """Whether it says something of a category that only levels with an order have."""
+        up, down = self.weights
+        return self.steps or up != down or self.direction != "both" or not all(map(_is_open, self.limits))
 
     @property
     def declares_lower(self) -> bool:
@@ -150,6 +223,11 @@ class Feature:
                 raise SchemaError("SCHEMA_WEIGHT", f"{self.weight!r} is not a pair.", fix="Give (up, down).")
             return self.weight[0], self.weight[1]
         return self.weight, self.weight
+
+
+def _is_open(end: float | str | None) -> bool:
+    """Whether an end limits nothing: it was not declared, or is an infinity."""
+    return end is None or (not isinstance(end, str) and math.isinf(end))
 
 
 def _check_number(name: str, value: Any) -> None:
@@ -213,6 +291,13 @@ class Schema:
     rules
         What must hold between features in every counterfactual: `Implies`, `Monotone`, `Sum`, `Forbidden`, `Always`,
         or text such as "if employed = 0 then tenure = 0".
+    max_actions
+        At most so many features may be changed by one person at once; None sets no limit. What follows an action, and
+        a feature that is held at its own value, is not counted.
+    labels
+        What people call groups, features and levels in everything they read:
+        ``{"groups": {"0": "women"}, "features": {"ltv": "loan to value"}, "levels": {"job": {"A171": "unskilled"}}}``.
+        Tables, JSON and CSV keep the names of the data.
     one_hot
         Categories that the table holds as columns of 0 and 1, and that the model gets so: category -> its columns, or
         category -> {level: column}, in which None is the level that has no column (as after `drop="first"`). Each is
@@ -227,9 +312,12 @@ class Schema:
     also_protected: Sequence[str] = ()
     features: Mapping[str, Feature | Role] = field(default_factory=dict)
     rules: Sequence[Constraint | str] = ()
+    max_actions: int | None = None
+    labels: Labels | Mapping[str, Any] = field(default_factory=Labels)
     one_hot: Mapping[str, Sequence[str] | Mapping[str, str | None]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "labels", Labels.of(self.labels))
         takes = "a column name or a list of them"
         if not names_in("sensitive", self.sensitive, takes, error=SchemaError):
             raise SchemaError("PARAMETER", "sensitive names no column.", fix="Name the column with the groups.")
@@ -250,6 +338,10 @@ class Schema:
         given = items_in("rules", given, "a list of rules between features", error=SchemaError)
         rules = tuple(rule if isinstance(rule, Constraint) else read_constraint(rule) for rule in given)
         object.__setattr__(self, "rules", rules)
+        check_number(
+            "max_actions", self.max_actions, "a whole number, 1 or more, or None for no limit", lambda most: most >= 1,
+            whole=True, optional=True, error=SchemaError,
+        )  # fmt: skip
         for name in (*self.sensitive_columns, *self.also_protected):
             if name in features and features[name].role != "immutable":
                 raise SchemaError(
@@ -306,8 +398,13 @@ class Schema:
 
     @property
     def sensitive_columns(self) -> tuple[str, ...]:
-        """The sensitive columns as a tuple."""
-        return names_in("sensitive", self.sensitive)
+        """The sensitive columns as a tuple, which knows what their groups are called."""
+        return SensitiveColumns(names_in("sensitive", self.sensitive), self.names)
+
+    @property
+    def names(self) -> Labels:
+        """What people call groups, features and levels."""
+        return Labels.of(self.labels)
 
     @property
     def protected_columns(self) -> tuple[str, ...]:
@@ -456,19 +553,53 @@ SAVED = {
     "also_protected": tuple[str, ...],
     "features": dict[str, Feature],
     "rules": tuple[Constraint, ...],
+    "max_actions": int | None,
+    "labels": Labels,
     "one_hot": dict[str, dict[str, str | None]],
 }
 """What the saved form of a schema holds."""
 
 
 def check_kinds(schema: Schema, encoding: Encoding) -> None:
-    """Refuse limits that a category cannot have."""
+    """Refuse what a feature of its kind cannot have."""
     for name in schema.actionable:
         feature, column = schema.feature(name), encoding[name]
-        if column.is_category and (feature.has_limits or feature.plausible or len(set(feature.weights)) > 1):
+        if column.is_category:
+            _check_category(name, feature, column)
+            continue
+        if feature.order is not None or feature.steps or feature.prices is not None:
             raise SchemaError(
                 "SCHEMA_KIND",
-                f"The {column.kind} feature {name!r} has limits, a direction or two weights, "
-                "which only numbers can have.",
-                fix="Remove them, or declare the feature as integer or continuous.",
+                f"The {column.kind} feature {name!r} has an order, steps or prices of levels, which only categories "
+                "can have; numbers are ordered by themselves.",
+                fix="Remove them, or declare the feature as categorical if its numbers are levels.",
             )
+        for key, end in zip(("lower", "upper"), feature.limits, strict=True):
+            _check_number(f"{key} of {name!r}", end)
+
+
+def _check_category(name: str, feature: Feature, column: Column) -> None:
+    if feature.plausible or feature.max_increase is not None or feature.max_decrease is not None:
+        raise SchemaError(
+            "SCHEMA_KIND",
+            f"The {column.kind} feature {name!r} has a plausible range or a largest change, which only numbers can "
+            "have.",
+            fix="Remove them, or declare the feature as integer or continuous.",
+        )
+    order = feature.order
+    if feature.needs_order and order is None:
+        raise SchemaError(
+            "SCHEMA_LEVELS",
+            f"The {column.kind} feature {name!r} has a direction, limits, steps or two weights, but nothing says in "
+            f"which order its levels are: {listed(column.levels)}.",
+            fix=(
+                "Declare it, from the lowest to the highest, as in ",
+                Setting("order of levels"),
+                Setting("ordered column", of=name),
+                ".",
+            ),
+        )
+    if order is not None:
+        check_order(name, order, column.levels)
+    known = tuple(dict.fromkeys((*(order or ()), *column.levels)))
+    check_known(f"prices of {name!r}", (level for pair in feature.prices or () for level in pair), known)

@@ -32,7 +32,7 @@ def test_the_curve_is_plain_counting(audit):
     curve = audit.effort_curve()
     assert list(curve.columns) == ["group", "effort", "share", "low", "high"]
     assert list(curve["group"].unique()) == list(audit.recourse.groups.labels)
-    rho = audit.by_group.set_index("group")["rho"]
+    rho = audit.by_group["rho"]
     for group, rows in curve.groupby("group"):
         assert rows["effort"].iloc[0] == 0
         assert rows["effort"].is_monotonic_increasing
@@ -60,7 +60,7 @@ def test_the_difference_is_the_difference_of_the_curves(audit):
     found = audit.effort_curve(difference=True)
     assert list(found.columns) == ["group", "against", "effort", "difference", "low", "high"]
     assert set(found["against"]) == {"birch"}
-    counts = audit.by_group.set_index("group")["n_unfavourable"]
+    counts = audit.by_group["n_unfavourable"]
     for group, rows in found.groupby("group"):
         half = 1.3581 * np.sqrt(1 / counts[group] + 1 / counts["birch"])
         for row in list(rows.itertuples())[::7]:

@@ -212,9 +212,9 @@ def test_a_saved_audit_keeps_its_intervals_and_cannot_be_solved_further(tmp_path
 def test_without_a_limit_an_unknown_person_may_need_any_effort():
     clf, people, schema, scm = town(upper=None)
     lazy = ee.audit(clf, people, schema=schema, scm=scm, criteria=POINT, solver=Lazy(unknown=1))
-    assert lazy.by_group["phi_most"].max() == np.inf
+    assert lazy.system.groups["phi_most"].max() == np.inf
     # What is certain widens a confidence limit: where nothing limits the one, nothing limits the other.
-    assert np.isfinite(lazy.by_group["phi_high"]).tolist() == np.isfinite(lazy.by_group["phi_most"]).tolist()
+    assert np.isfinite(lazy.by_group["phi_high"]).tolist() == np.isfinite(lazy.system.groups["phi_most"]).tolist()
     assert np.isfinite(lazy.by_group["phi_high"]).any()
     assert lazy.unsettled["gap"].tolist() == [np.inf]
     assert "Person 'p0' is not solved to the end" in str(lazy.verdict)

@@ -14,6 +14,7 @@ from equieffort.effort.metrics import PAPER_QUANTILES
 from equieffort.effort.neighbours.coded import Coded
 from equieffort.effort.neighbours.coded_kernels import _round
 from equieffort.effort.neighbours.entries import equal_rows_together, kinds
+from equieffort.foundations.jit import linked
 
 MANY = np.unique([share * q for q in PAPER_QUANTILES for share in (0.8, 1.0, 1.2) if share * q <= 1])
 
@@ -102,7 +103,7 @@ def test_the_bound_on_the_error_of_codes_is_needed_and_enough(monkeypatch):
 
 
 def test_digits_are_rounded_once_and_to_even():
-    rng = np.random.default_rng(0)
+    rng, compiled = np.random.default_rng(0), linked(_round)
     for _ in range(3000):
         bits = int(rng.integers(1, 63))
         low, middle, high = (int(rng.integers(0, 2 ** int(rng.integers(1, 63)))) for _ in range(3))
@@ -113,7 +114,8 @@ def test_digits_are_rounded_once_and_to_even():
             low, middle, high = whole & (2**40 - 1), (whole >> 40) & (2**40 - 1), whole >> 80
         if high >= 2**62:
             continue
-        assert _round(low, middle, high, -7) == (low + (middle << 40) + (high << 80)) / 2**7
+        told = (low + (middle << 40) + (high << 80)) / 2**7
+        assert _round(low, middle, high, -7) == compiled(low, middle, high, -7) == told
 
 
 @pytest.mark.parametrize("threads", [1, 2])

@@ -155,7 +155,6 @@ REFUSED = {
         "MODEL_NOT_FITTED",
     ),
     "unknown label": (lambda frame: LogisticRegression().fit(frame[["a"]], frame["a"] > 0), "good", "MODEL_LABELS"),
-    "three labels": (lambda frame: LogisticRegression().fit(frame[["a"]], frame["id"] % 3), 1, "MODEL_MULTICLASS"),
     "a coin": (lambda frame: Spy(coin()), True, "MODEL_NOT_DETERMINISTIC"),
     "two columns": (lambda frame: Spy(lambda X: np.zeros((len(X), 2))), True, "MODEL_OUTPUT"),
     "one answer": (lambda frame: Spy(lambda X: np.array([True])), True, "MODEL_OUTPUT"),

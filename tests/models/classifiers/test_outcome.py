@@ -11,7 +11,7 @@ from tests.limits import unlimited
 
 import equieffort as ee
 from equieffort.data.frames import Encoding
-from equieffort.errors import ModelError, SchemaError
+from equieffort.errors import EquieffortWarning, ModelError, SchemaError
 from equieffort.models.classifiers import BlackBox, Decision, LinearView, NoView, linear_view, recognise
 
 rng = np.random.default_rng(3)
@@ -146,7 +146,6 @@ def test_the_threshold_is_kept_in_the_file(tmp_path):
 
 
 REFUSED = {
-    "one of three, not as a list": (GRADE, "mid", None, "MODEL_MULTICLASS", r"favourable=\['mid'\]"),
     "a label that is none": (GRADE, ["mid", "hihg"], None, "MODEL_LABELS", "Did you mean 'high'"),
     "all of them": (TWO, ["yes", "no"], None, "MODEL_LABELS", "Every class"),
 }
@@ -160,8 +159,18 @@ def test_what_is_refused(case):
     assert caught.value.code == code
 
 
+def test_one_of_three_is_meant_against_the_others():
+    clf = LogisticRegression().fit(X, GRADE)
+    with pytest.warns(EquieffortWarning, match="'mid' is what people want") as caught:
+        one = Decision.of(clf, "mid", X)
+    assert [w.message.code for w in caught] == ["MODEL_MULTICLASS"]
+    assert one.is_favourable(X).tolist() == (clf.predict(X) == "mid").tolist()
+    # Whoever writes a list has said so already.
+    assert Decision.of(clf, ["mid"], X).is_favourable(X).tolist() == one.is_favourable(X).tolist()
+
+
 def test_a_threshold_needs_probabilities():
-    with pytest.raises(ModelError, match=r"RidgeClassifier gives no probabilities") as caught:
+    with pytest.raises(ModelError, match=r"the model \(RidgeClassifier\) gives no probabilities") as caught:
         Decision.of(RidgeClassifier().fit(X, TWO), "yes", X, threshold=0.6)
     assert caught.value.code == "MODEL_NO_PROBABILITY"
 

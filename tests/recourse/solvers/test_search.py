@@ -470,7 +470,7 @@ def test_an_audit_of_a_black_box_is_honest_about_it(model, tmp_path):
     assert "SOLVER_HEURISTIC" in {warning.code for warning in audit.warnings}
     assert audit.verdict.outcome == "inconclusive"
     assert "UNCERTIFIED" in audit.verdict.codes
-    group = audit.by_group.set_index("group").loc["f"]
+    group = audit.system.groups.loc["f"]
     assert group["n_optimal"] == 0
     assert group["n_feasible"] > 10
     assert group["phi_least"] == 0 < group["phi"] == group["phi_most"]

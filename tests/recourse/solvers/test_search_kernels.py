@@ -6,6 +6,7 @@ import math
 import warnings
 from functools import cache
 from itertools import pairwise
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,11 +14,22 @@ from scipy.optimize import linprog
 from tests import oracles_networks, oracles_trees
 
 from equieffort.recourse.solvers.base import FOUND, LIMIT
-from equieffort.recourse.solvers.branch_and_bound import box_kernels, node_kernels, point_kernels
-from equieffort.recourse.solvers.branch_and_bound.arrays import Box, CompiledProblem, Memo, Person, Planes, Point, Space
+from equieffort.recourse.solvers.branch_and_bound import box_kernels, node_kernels, point_kernels, pool_kernels
+from equieffort.recourse.solvers.branch_and_bound.arrays import (
+    COUNT,
+    Box,
+    Cell,
+    CompiledProblem,
+    Memo,
+    Person,
+    Planes,
+    Point,
+    Space,
+)
 from equieffort.recourse.solvers.branch_and_bound.networks import crown_kernels, value_kernels
 from equieffort.recourse.solvers.branch_and_bound.networks.oracle import NetworkOracle
 from equieffort.recourse.solvers.branch_and_bound.networks.oracle_kernels import search_networks
+from equieffort.recourse.solvers.branch_and_bound.room import make_space
 from equieffort.recourse.solvers.branch_and_bound.search import search
 from equieffort.recourse.solvers.branch_and_bound.trees import ensemble_kernels
 from equieffort.recourse.solvers.branch_and_bound.trees.oracle import TreeOracle
@@ -92,9 +104,8 @@ def boxes(oracle, matrix, rng, count=20):
     """People at roots, each with a random box inside its root's own, and room to work in."""
     arrays, people = oracle.of_people(matrix)
     problem = oracle.arrays.compiled
-    kernels = oracle.search().interpreted.__globals__
-    space = kernels["_make_space"](arrays, problem, people)
-    tools, _ = kernels["make_tools"](arrays, problem, people)
+    space = make_space(problem, people, len(arrays.need))
+    tools, _ = oracle.tools(arrays, people)
     for _ in range(count):
         i, root = int(rng.integers(len(matrix))), int(rng.integers(len(problem.root_set)))
         space.fact[:] = people.x[i, problem.actions]
@@ -132,15 +143,13 @@ NETWORKS = [(f"networks: {f}", seed) for f in ("continuous", "categorical", "cla
 def started(net, work, problem, people, person):
     """The person's first layer under the levels of the root."""
     before = people.x[person.row, problem.categories].astype(np.int64)
-    group, levels = problem.root_set[person.root], problem.root_level[person.root]
-    value_kernels.start_at(net, work, person.row, group, person.root, levels, before)
-    return group
+    value_kernels.start_at(net, work, person, problem.root_level[person.root], before)
 
 
-def planes_over(box, net, work, group, person):
-    low, high, members = box.low - person.fact, box.high - person.fact, person.members
-    crown_kernels.crown_upper_bounds(net, work, group, person.root, low, high, members, np.empty(len(low)))
-    return work.plane[members], work.const[members], work.rounding_error[members]
+def planes_over(low, high, net, work, person):
+    work.box.low[:], work.box.high[:] = low - person.fact, high - person.fact
+    crown_kernels.crown_upper_bounds(net, work, person)
+    return work.plane[person.members], work.const[person.members], work.rounding_error[person.members]
 
 
 @pytest.mark.parametrize(("family", "seed"), NETWORKS)
@@ -149,14 +158,14 @@ def test_planes_lie_above_the_network_everywhere_in_a_box(family, seed):
     oracle, matrix = prepared(family, seed)
     for net, tools, problem, people, person, space in boxes(oracle, matrix, rng):
         work, columns, tried = tools.work, matrix.shape[1], points(rng, problem, space.box)
-        group = started(net, work, problem, people, person)
+        started(net, work, problem, people, person)
         margins = oracle.view.margins(np.array([tracks_at(problem, person, z)[:columns] for z in tried]))
 
-        plane, const, error = planes_over(space.box, net, work, group, person)
+        plane, const, error = planes_over(space.box.low, space.box.high, net, work, person)
         assert (margins[:, person.members] <= const + (tried - person.fact) @ plane.T + error).all()
         # Over a single point nothing is undecided: there the plane is the network.
         for z, margin in zip(tried[:5], margins[:5], strict=True):
-            plane, const, error = planes_over(Box(z, z, None, None), net, work, group, person)
+            plane, const, error = planes_over(z, z, net, work, person)
             assert (np.abs(const + plane @ (z - person.fact) - margin[person.members]) <= error).all()
         looked += len(tried)
     assert looked > 100
@@ -179,9 +188,11 @@ def test_planes_lie_above_deep_networks_and_layers_stay_in_their_ranges(widths):
             none, none, np.zeros(widths[-1]), 1e-11, base, np.abs(base),
         )  # fmt: skip
         work, members = value_kernels.make_work(net, 1), np.arange(widths[-1])
-        value_kernels.start_at(net, work, 0, 0, 0, np.zeros(0, dtype=int), np.zeros(0, dtype=int))
+        person = SimpleNamespace(row=0, root=0, group=0, members=members)
+        value_kernels.start_at(net, work, person, np.zeros(0, dtype=int), np.zeros(0, dtype=int))
         low, high = np.sort(rng.normal(size=(2, actions)) * rng.choice([0.3, 2.0]), axis=0)
-        crown_kernels.crown_upper_bounds(net, work, 0, 0, low, high, members, np.empty(actions))
+        work.box.low[:], work.box.high[:] = low, high
+        crown_kernels.crown_upper_bounds(net, work, person)
         change = low + rng.choice([0.0, 1.0, *rng.random(4)], size=(200, actions)) * (high - low)
         values = change @ first[0, : widths[0]].T + base[0, : widths[0]]
         error = work.rounding_error[members]
@@ -204,12 +215,13 @@ def test_no_box_is_said_not_to_reach_what_one_of_its_points_reaches():
         oracle, matrix = prepared(family, seed)
         for net, tools, problem, people, person, space in boxes(oracle, matrix, rng):
             tried = points(rng, problem, space.box)
-            group = started(net, tools.work, problem, people, person)
+            started(net, tools.work, problem, people, person)
             low, high = space.box.low - person.fact, space.box.high - person.fact
             # Some boxes have no end.
             low[(low < high) & (rng.random(len(low)) < 0.1)] = -np.inf
             high[(low < high) & (rng.random(len(low)) < 0.1)] = np.inf
-            reaches = value_kernels.reaches(net, tools.work, group, person.root, low, high, person.members)
+            tools.work.box.low[:], tools.work.box.high[:] = low, high
+            reaches = value_kernels.reaches(net, tools.work, person)
             columns = np.array([tracks_at(problem, person, z)[: matrix.shape[1]] for z in tried])
             good = oracle.view.margins(columns) >= net.need
             some = bool(good[:, person.members].all(axis=1).any())
@@ -259,7 +271,7 @@ def test_tightening_and_the_program_lose_no_allowed_point():
             cut += (before != np.concatenate([box.low, box.high])).any()
             assert (box.low[problem.whole] % 1 == 0).all()
             assert (box.high[problem.whole] % 1 == 0).all()
-            state, least = box_kernels.cheapest(problem, person, curves, box, planes, space.z, space)
+            state, least = box_kernels.cheapest(problem, person, curves, box, space.z, space)
             assert state != EMPTY or not inside.any()
             assert ((tried[inside] >= box.low) & (tried[inside] <= box.high)).all()
             assert (costs[inside] >= (least + person.price) * (1 - 1e-12)).all()
@@ -328,8 +340,9 @@ def made_up(rng, n, rows, planes):
     person = Person(
         **dict.fromkeys(Person._fields)
         | {
-            "row": 0, "root": 0, "price": 0.0, "followers": rows, "fact": fact, "up": rng.uniform(0.1, 3.0, n),
-            "down": rng.uniform(0.1, 3.0, n), "set_": np.ones(n, dtype=bool), "still": start, "start": start,
+            "row": 0, "root": 0, "group": 0, "price": 0.0, "followers": rows, "fact": fact,
+            "up": rng.uniform(0.1, 3.0, n), "down": rng.uniform(0.1, 3.0, n), "set_": np.ones(n, dtype=bool),
+            "still": start, "start": start,
             "effect": effect, "slots": np.arange(rows),
         }
     )  # fmt: skip
@@ -363,11 +376,11 @@ def test_the_least_cost_of_a_box_is_that_of_another_program():
             **dict.fromkeys(Space._fields)
             | {
                 "program": make_program(rows + extra, 2 * n), "base": np.empty(n), "sign": np.empty(2 * n),
-                "action": np.empty(2 * n, dtype=np.int64),
+                "action": np.empty(2 * n, dtype=np.int64), "planes": planes,
             }
         )  # fmt: skip
         z = np.empty(n)
-        state, value = box_kernels.cheapest(problem, person, straight(), box, planes, z, space)
+        state, value = box_kernels.cheapest(problem, person, straight(), box, z, space)
         least, status = program_of(person, box, planes, np.concatenate([person.up, person.down]))
         assert status in (0, 2)
         # Without ends what rounding left of an effect might carry everywhere: then emptiness is not proven.
@@ -553,11 +566,10 @@ def test_a_forest_is_bounded_by_the_leaves_a_cell_reaches(family):
         oracle, matrix = prepared(f"trees: {family}", seed)
         forest, people = oracle.of_people(matrix)
         problem, view, columns = oracle.arrays.compiled, oracle.view, matrix.shape[1]
-        trees, nodes, margins = len(forest.roots), len(forest.feature), len(forest.base)
-        grove, stack = ensemble_kernels.make_grove(nodes, trees, margins), np.empty(nodes + 2, dtype=np.int32)
-        mask = np.ones((max(len(problem.categories), 1), people.allowed.shape[2]), dtype=bool)
-        members, most = np.arange(margins), np.empty((margins, trees))
-        least, gain, votes, weights = np.empty((4, trees))
+        nodes, margins = len(forest.feature), len(forest.base)
+        grove, memo = ensemble_kernels.make_grove(forest, people.x.shape[1]), ensemble_kernels.make_memo(forest)
+        mask = np.ones((max(len(problem.categories), 1), people.level_price.shape[2]), dtype=bool)
+        members = np.arange(margins)
         texts = [bool(column.levels) for column in oracle.arrays.problem.encoding.columns]
         for _ in range(15):
             centre = people.x[rng.integers(len(matrix))].copy()
@@ -568,42 +580,41 @@ def test_a_forest_is_bounded_by_the_leaves_a_cell_reaches(family):
             for v in np.flatnonzero((view.feature >= 0) & (view.subset < 0) & (rng.random(nodes) < 0.3)):
                 (low if rng.random() < 0.5 else high)[view.feature[v]] = view.threshold[v]
             low, high = np.minimum(low, high), np.maximum(low, high)
-            trees_left = ensemble_kernels.collapse(
-                forest, low, high, mask, problem.codes, grove, stack, np.empty_like(stack)
-            )
-            tops, sums, count = grove.roots.copy(), grove.start.copy(), trees_left
+            ensemble_kernels.collapse(forest, grove, Cell(low, high), mask, problem.codes)
+            memo.numbers[:], memo.marks[:] = grove.whole.numbers, grove.whole.marks
             for _ in range(3):
-                count = ensemble_kernels.advance(forest.subsets, grove, count, tops, sums, low, high)
+                cell = Cell(low, high)
+                count = ensemble_kernels.advance(grove, memo, cell)
                 reached = [view.values[leaves_in(view, root, low, high)] for root in view.roots]
                 above = view.base + sum(values.max(axis=0) for values in reached)
                 below = view.base + sum(values.min(axis=0) for values in reached)
-                assert count == sum(len(values) > 1 for values in reached)
-                decided = ensemble_kernels.is_decided(forest.subsets, grove, trees_left, grove.roots, low, high)
-                assert decided == (count == 0)
-                cell = members, low, high, stack, most
-                able = ensemble_kernels.most_of(forest, grove, count, tops, sums, *cell)
+                assert count == memo.numbers[COUNT] == sum(len(values) > 1 for values in reached)
+                assert ensemble_kernels.is_decided(grove, cell) == (count == 0)
+                able = ensemble_kernels.most_of(forest, grove, memo, members, cell)
                 beaten = above - forest.need
                 clear = np.abs(beaten) > forest.rounding_error + 1e-9
                 if clear.all():
                     assert able == (beaten > 0).all()
-                ends = low, high, stack, most, least, gain
                 if able:
-                    np.testing.assert_allclose(sums + most[:, :count].sum(axis=1), above, rtol=0, atol=1e-9)
-                    verdict = ensemble_kernels.worth_of(forest, grove, count, tops, sums, members, 1.0, *ends)
+                    most = memo.numbers[:-1] + grove.most[:, :count].sum(axis=1)
+                    np.testing.assert_allclose(most, above, rtol=0, atol=1e-9)
+                    verdict = ensemble_kernels.worth_of(forest, grove, memo, members, cell, 1.0, True)
                     seen.add(verdict)
                     over = below - forest.need
                     if (np.abs(over) > forest.rounding_error + 1e-9).all():
                         assert verdict == (1 if (over > 0).all() else -1)
                         lacks = np.maximum(above - below, 0)[over <= 0].sum()
-                        assert gain[:count].sum() == pytest.approx(lacks, rel=1e-9, abs=1e-9)
+                        assert grove.gain[:count].sum() == pytest.approx(lacks, rel=1e-9, abs=1e-9)
+                    # The whole forest says the same of the cell, and leaves the gains as they are.
+                    grove.gain[:] = -1.0
+                    assert ensemble_kernels.worth_of(forest, grove, grove.whole, members, cell, 1.0, False) == verdict
+                    assert (grove.gain == -1.0).all()
                     tried = view.margins((low + rng.random((20, len(low))) * (high - low))[:, :columns])
                     assert (tried <= above + forest.rounding_error + 1e-9).all()
                     assert verdict <= 0 or view.goals.met(tried).all()
                 if count > 0:
-                    gain[:count] = rng.random(count)
-                    track, at = ensemble_kernels.choose_split(
-                        grove, count, tops, gain, np.empty(len(low)), votes, weights
-                    )
+                    grove.gain[:count] = rng.random(count)
+                    track, at = ensemble_kernels.choose_split(grove, memo)
                     # Both sides of the split are smaller than the cell.
                     assert low[track] <= at < high[track]
                     undecided += 1
@@ -620,11 +631,11 @@ def test_the_split_is_at_the_weighted_median():
     rng = np.random.default_rng(0)
     for _ in range(200):
         count = int(rng.integers(1, 12))
-        values, weights = rng.integers(0, 8, count + 2).astype(float), rng.integers(0, 5, count + 2).astype(float)
-        weights[0] += 1
-        one_by_one = np.sort(np.repeat(values[:count], weights[:count].astype(int)))
+        votes = rng.integers(0, (8, 5), (count + 2, 2)).astype(float)
+        votes[0, 1] += 1
+        one_by_one = np.sort(np.repeat(votes[:count, 0], votes[:count, 1].astype(int)))
         expected = one_by_one[(len(one_by_one) - 1) // 2]
-        assert ensemble_kernels.weighted_median(count, values, weights) == expected
+        assert ensemble_kernels.weighted_median(count, votes) == expected
 
 
 # The pool of nodes.
@@ -633,23 +644,23 @@ def test_the_split_is_at_the_weighted_median():
 def node_room(n=2, followers=1, marks=3):
     memo = Memo(np.zeros(2), np.zeros(marks, dtype=np.int32))
     box = Box(np.zeros(n), np.zeros(n), np.zeros(followers), np.zeros(followers))
-    pool = node_kernels.make_pool(1 + 2 * n + 2 * followers + 2, marks)
+    pool = pool_kernels.make_pool(1 + 2 * n + 2 * followers + 2, marks)
     return pool, memo, Space(**dict.fromkeys(Space._fields) | {"box": box})
 
 
 def fill(space, memo, number):
     """A node that can be told from all others."""
-    for k, part in enumerate((*space.box, memo.numbers[1:])):
+    for k, part in enumerate((*space.box, memo.numbers[:-1])):
         part[:] = 10 * number + k
-    memo.numbers[0] = number % 4
+    memo.numbers[COUNT] = number % 4
     memo.marks[:] = number
 
 
 def is_filled(space, memo, number, known=True):
-    same = all((part == 10 * number + k).all() for k, part in enumerate((*space.box, memo.numbers[1:])))
+    same = all((part == 10 * number + k).all() for k, part in enumerate((*space.box, memo.numbers[:-1])))
     if not known:
-        return same and memo.numbers[0] == -1
-    return same and memo.numbers[0] == number % 4 and (memo.marks[: number % 4] == number).all()
+        return same and memo.numbers[COUNT] == -1
+    return same and memo.numbers[COUNT] == number % 4 and (memo.marks[: number % 4] == number).all()
 
 
 def test_the_heap_gives_nodes_by_their_bound_and_then_by_their_age():
@@ -658,53 +669,53 @@ def test_the_heap_gives_nodes_by_their_bound_and_then_by_their_age():
     waiting, popped, most = [], 0, 0
     for turn in range(6000):
         if waiting and rng.random() < (0.3 if turn < 2000 else 0.55):
-            node, key = node_kernels.pop(pool)
+            node, key = pool_kernels.pop(pool)
             first = waiting.pop(waiting.index(min(waiting)))
-            assert node_kernels.load(pool, node, space, memo) == first[1]
+            assert pool_kernels.load(pool, node, space, memo) == first[1]
             assert key == first[0]
             assert is_filled(space, memo, first[1], known=first[1] % 5 > 0)
             popped += 1
         else:
             key = float(rng.integers(20))
             fill(space, memo, turn)
-            pool = node_kernels.with_room(pool)
-            node_kernels.keep_node(pool, key, turn, space, memo, turn % 5 > 0)
+            pool = pool_kernels.with_room(pool)
+            pool_kernels.keep_node(pool, key, turn, space, memo, turn % 5 > 0)
             waiting.append((key, turn))
             most = max(most, len(waiting))
-    assert pool.counts[node_kernels.SIZE] == len(waiting)
+    assert pool.counts[pool_kernels.SIZE] == len(waiting)
     assert popped > 2000
-    assert len(pool.keys) == 1024, "it has grown twice"
-    assert most <= pool.counts[node_kernels.USED] <= most + 1, "places are used again"
+    assert len(pool.heap) == 1024, "it has grown twice"
+    assert most <= pool.counts[pool_kernels.USED] <= most + 1, "places are used again"
 
 
 def test_a_node_waits_in_its_place_while_its_children_are_made():
     pool, memo, space = node_room()
     for number in range(300):
         fill(space, memo, number)
-        pool = node_kernels.with_room(pool)
-        node_kernels.keep_node(pool, float(number), number, space, memo, True)
+        pool = pool_kernels.with_room(pool)
+        pool_kernels.keep_node(pool, float(number), number, space, memo, True)
     for parent in range(100):
-        node, key = node_kernels.pop(pool)
+        node, key = pool_kernels.pop(pool)
         assert key == parent
         for child in range(3):
-            assert node_kernels.load(pool, node, space, memo) == parent
+            assert pool_kernels.load(pool, node, space, memo) == parent
             assert is_filled(space, memo, parent)
             fill(space, memo, 1000 + 3 * parent + child)
-            pool = node_kernels.with_room(pool)
-            node_kernels.keep_node(pool, key + 1000.0, 1000, space, memo, True)
+            pool = pool_kernels.with_room(pool)
+            pool_kernels.keep_node(pool, key + 1000.0, 1000, space, memo, True)
 
 
 def test_nodes_beyond_the_room_for_marks_begin_anew(monkeypatch):
-    monkeypatch.setattr(node_kernels, "MOST_MARKS", 3 * 256)
+    monkeypatch.setattr(pool_kernels, "MOST_MARKS", 3 * 256)
     pool, memo, space = node_room()
     for number in range(400):
         fill(space, memo, number)
-        pool = node_kernels.with_room(pool)
-        node_kernels.keep_node(pool, float(number), number, space, memo, True)
+        pool = pool_kernels.with_room(pool)
+        pool_kernels.keep_node(pool, float(number), number, space, memo, True)
     assert len(pool.marks) == 256
     for number in range(400):
-        node, _ = node_kernels.pop(pool)
-        node_kernels.load(pool, node, space, memo)
+        node, _ = pool_kernels.pop(pool)
+        pool_kernels.load(pool, node, space, memo)
         assert is_filled(space, memo, number, known=number < 256)
 
 
@@ -773,7 +784,7 @@ def test_a_placed_point_is_what_the_table_leads_to(size):
         )  # fmt: skip
         person.effect[:, ~person.set_] = 0.0
         problem = problem._replace(actions=np.arange(n), tracks=np.arange(n, n + rows), whole=whole)
-        point = Point(rng.uniform(box.low, box.high), np.empty(n), np.empty(n + rows), np.empty(n + rows))
+        point = Point(rng.uniform(box.low, box.high), np.empty(n), Cell(np.empty(n + rows), np.empty(n + rows)))
         space = Space(**dict.fromkeys(Space._fields) | {"box": box, "point": point})
         if not point_kernels.place(problem, person, space):
             continue
@@ -785,12 +796,12 @@ def test_a_placed_point_is_what_the_table_leads_to(size):
         np.testing.assert_array_equal(point.change[~own], 0.0)
         np.testing.assert_array_equal(table[~own], fact[~own])
         assert not own[2] or table[2] % 1 == 0
-        np.testing.assert_array_equal(point.low[:n][own], table[own])
-        np.testing.assert_array_equal(point.high[:n][own], table[own])
+        np.testing.assert_array_equal(point.cell.low[:n][own], table[own])
+        np.testing.assert_array_equal(point.cell.high[:n][own], table[own])
         for k in range(n, n + rows):
             exact = math.fsum([person.start[k], *(person.effect[k] * (table - fact))])
-            assert point.low[k] <= exact <= point.high[k]
-            assert point.high[k] - point.low[k] <= 3e-9 + 1e-13 * abs(exact)
+            assert point.cell.low[k] <= exact <= point.cell.high[k]
+            assert point.cell.high[k] - point.cell.low[k] <= 3e-9 + 1e-13 * abs(exact)
             # What nothing moves is known to the last bit.
-            assert (point.change != 0).any() or point.low[k] == point.high[k] == person.start[k]
+            assert (point.change != 0).any() or point.cell.low[k] == point.cell.high[k] == person.start[k]
     assert placed > 100

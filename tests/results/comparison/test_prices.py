@@ -14,11 +14,17 @@ from equieffort.results.comparison.comparable import at_prices_of
 DEARER = pd.DataFrame({"income": [0.0, 5.0], "savings": [-4.0, 4.0]})
 
 
-def test_other_prices_are_refused():
-    with pytest.raises(ParameterError, match=r"A unit of 'income' costs 0\.1 up and 0\.1 down") as caught:
-        compare_audits(made(), made(reference=DEARER))
-    assert caught.value.code == "AUDIT_SCALES"
-    assert "rescale=True" in caught.value.fix
+def test_efforts_at_other_prices_are_not_compared_and_ratios_are():
+    one, two = made(), made(reference=DEARER)
+    found = compare_audits(one, two)
+    assert not found.same_units
+    assert found.by_group["phi_change"].isna().all()
+    assert not set(found.people["change"]) & {"more effort", "less effort"}
+    assert found.noise.set_index("measure").loc["acr", "after"] == pytest.approx(
+        two.measures.set_index("measure").loc["acr", "estimate"]
+    )
+    assert "income: effort a unit 0.1 before, 0.2 after" in str(found)
+    assert "efforts themselves are not compared" in str(found)
 
 
 @pytest.mark.parametrize("scale", [ee.Std(), ee.Own()])
@@ -56,9 +62,9 @@ def test_one_factor_for_all_prices_keeps_the_proof():
 
 
 def test_changing_a_category_at_another_price_is_another_scale():
-    with pytest.raises(ParameterError) as caught:
-        compare_audits(made(), made(job=0.9))
-    assert caught.value.code == "AUDIT_SCALES"
+    found = compare_audits(made(), made(job=0.9))
+    assert not found.same_units
+    assert "job: effort a unit 0.3 before, 0.9 after" in str(found)
 
 
 def test_only_weighted_l1_can_be_rescaled():

@@ -372,3 +372,18 @@ def test_equations_must_belong_to_nodes_with_causes():
     with pytest.raises(CausalModelError) as caught:
         StructuralCausalModel(EDGES, mechanisms={"b": "linear"})
     assert caught.value.code == "SCM_CANNOT_ABDUCT"
+
+
+def test_a_function_of_the_factual_values_sets_a_node():
+    X = pd.DataFrame({"income": [10.0, 30.0], "debt": [4.0, 5.0], "job": ["a", "b"]}, index=["x", "y"])
+    scm = StructuralCausalModel([("income", "debt")], nodes=["job"], mechanisms={"debt": Linear({"income": 0.5})}).fit(
+        X
+    )
+    after = scm.counterfactual(X, do={"income": lambda v: 1.1 * v, "job": lambda v: v.map({"a": "b", "b": "b"})})
+    assert after["income"].tolist() == pytest.approx([11.0, 33.0])
+    assert after["debt"].tolist() == pytest.approx([4.5, 6.5])
+    assert after["job"].tolist() == ["b", "b"]
+    for bad, says in ((lambda v: v[:1], "shape"), (lambda v: v.nonesuch, "The function do"), (float, "do")):
+        with pytest.raises(EquieffortError, match=says) as caught:
+            scm.counterfactual(X, do={"income": bad})
+        assert caught.value.code == "SCM_DO"

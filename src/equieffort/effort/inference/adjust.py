@@ -5,7 +5,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import isnan, nan
+
+import numpy as np
 
 
 class Adjustment(ABC):
@@ -30,12 +31,12 @@ class Holm(Adjustment):
 
     def adjust(self, p: Sequence[float]) -> list[float]:
         """The smallest times the number of questions, the next times one fewer, never falling."""
-        asked = sorted((value, k) for k, value in enumerate(p) if not isnan(value))
-        found, largest = [nan] * len(p), 0.0
-        for rank, (value, k) in enumerate(asked):
-            largest = max(largest, min(1.0, (len(asked) - rank) * value))
-            found[k] = largest
-        return found
+        given = np.asarray(p, dtype=np.float64)
+        asked = np.flatnonzero(~np.isnan(given))
+        order = asked[np.argsort(given[asked], kind="stable")]
+        found = np.full(len(given), np.nan)
+        found[order] = np.maximum.accumulate(np.minimum(1.0, np.arange(len(order), 0, -1) * given[order]))
+        return [float(value) for value in found]
 
 
 @dataclass(frozen=True)

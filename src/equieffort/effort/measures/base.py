@@ -18,7 +18,7 @@ NOTES = {
     "NO_REFUSED": "A group has no refused people.",
     "NO_RECOURSE": "Nobody in a group has a route to approval.",
     "NO_BUDGET": "Nobody has a route to approval, so there is no budget to count the others at.",
-    "NO_SPREAD": "All efforts are equal, so no spread can be estimated from them.",
+    "NO_SPREAD": "All values are equal, so no spread can be estimated from them.",
     "NO_INTERVAL": "The measure has no interval in closed form; resample the audit for one.",
     "ZERO_EFFORT": "The effort of a group is zero, on average or in the median.",
     "MEDIAN_INFINITE": "At least half of the refused people of a group have no route to approval.",

@@ -4,12 +4,13 @@ from equieffort.effort.metrics.bands import Bands, Jackknife, PaperBands, is_ban
 from equieffort.effort.metrics.centres import Centres, default_centres
 from equieffort.effort.metrics.curve import PAPER_QUANTILES, Curve, curve, individual_ratios, neighbourhood_sweep
 from equieffort.effort.metrics.effort import (
+    SHORT,
     Comparison,
     average_cost_ratio,
-    by_group,
     compared_pair,
     comparisons,
     exact_discrepancy,
+    group_frame,
     group_samples,
     group_stats,
     recourse_discrepancy,
@@ -19,6 +20,7 @@ from equieffort.effort.metrics.effort import (
 from equieffort.effort.metrics.effort_curve import effort_curve, effort_differences
 
 __all__ = [
+    "SHORT",
     "PAPER_QUANTILES",
     "Bands",
     "Centres",
@@ -27,7 +29,6 @@ __all__ = [
     "Jackknife",
     "PaperBands",
     "average_cost_ratio",
-    "by_group",
     "compared_pair",
     "comparisons",
     "effort_curve",
@@ -35,6 +36,7 @@ __all__ = [
     "curve",
     "default_centres",
     "exact_discrepancy",
+    "group_frame",
     "group_samples",
     "group_stats",
     "individual_ratios",

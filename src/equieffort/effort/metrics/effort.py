@@ -216,14 +216,16 @@ def _unplaced(groups: Groups, versus: Versus, samples: Mapping[str, Sample]) -> 
     return tuple(Unplaced.of(people, *sides) for sides, people in kept if people)
 
 
-COMPARED = ("acr", "rd", "difference")
 ENDS = ("low", "high", "least", "most")
+SHORT = [
+    "role", "n", "n_unfavourable", "favourable_rate", "n_infeasible", "n_unknown", "rho", "rho_low", "rho_high", "phi",
+    "phi_low", "phi_high",
+]  # fmt: skip
+"""What is shown of each group unless all is asked for."""
 
 
-def by_group(
-    groups: Groups, samples: dict[str, Sample], compared: tuple[Comparison, ...], level: float
-) -> pd.DataFrame:
-    """One tidy row a group: counts, Phi, rho and, where it is compared, ACR, RD and the difference.
+def group_frame(groups: Groups, samples: dict[str, Sample], level: float) -> pd.DataFrame:
+    """One row a group, indexed by it: role, counts by status, Phi and rho; comparisons are among the measures.
 
     `*_low` and `*_high` are confidence limits, `*_least` and `*_most` what is certain given people not solved to the
     end.
@@ -232,7 +234,6 @@ def by_group(
     for code, label in enumerate(groups.labels):
         mine = samples[label].stats
         row: dict[str, object] = {
-            "group": label,
             "role": groups.role(code),
             "n": mine.n,
             "n_unfavourable": mine.n_unfavourable,
@@ -240,10 +241,8 @@ def by_group(
         }
         row |= {f"n_{status.text}": mine.count(status) for status in Status if status != Status.NOT_NEEDED}
         row |= _ends("phi", mine.phi, _phi_limits(samples[label], level), mine.phi_certified)
-        row |= _ends("rho", mine.rho, _rho_limits(mine, level), mine.rho_certified)
-        mine_compared = [c for c in compared if c.group == label]
-        rows += [row | _compared(comparison) for comparison in mine_compared] or [row | _compared(None)]
-    return pd.DataFrame(rows)
+        rows.append(row | _ends("rho", mine.rho, _rho_limits(mine, level), mine.rho_certified))
+    return pd.DataFrame(rows, index=pd.Index(groups.labels, name="group", dtype=object))
 
 
 def _phi_limits(mine: Sample, level: float) -> Interval:
@@ -274,21 +273,6 @@ def _rho_limits(mine: EffortStats, level: float) -> Interval:
 def _ends(name: str, value: float, limits: Interval, certain: Interval) -> dict[str, object]:
     found: dict[str, object] = {name: value}
     return found | dict(zip((f"{name}_{end}" for end in ENDS), (*limits, *certain), strict=True))
-
-
-def _compared(comparison: Comparison | None) -> dict[str, object]:
-    if comparison is None:
-        nothing: dict[str, object] = {"against": None}
-        for name in COMPARED:
-            nothing |= _ends(name, NAN, (NAN, NAN), (NAN, NAN))
-        return nothing
-    row: dict[str, object] = {"against": comparison.against}
-    certain = {"acr": comparison.acr_range, "rd": comparison.rd_range}
-    for name in COMPARED:
-        found = comparison.reading(name)
-        ends = certain.get(name, (found.least, found.most))
-        row |= _ends(name, found.estimate, (found.low, found.high), ends)
-    return row
 
 
 def unsettled_rows(table: RecourseTable, members: Bools | None = None) -> npt.NDArray[np.intp]:

@@ -8,13 +8,13 @@ Everybody then knows the first neighbourhood that holds them, and costs are adde
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numba
 import numpy as np
 
 from equieffort.effort.neighbours.coded_ranks import look_up, regions, settle, sort, thresholds
-from equieffort.foundations.jit import njit
+from equieffort.foundations.jit import kernel, linked, maker
 
 TILE = 4096
 """Entries that several centres look at while they are in the first-level cache."""
@@ -23,7 +23,7 @@ DIGIT = 40
 MASK = (1 << DIGIT) - 1
 
 
-@njit()
+@kernel
 def _distances(columns: Any, numbers: int, unit: Any, here: Any, begin: int, distance: Any) -> None:
     """Distances from a centre to some entries; the first `numbers` columns are scaled numbers, the rest levels."""
     size = distance.shape[0]
@@ -40,7 +40,7 @@ def _distances(columns: Any, numbers: int, unit: Any, here: Any, begin: int, dis
                 distance[p] += unit if column[p] != centre else none
 
 
-@njit()
+@kernel
 def _window(distance: Any) -> tuple[Any, Any]:
     """Where nearly all distances lie, judged by a sample; far ones are left out, lest they take all the codes."""
     low, high = np.float32(0.0), np.float32(np.inf)
@@ -49,7 +49,7 @@ def _window(distance: Any) -> tuple[Any, Any]:
         for value in distance:
             if low <= value <= high:
                 n += 1
-                total += value
+                total += float(value)
                 square += float(value) * float(value)
         mean = total / max(n, 1)
         spread = 5 * math.sqrt(max(square / max(n, 1) - mean * mean, 0.0))
@@ -62,20 +62,20 @@ def _window(distance: Any) -> tuple[Any, Any]:
     return max(least - margin, np.float32(0.0)), most + margin
 
 
-@njit()
+@kernel
 def _code(distance: Any, begin: Any, step: Any, top: Any, out: Any) -> None:
     none = top - top
     for p in range(distance.shape[0]):
         out[p] = np.uint16(np.int32(min(max((distance[p] - begin) * step, none), top)))
 
 
-@njit()
+@kernel
 def _count(code: Any, shift: int, weight: Any, counts: Any) -> None:
     for p in range(code.shape[0]):
         counts[code[p] >> shift] += weight[p]
 
 
-@njit()
+@kernel
 def _round(low: int, middle: int, high: int, lowest: int) -> float:
     """The sum of three digits, none negative, times 2**lowest: rounded once, half to even.
 
@@ -111,7 +111,7 @@ def _round(low: int, middle: int, high: int, lowest: int) -> float:
     return math.ldexp(float(kept), lowest)
 
 
-@njit()
+@kernel
 def _add(first: Any, digits: Any, sums: Any) -> None:
     for p in range(first.shape[0]):
         slot = first[p]
@@ -121,13 +121,13 @@ def _add(first: Any, digits: Any, sums: Any) -> None:
         sums[slot, 3] += digits[p, 3]
 
 
-@njit()
+@kernel
 def _add_counts(first: Any, weight: Any, sums: Any) -> None:
     for p in range(first.shape[0]):
         sums[first[p], 4] += weight[p]
 
 
-@njit()
+@kernel
 def _read(sums: Any, lowest: int, size: Any, acting: Any, cost: Any) -> None:
     """From what each neighbourhood adds to what each holds."""
     groups, wanted = sums.shape[0], size.shape[0]
@@ -140,8 +140,95 @@ def _read(sums: Any, lowest: int, size: Any, acting: Any, cost: Any) -> None:
             cost[t, g] = _round(sums[g, t, 1], sums[g, t, 2], sums[g, t, 3], lowest)
 
 
-@njit(parallel=True)
-def sweep_coded(
+class Room(NamedTuple):
+    """Room for centres that share tiles."""
+
+    code: Any
+    """(centre, entry)"""
+    slots: Any
+    """(centre, entry) the first neighbourhood, where nobody else keeps it."""
+    counts: Any
+    """(centre, bucket)"""
+    here: Any
+    """(centre, column)"""
+    aim: Any
+    """(centre, 2): where codes begin, and how many there are a unit."""
+    reach: Any
+    """(centre)"""
+    near: Any
+    """(tile) distances."""
+    tried: Any
+    """(entry of the sample)"""
+    sums: Any
+    """(centre, group, neighbourhood, 5)"""
+
+
+@maker
+def _make_room(share: int, entries: int, buckets: int, columns: int, sample: int, sums: tuple[int, int]) -> Room:
+    return Room(
+        np.empty((share, entries), dtype=np.uint16), np.empty((share, entries), dtype=np.uint8),
+        np.empty((share, buckets), dtype=np.int32), np.empty((share, columns), dtype=np.float32),
+        np.empty((share, 2), dtype=np.float32), np.empty(share, dtype=np.int64), np.empty(TILE, dtype=np.float32),
+        np.empty(sample, dtype=np.float32), np.empty((share, sums[0], sums[1] + 1, 5), dtype=np.int64),
+    )  # fmt: skip
+
+
+@kernel
+def _take_aim(codes: Any, levels: int, rounding: float, entry: int, s: int, room: Room) -> None:
+    """Where the codes of a centre begin and how far apart they lie, judged by the sample; and how far codes err."""
+    columns, numbers, unit, sample = codes
+    here, features = room.here[s], columns.shape[0]
+    for k in range(features):
+        here[k] = columns[k, entry]
+    _distances(sample, numbers, unit, here, 0, room.tried)
+    low, high = _window(room.tried)
+    room.aim[s, 0] = low
+    room.aim[s, 1] = np.float32(levels) / (high - low) if float(high - low) > 1e-30 else np.float32(0.0)
+    size = 0.0
+    for k in range(numbers):
+        size += float(abs(here[k]))
+    error = rounding * (2 * size + (features + 4) * float(high)) * float(room.aim[s, 1])
+    error = 1.01 * error + 2.02 * 2.0**-24 * levels
+    room.reach[s] = int(min(1 + 2 * error, float(levels)))
+
+
+@kernel
+def _encode(codes: Any, weight: Any, top: Any, shift: int, some: int, room: Room) -> None:
+    """Codes of everybody around some centres, tile by tile, and how many people fall into each bucket of them."""
+    columns, numbers, unit, _ = codes
+    entries = columns.shape[1]
+    room.counts[:] = 0
+    for begin in range(0, entries, TILE):
+        end = min(begin + TILE, entries)
+        near = room.near[: end - begin]
+        for s in range(some):
+            _distances(columns, numbers, unit, room.here[s], begin, near)
+            _code(near, room.aim[s, 0], room.aim[s, 1], top, room.code[s, begin:end])
+            _count(room.code[s, begin:end], shift, weight[begin:end], room.counts[s])
+
+
+@kernel
+def _sum_up(people: Any, base: int, some: int, first: Any, room: Room) -> None:
+    """How many people, and what digits of their costs, each neighbourhood adds around some centres, group by group."""
+    weight, digits, begin, _ = people
+    groups = room.sums.shape[1]
+    room.sums[:] = 0
+    for g in range(groups):
+        low, high = begin[1 + g], begin[2 + g]
+        for s in range(some):
+            into = first[base + s] if first.shape[0] else room.slots[s]
+            _add_counts(into[low:high], weight[low:high], room.sums[s, g])
+        first_acting, last_acting = begin[1 + groups + g], begin[2 + groups + g]
+        for low in range(first_acting, last_acting, TILE // 4):
+            high = min(low + TILE // 4, last_acting)
+            mine = digits[low - begin[1 + groups] : high - begin[1 + groups]]
+            for s in range(some):
+                into = first[base + s] if first.shape[0] else room.slots[s]
+                _add(into[low:high], mine, room.sums[s, g])
+
+
+@maker
+def _sweep_coded(
     codes: Any, exact: Any, people: Any, quantiles: Any, settings: Any, centres: Any, found: Any, first: Any
 ) -> None:
     """All centres, which are entries. `first` gets the first neighbourhood of each entry, unless it has no rows.
@@ -152,74 +239,40 @@ def sweep_coded(
     people. `settings`: levels of codes, shift to buckets, centres that share a tile, parts of the work, and the
     rounding of a code in `codes`.
     """
-    columns, numbers, unit, sample = codes
-    rows = exact[0]
-    weight, digits, begin, lowest = people
-    ranks, n = quantiles[0], quantiles[2]
+    rows, weight, lowest, ranks, n = exact[0], people[0], people[3], quantiles[0], quantiles[2]
     levels, shift, share, parts, rounding = settings
     size, acting, cost = found
     entries, wanted, groups = weight.shape[0], ranks.shape[0], size.shape[2]
-    features = columns.shape[0]
-    top = np.float32(levels - 1)
+    columns, sampled, top = codes[0].shape[0], codes[3].shape[1], np.float32(levels - 1)
     chunks = (centres.shape[0] + share - 1) // share
     for part in numba.prange(parts):
-        code = np.empty((share, entries), dtype=np.uint16)
-        slots = np.empty((share, entries), dtype=np.uint8)
-        counts = np.empty((share, levels >> shift), dtype=np.int32)
+        room = _make_room(share, entries, levels >> shift, columns, sampled, (groups, wanted))
         table = np.empty(levels >> 3, dtype=np.uint8)
         place = np.empty((wanted + 1, 7), dtype=np.int64)
         asked, order = np.empty(entries + 1, dtype=np.int32), np.empty(entries + 1, dtype=np.int32)
         ends, below = np.empty(levels + 2, dtype=np.int32), np.empty(levels + 2, dtype=np.int32)
         distance, values = np.empty(entries), np.empty(entries)
         weights, limits = np.empty(entries, dtype=np.int64), np.empty(wanted)
-        sums = np.empty((share, groups, wanted + 1, 5), dtype=np.int64)
-        near, tried = np.empty(TILE, dtype=np.float32), np.empty(sample.shape[1], dtype=np.float32)
-        here = np.empty((share, features), dtype=np.float32)
-        start, step = np.empty(share, dtype=np.float32), np.empty(share, dtype=np.float32)
-        reach = np.empty(share, dtype=np.int64)
         for chunk in range(part * chunks // parts, (part + 1) * chunks // parts):
             base = chunk * share
             some = min(share, centres.shape[0] - base)
             for s in range(some):
-                here[s] = columns[:, centres[base + s]]
-                _distances(sample, numbers, unit, here[s], 0, tried)
-                low, high = _window(tried)
-                start[s] = low
-                step[s] = np.float32(levels) / (high - low) if high - low > 1e-30 else np.float32(0.0)
-                size_here = 0.0
-                for k in range(numbers):
-                    size_here += abs(here[s, k])
-                error = rounding * (2 * size_here + (features + 4) * float(high)) * float(step[s])
-                error = 1.01 * error + 2.02 * 2.0**-24 * levels
-                reach[s] = int(min(1 + 2 * error, float(levels)))
-            counts[:] = 0
-            for low_entry in range(0, entries, TILE):
-                high_entry = min(low_entry + TILE, entries)
-                for s in range(some):
-                    _distances(columns, numbers, unit, here[s], low_entry, near[: high_entry - low_entry])
-                    _code(near[: high_entry - low_entry], start[s], step[s], top, code[s, low_entry:high_entry])
-                    _count(code[s, low_entry:high_entry], shift, weight[low_entry:high_entry], counts[s])
+                _take_aim(codes, levels, rounding, centres[base + s], s, room)
+            _encode(codes, weight, top, shift, some, room)
             for s in range(some):
-                stretches = regions(counts[s], shift, reach[s], ranks, n, table, place)
-                into = first[base + s] if first.shape[0] else slots[s]
-                asked_for = look_up(code[s], table, into, asked)
-                sort(code[s], weight, asked, asked_for, stretches, place, ends, below, order)
+                code, reach = room.code[s], room.reach[s]
+                stretches = regions(room.counts[s], shift, reach, ranks, n, table, place)
+                into = first[base + s] if first.shape[0] else room.slots[s]
+                asked_for = look_up(code, table, into, asked)
+                sort(code, weight, asked, asked_for, stretches, place, ends, below, order)
                 thresholds(
-                    weight, exact, rows[centres[base + s]], quantiles, reach[s], levels, place, ends, below, order,
+                    weight, exact, rows[centres[base + s]], quantiles, reach, levels, place, ends, below, order,
                     distance, values, weights, limits,
                 )  # fmt: skip
-                settle(code[s], order, asked_for, place, distance, limits, into)
-            sums[:] = 0
-            for g in range(groups):
-                for s in range(some):
-                    into = first[base + s] if first.shape[0] else slots[s]
-                    _add_counts(into[begin[1 + g] : begin[2 + g]], weight[begin[1 + g] : begin[2 + g]], sums[s, g])
-                first_acting, last_acting = begin[1 + groups + g], begin[2 + groups + g]
-                for low_entry in range(first_acting, last_acting, TILE // 4):
-                    high_entry = min(low_entry + TILE // 4, last_acting)
-                    mine = digits[low_entry - begin[1 + groups] : high_entry - begin[1 + groups]]
-                    for s in range(some):
-                        into = first[base + s] if first.shape[0] else slots[s]
-                        _add(into[low_entry:high_entry], mine, sums[s, g])
+                settle(code, order, asked_for, place, distance, limits, into)
+            _sum_up(people, base, some, first, room)
             for s in range(some):
-                _read(sums[s], lowest, size[base + s], acting[base + s], cost[base + s])
+                _read(room.sums[s], lowest, size[base + s], acting[base + s], cost[base + s])
+
+
+sweep_coded = linked(_sweep_coded, parallel=True)

@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from equieffort.foundations.jit import njit
+from equieffort.foundations.jit import kernel
 
 ASK = 255
 """In place of a neighbourhood: the code does not tell."""
 
 
-@njit()
+@kernel
 def regions(counts: Any, shift: int, reach: int, ranks: Any, people: int, table: Any, place: Any) -> int:
     """Where codes do not tell: around both ranks of each quantile. Returns how many separate stretches there are.
 
@@ -51,7 +51,7 @@ def regions(counts: Any, shift: int, reach: int, ranks: Any, people: int, table:
     return stretches
 
 
-@njit()
+@kernel
 def look_up(code: Any, table: Any, first: Any, asked: Any) -> int:
     """The first neighbourhood of each entry as far as codes tell, and the entries of which they do not."""
     found = 0
@@ -63,7 +63,7 @@ def look_up(code: Any, table: Any, first: Any, asked: Any) -> int:
     return found
 
 
-@njit()
+@kernel
 def sort(
     code: Any, weight: Any, asked: Any, found: int, stretches: int, place: Any, ends: Any, below: Any, order: Any
 ) -> None:
@@ -72,7 +72,7 @@ def sort(
         ends[place[s, 3] : place[s, 4] + 1] = 0
         below[place[s, 3] : place[s, 4] + 1] = 0
     for j in range(found):
-        c = code[asked[j]]
+        c = int(code[asked[j]])
         ends[c + 1] += 1
         below[c + 1] += weight[asked[j]]
     at, heavy = 0, 0
@@ -86,12 +86,12 @@ def sort(
             heavy += below[c]
             below[c] = heavy
     for j in range(found):
-        c = code[asked[j]]
+        c = int(code[asked[j]])
         order[ends[c + 1]] = asked[j]
         ends[c + 1] += 1
 
 
-@njit()
+@kernel
 def _exact(rows: Any, scales: Any, is_category: Any, centre: Any, entry: int) -> float:
     """The distance as the library defines it, operation by operation."""
     total = 0.0
@@ -104,7 +104,7 @@ def _exact(rows: Any, scales: Any, is_category: Any, centre: Any, entry: int) ->
     return total
 
 
-@njit()
+@kernel
 def _rank(values: Any, weights: Any, count: int, before: int, rank: int) -> tuple[float, int]:
     """The value of a rank, and how many are at most that: quickselect in three parts, which ties cannot slow down."""
     low, high = 0, count
@@ -137,7 +137,7 @@ def _rank(values: Any, weights: Any, count: int, before: int, rank: int) -> tupl
             low = more
 
 
-@njit()
+@kernel
 def _find(place: Any, t: int, below: Any, rank: int, begin: int) -> int:
     """The code of a rank, which is at or after `begin` and in the bucket of one of the quantile's ranks."""
     low, high = begin, place[t, 2] - 1
@@ -151,7 +151,7 @@ def _find(place: Any, t: int, below: Any, rank: int, begin: int) -> int:
     return low
 
 
-@njit()
+@kernel
 def thresholds(
     people: Any, exact: Any, centre: Any, quantiles: Any, reach: int, levels: int, place: Any, ends: Any, below: Any,
     order: Any, distance: Any, values: Any, weights: Any, limits: Any,
@@ -188,7 +188,7 @@ def thresholds(
             limits[t] = over - gap * (1.0 - shares[t])
 
 
-@njit()
+@kernel
 def settle(code: Any, order: Any, found: int, place: Any, distance: Any, limits: Any, first: Any) -> None:
     """The first neighbourhood of those of whom codes did not tell."""
     start, wanted = 0, limits.shape[0]

@@ -13,12 +13,12 @@ from typing import Any
 import numba
 import numpy as np
 
-from equieffort.foundations.jit import njit
+from equieffort.foundations.jit import kernel, linked, maker
 
 BUCKETS = 2048
 
 
-@njit(inline="always")
+@kernel
 def _distances(values: Any, scales: Any, is_category: Any, power: int, centre: int, out: Any) -> None:
     """The paper's mixed distance from one person to everybody."""
     people, features = values.shape[1], values.shape[0]
@@ -43,14 +43,14 @@ def _distances(values: Any, scales: Any, is_category: Any, power: int, centre: i
             out[i] = np.sqrt(out[i])
 
 
-@njit(inline="always")
+@kernel
 def _bucket(distance: float, scale: float) -> int:
     """The bucket of a distance. Whatever it is, also NaN, the answer is a bucket: an index is never outside."""
     place = distance * scale
     return max(int(place), 0) if place < BUCKETS else BUCKETS - 1
 
 
-@njit()
+@maker
 def _one(
     distance: Any, quantiles: Any, group: Any, digits: Any, slot: Any, ends: Any, order: Any, size: Any, acting: Any,
     sums: Any, thresholds: Any,
@@ -103,7 +103,7 @@ def _one(
                 _add(order[p], group, digits, width, size[q], acting[q], sums[q])
 
 
-@njit()
+@kernel
 def _first(distance: Any, thresholds: Any, place: Any, first: Any) -> None:
     """The first neighbourhood that holds each person; their number for those in none."""
     for i in range(distance.shape[0]):
@@ -113,7 +113,7 @@ def _first(distance: Any, thresholds: Any, place: Any, first: Any) -> None:
         first[place[i]] = q
 
 
-@njit(inline="always")
+@kernel
 def _add(i: int, group: Any, digits: Any, width: int, size: Any, acting: Any, sums: Any) -> None:
     g = group[i]
     if g >= 0:
@@ -123,7 +123,7 @@ def _add(i: int, group: Any, digits: Any, width: int, size: Any, acting: Any, su
             sums[g, w] += digits[i, w]
 
 
-@njit()
+@maker
 def _quantile(distance: Any, order: Any, ends: Any, slot: Any, quantile: float) -> float:
     """numpy's linear quantile, step for step, so that ties fall as they do there."""
     people = distance.shape[0]
@@ -139,7 +139,7 @@ def _quantile(distance: Any, order: Any, ends: Any, slot: Any, quantile: float) 
     return below + gap * share if share < 0.5 else above - gap * (1.0 - share)
 
 
-@njit()
+@maker
 def _order_statistic(distance: Any, order: Any, ends: Any, rank: int, slot: Any) -> float:
     """The distance of the given rank: found in its bucket, which is sorted by selection of what it holds."""
     b = slot[order[rank]]
@@ -149,8 +149,8 @@ def _order_statistic(distance: Any, order: Any, ends: Any, rank: int, slot: Any)
     return float(inside[rank - begin])
 
 
-@njit(parallel=True)
-def sweep_mixed(
+@maker
+def _sweep_mixed(
     values: Any, scales: Any, is_category: Any, power: int, centres: Any, quantiles: Any, group: Any, digits: Any,
     lowest: int, size: Any, acting: Any, cost: Any, place: Any, first: Any,
 ) -> None:  # fmt: skip
@@ -175,8 +175,8 @@ def sweep_mixed(
             _round(sums, lowest, cost[c])
 
 
-@njit(parallel=True)
-def sweep_given(
+@maker
+def _sweep_given(
     distances: Any, quantiles: Any, group: Any, digits: Any, lowest: int, size: Any, acting: Any, cost: Any,
     place: Any, first: Any,
 ) -> None:  # fmt: skip
@@ -197,7 +197,7 @@ def sweep_given(
             _round(sums, lowest, cost[c])
 
 
-@njit(inline="always")
+@kernel
 def _round(sums: Any, lowest: int, cost: Any) -> None:
     """From digits to a double: the digits are exact, so the result is the same however people were ordered.
 
@@ -214,3 +214,6 @@ def _round(sums: Any, lowest: int, cost: Any) -> None:
                 value += float(sums[q, g, w]) * unit
                 unit /= 4294967296.0
             cost[q, g] = math.ldexp(value, lowest + 32 * top)
+
+
+sweep_mixed, sweep_given = linked(_sweep_mixed, parallel=True), linked(_sweep_given, parallel=True)

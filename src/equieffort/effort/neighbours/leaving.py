@@ -12,13 +12,13 @@ from typing import Any
 import numba
 import numpy as np
 
-from equieffort.foundations.jit import njit
+from equieffort.foundations.jit import kernel, linked, maker
 
 CENTRES = 64
 TILE = 512
 
 
-@njit()
+@kernel
 def _two(first: Any, second: Any, last: Any, one: Any, other: Any, into: Any) -> None:
     """Two centres at a time, which halves what is read and written; no branches, so that it becomes vector code."""
     none = one - one
@@ -26,8 +26,8 @@ def _two(first: Any, second: Any, last: Any, one: Any, other: Any, into: Any) ->
         into[p] += (one if first[p] <= last else none) + (other if second[p] <= last else none)
 
 
-@njit(parallel=True)
-def leave_out(first: Any, last: Any, coefficients: Any, begin: int, end: int, totals: Any) -> None:
+@maker
+def _leave_out(first: Any, last: Any, coefficients: Any, begin: int, end: int, totals: Any) -> None:
     """Add to `totals` (rows, quantiles, entries) of the entries from `begin` to `end`.
 
     `first` (centres, entries) is the first neighbourhood that holds an entry, `last` the neighbourhood of each
@@ -55,14 +55,14 @@ def leave_out(first: Any, last: Any, coefficients: Any, begin: int, end: int, to
         totals[:rows, :, low:high] = here
 
 
-@njit()
+@kernel
 def _add_to(sums: Any, totals: Any) -> None:
     for p in range(sums.shape[0]):
         totals[p] += sums[p]
 
 
-@njit(parallel=True)
-def leave_out_ratio(
+@maker
+def _leave_out_ratio(
     first: Any, last: Any, own: Any, other: Any, count: Any, weight: Any, entry: Any, effort: Any, totals: Any
 ) -> None:
     """What ratios of means change by without each person of the other group, added to `totals` (quantiles, people).
@@ -82,8 +82,8 @@ def leave_out_ratio(
                     totals[q, k] += weight[c] * (after - before)
 
 
-@njit()
-def add_moments(values: Any, start: Any, once: Any, products: Any, third: Any, fourth: Any, together: bool) -> None:
+@maker
+def _add_moments(values: Any, start: Any, once: Any, products: Any, third: Any, fourth: Any, together: bool) -> None:
     """Add sums over people (columns) of the rows less `start`, of products of two, of third and of fourth powers.
 
     Unless rows are looked at `together`, only their squares among the products.
@@ -104,3 +104,7 @@ def add_moments(values: Any, start: Any, once: Any, products: Any, third: Any, f
                     products[i, j] += here[i] * here[j]
             else:
                 products[i, i] += square
+
+
+leave_out, leave_out_ratio = linked(_leave_out, parallel=True), linked(_leave_out_ratio, parallel=True)
+add_moments = linked(_add_moments)

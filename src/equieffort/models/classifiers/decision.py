@@ -16,8 +16,9 @@ import pandas as pd
 
 from equieffort.data.frames import Bools, Floats, require_columns
 from equieffort.data.one_hot import OneHot
-from equieffort.errors import DataError, ModelError, Setting, closest, label, listed, sentence
+from equieffort.errors import DataError, ModelError, Setting, closest, label, listed, sentence, warn
 from equieffort.foundations.arguments import as_plain, names_in
+from equieffort.models.classifiers.naming import model_name
 
 _bad_labels = partial(ModelError, "MODEL_LABELS")
 _bad_output = partial(ModelError, "MODEL_OUTPUT")
@@ -81,6 +82,7 @@ class Decision:
         whole = all(map(pd.api.types.is_integer_dtype, given))
         decision = cls(classifier, features, favourable, bare, threshold, whole, own, one_hot, types)
         decision._check_classes()
+        decision._tell_others()
         decision._check_threshold()
         _check_categories(classifier, frame)
         sample = frame.iloc[:2000]
@@ -111,23 +113,27 @@ class Decision:
                     f"{closest(wanted, known)}".rstrip(),
                     fix=f"The classes are {', '.join(map(repr, known))}.",
                 )
-        if len(known) > 2 and self.wanted == (self.favourable,):
-            raise ModelError(
+        if set(known) <= set(self.wanted):
+            raise _bad_labels(
+                f"Every class of the model was declared favourable: {listed(known)}.",
+                fix="Leave out the decisions people do not want.",
+            )
+
+    def _tell_others(self) -> None:
+        """One label of several was named: what counts as refused is said once."""
+        others = [one for one in self._classes if one not in self.wanted]
+        if len(others) > 1 and self.wanted == (self.favourable,):
+            warn(
                 "MODEL_MULTICLASS",
-                f"The model chooses between {len(known)} classes, {listed(known)}, and only "
-                f"{self.favourable!r} was declared favourable.",
+                f"The model chooses between {len(others) + 1} classes; {self.favourable!r} is what people want, and "
+                f"{listed(others)} count as refusals.",
                 fix=(
-                    "List all that people want, as in ",
+                    "If people want others too, list them: ",
                     Setting("favourable", [self.favourable, ...]),
                     "; if it is only that one, ",
                     Setting("favourable", [self.favourable]),
                     " says so.",
                 ),
-            )
-        if set(known) <= set(self.wanted):
-            raise _bad_labels(
-                f"Every class of the model was declared favourable: {listed(known)}.",
-                fix="Leave out the decisions people do not want.",
             )
 
     @cached_property
@@ -139,7 +145,7 @@ class Decision:
         found = np.asarray(classes)
         if found.ndim != 1:
             raise _bad_labels(
-                f"classes_ of {type(self.classifier).__name__} has the shape {found.shape}.",
+                f"The list of classes of the model ({model_name(self.classifier)}) has the shape {found.shape}.",
                 fix="Give a model with one list of classes; of a model with several outputs audit each for itself.",
             )
         return [as_plain(value) for value in found]
@@ -148,15 +154,23 @@ class Decision:
         if self.threshold is not None and not self._classes:
             raise ModelError(
                 "MODEL_NO_PROBABILITY",
-                f"A threshold of {self.threshold:g} is declared, but {type(self.classifier).__name__} does not say "
-                "which of its probabilities is that of which label (it has no classes_).",
-                fix="Leave the threshold out, so that the model's own label decides, or give the model classes_.",
+                (
+                    f"A threshold of {self.threshold:g} is declared, but the model ({model_name(self.classifier)}) "
+                    "does not say which of its probabilities is that of which label",
+                    Setting("no member", "classes_"),
+                    ".",
+                ),
+                fix=("Leave the threshold out, so that the model's own label decides, or ", Setting("classes_"), "."),
             )
         if self.threshold is not None and not callable(getattr(self.classifier, "predict_proba", None)):
             raise ModelError(
                 "MODEL_NO_PROBABILITY",
-                f"A threshold of {self.threshold:g} is declared, but {type(self.classifier).__name__} gives no "
-                "probabilities (it has no predict_proba).",
+                (
+                    f"A threshold of {self.threshold:g} is declared, but the model ({model_name(self.classifier)}) "
+                    "gives no probabilities",
+                    Setting("no member", "predict_proba"),
+                    ".",
+                ),
                 fix="Leave the threshold out, so that the model's own label decides, or calibrate the model first.",
             )
 
@@ -204,8 +218,12 @@ class Decision:
         if not self._classes or not callable(getattr(self.classifier, "predict_proba", None)):
             raise ModelError(
                 "MODEL_NO_PROBABILITY",
-                f"Probabilities are asked for, but {type(self.classifier).__name__} gives none, or does not say which "
-                "belongs to which label (predict_proba and classes_).",
+                (
+                    f"Probabilities are asked for, but the model ({model_name(self.classifier)}) gives none, or does "
+                    "not say which belongs to which label",
+                    Setting("no member", "predict_proba or no classes_"),
+                    ".",
+                ),
                 fix="Ask for the model's own label instead, or calibrate the model first.",
             )
         return self._chances(frame).astype(np.float64)
@@ -225,7 +243,7 @@ class Decision:
             raise _bad_output(
                 f"The model returned {'labels' if not shape else 'probabilities'} of shape {answers.shape} for "
                 f"{len(frame)} people.",
-                fix=f"{method} must return {each}.",
+                fix=(Setting("answering", method), f" {each}."),
             )
         missing = pd.isna(answers).reshape(len(frame), -1).any(axis=1)
         if missing.any():
@@ -246,7 +264,7 @@ class Decision:
     def _failed(
         self, error: Exception, method: str = "predict", frame: pd.DataFrame | None = None
     ) -> ModelError | DataError:
-        name, text = type(self.classifier).__name__, str(error).strip().split("\n")[0]
+        name, text = model_name(self.classifier), str(error).strip().split("\n")[0]
         if type(error).__name__ == "NotFittedError":
             return _not_fitted(name)
         if "unknown categories" in text.lower() or "unseen labels" in text.lower():
@@ -260,7 +278,12 @@ class Decision:
         whom = "" if frame is None else self._first_failing(method, frame)
         return ModelError(
             "MODEL_FAILED",
-            f"{name}.{method} failed{whom} with {type(error).__name__}{': ' if text else ''}{sentence(text)}",
+            (
+                Setting("asked", f"{name}.{method}", of=name),
+                f" failed{whom}",
+                Setting("raised", type(error).__name__),
+                f"{': ' if text else ''}{sentence(text)}",
+            ),
             fix=NAN
             if "NA is ambiguous" in text
             else "Check that the model accepts these columns: " + listed(self.own, 20) + ".",
@@ -284,7 +307,7 @@ class Decision:
                 raise _bad_output(
                     f"The model answered {label(answers[row])} about row {label(frame.index[row])}, which is none of "
                     f"its classes: {listed(self._classes)}.",
-                    fix="predict must return the labels that classes_ lists.",
+                    fix=Setting("only its classes"),
                 )
         return found
 
@@ -294,8 +317,8 @@ def known_features(classifier: Any, model_features: Sequence[str] | None = None)
     if not callable(getattr(classifier, "predict", None)):
         raise ModelError(
             "MODEL_NO_PREDICT",
-            f"The model, of type {type(classifier).__name__}, has no predict method.",
-            fix="Pass a fitted classifier with scikit-learn's interface.",
+            (f"The model, of type {model_name(classifier)}, ", Setting("no predict"), "."),
+            fix=Setting("a classifier"),
         )
     _check_booster(classifier)
     _check_fitted(classifier)
@@ -306,7 +329,7 @@ def known_features(classifier: Any, model_features: Sequence[str] | None = None)
     if not features:
         raise DataError(
             "DATA_NO_NAMES",
-            f"{type(classifier).__name__} was fitted without column names.",
+            f"{model_name(classifier)} was fitted without column names.",
             fix=("Say which columns it sees, in its order: ", Setting("model_features"), "."),
         )
     return tuple(map(str, features))

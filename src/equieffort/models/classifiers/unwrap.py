@@ -18,6 +18,7 @@ from equieffort.foundations.genuine import LIBRARIES
 from equieffort.models.classifiers.affine import Affine
 from equieffort.models.classifiers.decision import Decision
 from equieffort.models.classifiers.floats import turning_point
+from equieffort.models.classifiers.naming import model_name
 from equieffort.models.classifiers.pipeline import walk
 from equieffort.models.classifiers.views import NoView, require_plain
 
@@ -143,7 +144,7 @@ def raw_columns(decision: Decision, encoding: Encoding, names: tuple[str, ...] |
 def _opened(decision: Decision, final: Any, affine: Affine) -> Unwrapped:
     classes = getattr(decision.classifier, "classes_", None)
     if classes is None:
-        raise NoView(f"{type(decision.classifier).__name__} does not say which classes it has")
+        raise NoView(f"{model_name(decision.classifier)} does not say which classes it has")
     known = np.asarray(classes).tolist()
     wanted = tuple(known.index(label) for label in decision.wanted)
     cut = None if decision.threshold is None else DecisionThreshold(wanted, decision.threshold, "predict_proba", True)

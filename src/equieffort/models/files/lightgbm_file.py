@@ -40,6 +40,8 @@ class LightgbmLabels(Labels):
     Where its scores of a person add up to one, they are its probabilities.
     """
 
+    told_as = "LightGBM model"
+
     def predict(self, X: Any) -> np.ndarray[Any, Any]:
         """One label a row."""
         scores = self._scores(X)

@@ -73,7 +73,7 @@ def load_model(
     if isinstance(model, type) or not callable(getattr(model, "predict", None)):
         raise ModelError(
             "MODEL_NO_PREDICT",
-            f"{path.name!r} holds an object of type {type(model).__name__}, which has no predict method.",
+            (f"{path.name!r} holds an object of type {type(model).__name__}, which ", Setting("no predict"), "."),
             fix="Save the fitted classifier itself, or the pipeline that ends with it.",
         )
     return model

@@ -41,6 +41,8 @@ EXTERNAL = 1
 class OnnxLabels(Labels):
     """The label output of an ONNX graph, with one input a column or one matrix, and its probabilities if it has any."""
 
+    told_as = "ONNX model"
+
     def __init__(
         self,
         session: Any,

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -55,7 +55,6 @@ def other_version(path: Path, library: str, saved: str, here: str) -> None:
         "MODEL_VERSION",
         f"{path.name!r} was saved by {library} {saved}, and is read by {here}.",
         fix=f"Read it with {library} {saved}, or save it again with {here}.",
-        stacklevel=5,
     )
 
 
@@ -64,6 +63,9 @@ class Labels:
 
     `feature_names_in_` and `classes_` exist only where known, `predict_proba` only where the file gives probabilities.
     """
+
+    told_as: ClassVar[str]
+    """What people read of it as."""
 
     feature_names_in_: np.ndarray[Any, Any]
     classes_: np.ndarray[Any, Any]

@@ -23,6 +23,8 @@ OBJECTIVES = (*PROBABLE, "binary:hinge")
 class XgboostLabels(Labels):
     """The labels 0, 1, ... that XGBoost's own classifier gives, and its probabilities where its objective has them."""
 
+    told_as = "XGBoost model"
+
     def predict(self, X: Any) -> np.ndarray[Any, Any]:
         """One label a row."""
         return np.asarray(self.own.predict(self._table(X)))

@@ -12,6 +12,8 @@ import pandas as pd
 from equieffort.data.frames import Bools, Column, Floats, percent
 from equieffort.errors import ParameterError
 from equieffort.foundations.arguments import check_choice, check_number, check_whole
+from equieffort.foundations.shown import Shown, Told
+from equieffort.notions.actions import Action
 from equieffort.notions.base import Audited, Notion
 from equieffort.notions.facts import curves
 from equieffort.notions.facts.family import MAX_FEATURES, MIN_SUPPORT, PHI, Mined
@@ -27,6 +29,7 @@ from equieffort.notions.facts.notions import (
 )
 from equieffort.notions.patterns import condition_items, frequent_patterns
 from equieffort.world.groups import Groups
+from equieffort.world.labels import Labels, labels_of, told_rule
 
 Viewpoint = Literal["macro", "micro"]
 MIN_PEOPLE = 10
@@ -44,8 +47,8 @@ class Side:
     """Refused people who are counted."""
     value: float
     """What the notion is of this side."""
-    action: str
-    """The action that it rests on; empty where each takes their own, or none turns anybody."""
+    action: Action | None
+    """The action that it rests on; None where each takes their own, or none turns anybody."""
     effectiveness: float
     """The share whom that action turns, or (micro) who have one of their own."""
     cost: float
@@ -73,8 +76,8 @@ class Subgroup:
         return "" if isnan(self.score) or self.score == 0 else (self.group if self.score > 0 else self.against).group
 
 
-@dataclass(frozen=True, eq=False)
-class FactsTable:
+@dataclass(frozen=True, eq=False, repr=False)
+class FactsTable(Shown):
     """Subgroups by how unequal recourse is in them, worst first. No error rate is kept: they are the worst of many."""
 
     notion: Notion
@@ -94,7 +97,8 @@ class FactsTable:
                 rows.append(
                     {
                         "subgroup": one.rule, "group": side.group, "against": other.group, "n": side.n,
-                        "value": side.value, "action": side.action, "effectiveness": side.effectiveness,
+                        "value": side.value, "action": "" if side.action is None else str(side.action),
+                        "effectiveness": side.effectiveness,
                         "cost": side.cost, "score": one.score, "worse": one.worse, "n_undefined": one.n_undefined,
                         "n_open": one.n_open,
                     }
@@ -111,7 +115,10 @@ class FactsTable:
         if self.n_left_out:
             lines.append(f"{self.n_left_out:,} rarer actions were not tried.")
         for k, one in enumerate(self.subgroups[:SHOWN], 1):
-            lines += ["", f"{k}. {one.rule}: {self._score(one)}"]
+            lines += [
+                "",
+                f"{k}. {one.rule if one.rule == EVERYBODY else told_rule(one.rule, self._names)}: {self._score(one)}",
+            ]
             lines += [f"   {self._side(side)}" for side in (one.group, one.against)]
             if one.n_open:
                 lines.append(f"   {one.n_open:,} of them are not solved to the end and count as found.")
@@ -119,11 +126,19 @@ class FactsTable:
             lines += ["", f"{len(self.subgroups) - SHOWN:,} more in frame()."]
         return "\n".join([*lines, "", CAUTION])
 
+    def _told(self) -> Told:
+        first, *lines = [line for line in str(self).splitlines() if line.strip() and line != CAUTION]
+        return Told(first, lines, {"The worst subgroups": self.frame()}, [CAUTION], "print(...), .frame(), .subgroups")
+
     @property
     def _settings(self) -> str:
         if self.notion in (CHOICE, COST_OF_EFFECTIVENESS):
             return f"; phi = {self.asked.phi:g}"
         return f"; c = {self.asked.budget:g}" if self.notion == WITHIN_BUDGET and self.asked.budget is not None else ""
+
+    @property
+    def _names(self) -> Labels:
+        return labels_of(self.groups.columns)
 
     def _score(self, one: Subgroup) -> str:
         if isnan(one.score):
@@ -138,7 +153,7 @@ class FactsTable:
         counted = f"{side.value:g} actions reach phi; most effective: " if self.notion == CHOICE else ""
         if isnan(side.cost):
             return f"{who}: {counted}no action turns anybody"
-        what = side.action or "Each their own action"
+        what = "Each their own action" if side.action is None else side.action.told(self._names)
         return f"{who}: {counted}{what}: turns {percent(side.effectiveness, 0)} at a mean effort of {side.cost:.3g}"
 
 
@@ -188,7 +203,7 @@ def facts_table(
     refused = table.is_unfavourable
     mined = Mined.of(audited, min_support, max_features) if viewpoint == "macro" else None
     efforts = np.where(np.isnan(table.effort), np.inf, table.effort)[refused, None]
-    costs, actions = (efforts, ()) if mined is None else (mined.costs, tuple(map(str, mined.actions)))
+    costs, actions = (efforts, ()) if mined is None else (mined.costs, tuple(mined.actions))
     codes, groups = table.groups.codes[refused], table.groups
     is_open = table.is_unsettled[refused] if mined is None else np.zeros(len(codes), dtype=bool)
     encoding = table.source.encoding
@@ -235,7 +250,7 @@ def _subgroups(
 
 
 def _side(
-    label: str, costs: Floats, notion: Notion, asked: Asked, at: float, actions: tuple[str, ...], *, is_micro: bool
+    label: str, costs: Floats, notion: Notion, asked: Asked, at: float, actions: tuple[Action, ...], *, is_micro: bool
 ) -> Side:
     curve = curves.macro_curve(costs)
     value = {
@@ -248,9 +263,9 @@ def _side(
     }[notion.name]()
     best = best_action(costs, EFFECTIVENESS.name if is_micro else notion.name, asked, at)
     if best < 0:
-        return Side(label, len(costs), value, "", 0.0 if len(costs) else nan, nan)
+        return Side(label, len(costs), value, None, 0.0 if len(costs) else nan, nan)
     paid = costs[:, best]
     turned = np.isfinite(paid)
     return Side(
-        label, len(costs), value, "" if is_micro else actions[best], float(turned.mean()), float(paid[turned].mean())
+        label, len(costs), value, None if is_micro else actions[best], float(turned.mean()), float(paid[turned].mean())
     )

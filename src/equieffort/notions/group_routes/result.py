@@ -9,8 +9,10 @@ from typing import Any
 import pandas as pd
 
 from equieffort.data.frames import number, percent
+from equieffort.foundations.shown import Shown, Told
 from equieffort.notions.group_routes.policies import Measured, Policy
 from equieffort.world.groups import Groups
+from equieffort.world.labels import Labels, labels_of, told_rule
 
 EVERYBODY = "everybody"
 NEARLY = 0.9
@@ -26,8 +28,8 @@ ROUTES = [
 ]  # fmt: skip
 
 
-@dataclass(frozen=True, eq=False)
-class GroupRoutes:
+@dataclass(frozen=True, eq=False, repr=False)
+class GroupRoutes(Shown):
     """Policies of one route and more, for each group and for everybody."""
 
     policies: tuple[Policy, ...]
@@ -121,11 +123,20 @@ class GroupRoutes:
         parts.append(f"{self.n_candidates:,} candidate actions.{left} {self._caution}")
         return "\n\n".join(parts)
 
+    def _told(self) -> Told:
+        head = f"Routes for groups: {self.n_candidates:,} candidate actions"
+        lines = [line.strip() for line in str(self).splitlines()[:-1] if line.strip()]
+        return Told(head, lines, {"Routes": self.routes}, [self._caution], "print(...), .front, .routes")
+
     @property
     def _caution(self) -> str:
         kept = "Routes were chosen on some refused people and measured on others."
         same = ", ".join(map(self.groups.name, self.same_people))
         return f"{kept}{f' Not so for {same}: measured on the same people, which flatters them.' if same else ''}"
+
+    @property
+    def _names(self) -> Labels:
+        return labels_of(self.groups.columns)
 
     def _head(self, name: str) -> str:
         if name == EVERYBODY:
@@ -141,7 +152,7 @@ class GroupRoutes:
         lines += [f"    {self._turns(one, named=shared)}" for one in policy.measured]
         for route in policy.routes:
             told = "; ".join(self._share(one, named=shared) for one in route.measured)
-            lines.append(f"    - {route.action}: turns {told}")
+            lines.append(f"    - {route.action.told(self._names)}: turns {told}")
         return lines
 
     def _tree(self, policy: Policy) -> list[str]:
@@ -149,11 +160,12 @@ class GroupRoutes:
         lines += [f"    {self._turns(one, named=policy.chosen_for == EVERYBODY)}" for one in policy.measured]
         for route in policy.routes:
             told = "; ".join(self._share(one, named=policy.chosen_for == EVERYBODY) for one in route.measured)
-            lines.append(f"    - {route.rule}: {route.action}: turns {told}")
+            rule, action = told_rule(route.rule, self._names) if route.rule else "", route.action.told(self._names)
+            lines.append(f"    - {rule}: {action}: turns {told}")
         return lines
 
     def _share(self, one: Measured, *, named: bool) -> str:
-        who = f" of those with {self.groups.name(one.group)}" if named else ""
+        who = f" of the {self.groups.people(one.group)}" if named else ""
         if not one.n:
             return f"nobody is left to measure{who}"
         cost = "" if isnan(one.mean_cost) else f" at a mean effort of {number(float(f'{one.mean_cost:.2g}'))}"

@@ -11,7 +11,7 @@ from equieffort.notions.huang.study import prepare
 
 AED = Notion(
     "aed",
-    "average effort discrepancy (Huang)",
+    "Average effort discrepancy (Huang)",
     "AED = integral of Psi_a(gamma) - Psi_b(gamma) over gamma / length; Psi(gamma) = least t with E[Y(t)] >= gamma",
     "Huang, Wu, Zhang, Wu (2020), Fairness through Equality of Effort",
     "How much more of one treatment, set alone and for everybody, a group needs for the same share of approvals; in "

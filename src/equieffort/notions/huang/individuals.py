@@ -10,6 +10,7 @@ import pandas as pd
 
 from equieffort.data.frames import Bools, Floats
 from equieffort.foundations.arguments import check_whole
+from equieffort.foundations.shown import Shown, Told
 from equieffort.notions.huang.minimum_effort import minimum_effort
 from equieffort.notions.huang.outcomes import unmoved_columns
 from equieffort.notions.huang.study import Study, common_range, listed_gammas
@@ -19,8 +20,8 @@ NEIGHBOURS = 20
 """How many people of each group stand for the person by default."""
 
 
-@dataclass(frozen=True, eq=False)
-class IndividualEffort:
+@dataclass(frozen=True, eq=False, repr=False)
+class IndividualEffort(Shown):
     """Psi_i of one person, and delta between the people of the two groups who are most like them."""
 
     label: Any
@@ -53,6 +54,11 @@ class IndividualEffort:
                 f"Among the {self.k} nearest of each group, {row['group']} against {row['against']}: {size}{limits}."
             )
         return "\n".join(lines)
+
+    def _told(self) -> Told:
+        first, *lines = str(self).splitlines()
+        care = [f"Compared are {self.k} people of each group: about one person little is certain."]
+        return Told(first, lines, {"Treatment that suffices": self.psi}, care, ".psi, .delta, .aed")
 
 
 def individual(study: Study, row: int, k: int = NEIGHBOURS, distance: Distance | None = None) -> IndividualEffort:

@@ -24,6 +24,7 @@ import numpy as np
 import pandas as pd
 
 from equieffort.data.frames import Floats
+from equieffort.foundations.shown import Shown, Told
 from equieffort.notions.huang.minimum_effort import ROUNDING
 
 MARGIN = 1e-6
@@ -99,8 +100,8 @@ def repaired(group: Outcomes, at: int, gamma: float, *, bounded: bool) -> Outcom
     return Outcomes(values, group.weight)
 
 
-@dataclass(frozen=True, eq=False)
-class Repair:
+@dataclass(frozen=True, eq=False, repr=False)
+class Repair(Shown):
     """Outcomes under which two groups need the same treatment for gamma, before and after."""
 
     gamma: float
@@ -129,6 +130,11 @@ class Repair:
             f"AED {_shown(before['aed'])} before, {_shown(after['aed'])} after.\n"
             f"Squares of the changes: {self.size:.4g} in all; {self.changed * 100:.1f} % of the outcomes change."
         )
+
+    def _told(self) -> Told:
+        first, *lines = str(self).splitlines()
+        care = ["Outcomes are changed on paper, to measure how far from equal they are; nobody is decided otherwise."]
+        return Told(first, lines, {"Before and after": self.summary.rename_axis("when")}, care, ".summary, .curve")
 
 
 def _shown(value: Any) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from html import escape
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ import pandas as pd
 from equieffort.data.frames import Bools, percent
 from equieffort.errors import DataError, EquieffortWarning, ParameterError, capital, collecting, label, listed, warn
 from equieffort.foundations.arguments import check_flag, check_number
+from equieffort.foundations.shown import Shown, Told
 from equieffort.notions.base import Audited
 from equieffort.notions.bootstrap import REPLICATES
 from equieffort.notions.huang.estimators import Estimator
@@ -28,8 +28,8 @@ OUTCOMES = {"label": "favourable decisions", "probability": "the model's probabi
             "observed label": "favourable labels as observed"}  # fmt: skip
 
 
-@dataclass(frozen=True, eq=False)
-class EqualityOfEffort:
+@dataclass(frozen=True, eq=False, repr=False)
+class EqualityOfEffort(Shown):
     """Huang's equality of effort for one treatment: how much of it each group needs for the same chance of a yes."""
 
     treatment: str
@@ -124,10 +124,13 @@ class EqualityOfEffort:
         rests = "" if row["share"] >= 1 - 1e-9 else f", both groups reach {percent(row['share'])} of them"
         return f"{mine} against {theirs}: AED {row['aed']:.4g}{limits}; gamma {row['gammas']}{rests}."
 
-    def _repr_html_(self) -> str:
-        lines = "".join(f"<p>{escape(line)}</p>" for line in str(self).splitlines())
-        table = self.aed.to_html(index=False, float_format=lambda value: f"{value:.4g}", na_rep="-", escape=True)
-        return f"<section>{lines}{table}</section>"
+    def _told(self) -> Told:
+        first, *lines = str(self).splitlines()
+        care = [one.what for one in self.warnings]
+        care.append("One treatment is set for everybody; limits of single people play no part.")
+        return Told(
+            first, lines, {"Average effort discrepancy": self.aed}, care, ".curve, .delta, .aed, .individual(label)"
+        )
 
 
 def equality_of_effort(

@@ -311,9 +311,9 @@ def _read_grid(problem: RecourseProblem, treatment: str, values: Floats, given: 
 def _default_grid(problem: RecourseProblem, treatment: str, known: Floats, whole: bool) -> Floats:
     feature = problem.schema.feature(treatment)
     low, high = float(known.min()), float(known.max())
-    for end in (feature.lower, (feature.plausible or (None, None))[0]):
+    for end in (feature.ends[0], (feature.plausible or (None, None))[0]):
         low = low if end is None or not isfinite(end) else max(low, float(end))
-    for end in (feature.upper, (feature.plausible or (None, None))[1]):
+    for end in (feature.ends[1], (feature.plausible or (None, None))[1]):
         high = high if end is None or not isfinite(end) else min(high, float(end))
     if not whole:
         return np.unique(np.linspace(low, max(low, high), POINTS))

@@ -11,6 +11,7 @@ from equieffort.models.classifiers import LinearView, NetworkView, TreeView
 from equieffort.recourse.problem import RecourseProblem, check_problem
 from equieffort.recourse.solvers.base import PreparedSolver, Solver
 from equieffort.recourse.solvers.branch_and_bound.solver import BranchAndBound
+from equieffort.recourse.solvers.by_group import prepared_for
 from equieffort.recourse.solvers.heuristic.solver import Search
 from equieffort.recourse.solvers.linear.solver import LinearExact
 from equieffort.recourse.solvers.milp.solver import Milp
@@ -124,7 +125,7 @@ def _about(view: NetworkView) -> str:
 def _prepared(solver: Solver, problem: RecourseProblem) -> PreparedSolver | Refusal:
     """The solver, prepared; too many ways to act are a reason against it like others."""
     try:
-        return solver.prepare(problem)
+        return prepared_for(solver, problem)
     except SchemaError as crowd:
         return Refusal(Unfit.ACTIONS, crowd.what)
 

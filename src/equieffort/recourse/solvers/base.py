@@ -165,6 +165,10 @@ class Batch:
     def check(self, n: int, proposal: Proposal) -> None:
         """Refuse what cannot be read as a proposal for n of these people."""
 
+    def part(self, rows: Rows, problem: RecourseProblem) -> Batch:
+        """Some of these people, and another problem by which what is proposed for them is judged."""
+        return Batch(self.people[rows])
+
     def is_proven(self, rows: Rows, proposal: Proposal, gap: float) -> Bools:
         """Whose cost is no further above its bound than the gap, or rounding, allows."""
         return is_closed(proposal.cost[rows], proposal.bound[rows], gap) | proposal.vanishing[rows]
@@ -183,7 +187,8 @@ class Solver(ABC):
         """The solver with what it needs of a problem, or why it does not fit.
 
         `solve` gives the problem in scaled units (`RecourseProblem.scaled`): `action_box`, `limits`, `plausible`,
-        `rules`, `cost`, `scm` and `view` are in them, what the schema says is in the users' own numbers.
+        `rules`, `cost`, `scm` and `view` are in them, what the schema says is in the users' own numbers. A solver need
+        not know of `max_actions`: `solve` asks it about problems in which some features are held (`problem.held`).
         """
 
     def harder(self) -> Solver:

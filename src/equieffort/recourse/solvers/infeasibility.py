@@ -17,7 +17,8 @@ import numpy as np
 
 from equieffort.data.frames import Floats
 from equieffort.recourse.counterfactuals import propagate, settings
-from equieffort.recourse.problem import Limit, RecourseProblem, limits
+from equieffort.recourse.limits import Limit, limits
+from equieffort.recourse.problem import RecourseProblem
 from equieffort.recourse.solvers.base import FOUND, LIMIT, NONE, Batch, PreparedSolver, Proposal, Solver
 from equieffort.recourse.status import Blocking, Infeasibility, LimitKind, Obstacle, Refusal
 from equieffort.world.schema import Feature
@@ -36,7 +37,7 @@ UNDECLARED = (LimitKind.DIRECTION, LimitKind.ZERO_ONE)
 
 @dataclass(frozen=True)
 class _Part:
-    """One limit that can be left out: of a number its kind and side, of what follows its range, or a rule."""
+    """One limit that can be left out: of a number or of levels with an order its kind and side, of what follows its range, or a rule."""
 
     position: int = -1
     kind: LimitKind = LimitKind.RULE
@@ -115,7 +116,7 @@ class Relaxations:
             return Obstacle("", LimitKind.RULE, rule=str(problem.schema.constraints[part.rule]))
         if not part.side:
             return Obstacle("", part.kind, column=problem.names[part.position])
-        limit, facts = self.limit(part), person[:, part.position]
+        limit, facts = self.limit(part), problem.places(part.position, person[:, part.position])
         return obstacle_of(problem, part.position, limit, float(facts[0]), float(room_to(limit, facts)[0]))
 
     def limit(self, part: _Part) -> Limit:
@@ -171,8 +172,9 @@ class Relaxations:
                 rule = str(problem.schema.constraints[part.rule])
                 is_broken = any(bool(who[0]) for who, words in problem.rules.faults(person, moved) if words == rule)
             elif part.side:
-                change = part.side * float(moved[0, part.position] - person[0, part.position])
-                room = float(room_to(self.limit(part), person[:, part.position])[0])
+                fact = problem.places(part.position, person[:, part.position])
+                change = part.side * float((problem.places(part.position, moved[:, part.position]) - fact)[0])
+                room = float(room_to(self.limit(part), fact)[0])
                 # What follows is held to no limit of what may be set, only to its plausible range.
                 is_broken = change > room and bool(picked[0, part.position] or part.kind == LimitKind.PLAUSIBLE)
             else:
@@ -187,7 +189,7 @@ def _parts(problem: RecourseProblem) -> tuple[_Part, ...]:
     """All limits that can be left out."""
     parts = [
         _Part(k, limit.kind, limit.side)
-        for k in problem.numeric
+        for k in problem.acts
         for limit in sorted(limits(problem.feature(k)), key=lambda limit: limit.side)
         if limit.kind != LimitKind.ZERO_ONE
     ]
@@ -252,7 +254,7 @@ def obstacle_of(problem: RecourseProblem, position: int, limit: Limit, fact: flo
         problem.names[position],
         limit.kind,
         limit.side,
-        None if limit.kind in UNDECLARED else problem.own(position, value),
-        fact=problem.own(position, fact),
-        stops_at=problem.own(position, fact + limit.side * room),
+        None if limit.kind in UNDECLARED else problem.level_or_own(position, value),
+        fact=problem.level_or_own(position, fact),
+        stops_at=problem.level_or_own(position, fact + limit.side * room),
     )

@@ -98,10 +98,14 @@ class RuleTable:
 
 
 def allowed_levels(problem: RecourseProblem, people: Floats) -> list[Bools]:
-    """By actionable category, (person, level): whether the rules let each person be set to it."""
-    return [
-        np.column_stack(
-            [problem.rules.allows(c, people[:, c], level) for level in range(len(problem.encoding.columns[c].levels))]
-        )
-        for c in problem.categorical
-    ]
+    """By actionable category, (person, level): whether each person may be set to it."""
+    return [np.isfinite(prices) for prices in level_prices(problem, people)]
+
+
+def level_prices(problem: RecourseProblem, people: Floats) -> list[Floats]:
+    """By actionable category, (person, level): what it costs each person; infinite where it is not allowed."""
+    found = []
+    for c, prices in zip(problem.categorical, problem.level_prices, strict=True):
+        allowed = [problem.may_take(c, people[:, c], level) for level in range(prices.count)]
+        found.append(np.where(np.column_stack(allowed), prices.each(people[:, c]), np.inf))
+    return found

@@ -1,4 +1,4 @@
-"""Costs are only comparable at the same prices, and audits only under the same rules of action."""
+"""Audits are only comparable between the same groups, and efforts only at the same prices."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 
 from equieffort.data.frames import Floats, number
-from equieffort.errors import ParameterError, Setting, warn
+from equieffort.errors import ParameterError, warn
+from equieffort.recourse.level_prices import LevelPrices
 from equieffort.recourse.solvers import Status
 from equieffort.results.audits import Audit
 
 
-def check_same_rules(a: Audit, b: Audit) -> None:
-    """Refuse audits of other groups or other rules of action, naming the first difference."""
+def check_same_groups(a: Audit, b: Audit) -> None:
+    """Refuse audits of other groups; anything else may differ and is told."""
     mine, theirs = a.recourse.groups, b.recourse.groups
     roles = [{label: groups.role(k) for k, label in enumerate(groups.labels)} for groups in (mine, theirs)]
     ways = ["" if isinstance(one.reference, int) else f"; compared by {one.reference!r}" for one in (mine, theirs)]
@@ -25,18 +26,10 @@ def check_same_rules(a: Audit, b: Audit) -> None:
             for found, way in zip(roles, ways, strict=True)
         ]
         raise ParameterError(
-            "AUDIT_SCHEMAS",
+            "AUDIT_GROUPS",
             f"The audits compare different groups. First: {texts[0]}. Second: {texts[1]}.",
             fix="Audit both with the same sensitive column, protected values and reference.",
         )
-    before, after = _rules(a), _rules(b)
-    for key in dict.fromkeys((*before, *after)):
-        if before.get(key) != after.get(key):
-            raise ParameterError(
-                "AUDIT_SCHEMAS",
-                f"The audits differ in {key}: {before.get(key, 'not declared')} and {after.get(key, 'not declared')}.",
-                fix="Declare the same in both audits; what may be done must not change between them.",
-            )
 
 
 def warn_assumed(a: Audit, b: Audit) -> None:
@@ -56,60 +49,35 @@ def warn_assumed(a: Audit, b: Audit) -> None:
             )
 
 
-def _rules(audit: Audit) -> dict[str, Any]:
-    """What the schema says, a key a thing; weights are prices and are compared there."""
-    schema = audit.recourse.source.schema.to_dict()
-    found: dict[str, Any] = {"the sensitive columns": schema["sensitive"], "the favourable label": schema["favourable"]}
-    if schema["threshold"] is not None:
-        found["the threshold"] = schema["threshold"]
-    for name, feature in schema["features"].items():
-        parts = {
-            key: list(v) if isinstance(v, tuple) else v
-            for key, v in feature.items()
-            if key not in ("weight", "observed")
-        }
-        found[f"feature {name!r}"] = {key: v for key, v in parts.items() if v is not None}
-    return found
-
-
 def same_prices(a: Audit, b: Audit) -> bool:
     """Whether the same action costs the same in both audits."""
     one, other = a.provenance.cost, b.provenance.cost
-    categories = np.array_equal(_change_weights(a), _change_weights(b))
     if one.prices is None or other.prices is None:
-        return one == other and categories
-    if one.own != other.own or set(one.prices) != set(other.prices) or not categories:
-        return False
-    return all(np.allclose(price, other.prices[name], rtol=1e-9, atol=0) for name, price in one.prices.items())
+        return one == other and not differing_prices(a, b)
+    return one.own == other.own and not differing_prices(a, b)
 
 
-def other_scales(a: Audit, b: Audit) -> ParameterError:
-    """The refusal of audits at different prices, with the first that differs."""
-    one, other = a.provenance.cost, b.provenance.cost
-    what = f"The costs are of kind {one.kind} and {other.kind}, with different numbers."
-    for name, price in (one.prices or {}).items():
-        theirs = (other.prices or {}).get(name, price)
-        if not np.allclose(price, theirs, rtol=1e-9, atol=0):
-            what = (
-                f"A unit of {name!r} costs {number(price[0])} up and {number(price[1])} down in the first audit, "
-                f"{number(theirs[0])} and {number(theirs[1])} in the second."
-            )
-            break
-    return ParameterError(
-        "AUDIT_SCALES",
-        what,
-        fix=(
-            "Audit both with the same reference data for the cost, or rescale the second to the first one's prices (",
-            Setting("rescale"),
-            ").",
-        ),
-    )
+def differing_prices(a: Audit, b: Audit) -> dict[str, tuple[Any, Any]]:
+    """By feature: what a unit up and down, or the change of a category, costs in both audits, where that differs."""
+    found: dict[str, tuple[Any, Any]] = {}
+    prices = [dict(one.provenance.cost.prices or {}) for one in (a, b)]
+    for name in dict.fromkeys((*prices[0], *prices[1])):
+        one, other = (given.get(name) for given in prices)
+        # A feature that is actionable in one audit only has no price in the other: that is told of its role.
+        if one is not None and other is not None and not np.allclose(one, other, rtol=1e-9, atol=0):
+            found[name] = (tuple(one), tuple(other))
+    schemas = [one.recourse.source.schema for one in (a, b)]
+    for name, mine, theirs in zip(_categories(b), _level_prices(a, b), _level_prices(b, b), strict=True):
+        if name in _categories(a) and not np.array_equal(mine.table_of_all, theirs.table_of_all):
+            found[name] = (schemas[0].feature(name).weights[0], schemas[1].feature(name).weights[0])
+    return found
 
 
 def at_prices_of(a: Audit, b: Audit) -> Audit:
     """Audit b with its actions charged at a's prices, and bounds that stay certain."""
     one, other = a.provenance.cost, b.provenance.cost
-    if one.prices is None or other.prices is None or set(one.prices) != set(other.prices):
+    same = _categories(a) == _categories(b)
+    if not same or one.prices is None or other.prices is None or set(one.prices) != set(other.prices):
         raise ParameterError(
             "AUDIT_SCALES",
             f"Costs of kind {other.kind} cannot be recomputed at the prices of {one.kind}.",
@@ -125,13 +93,15 @@ def at_prices_of(a: Audit, b: Audit) -> Audit:
     theirs = _prices(other.prices, other.own, names, facts[:, :width])
     up = change[:, :width] > 0
     parts = np.where(up, mine[0], mine[1]) * np.abs(change[:, :width])
-    weights, old_weights = _change_weights(a), _change_weights(b)
-    cost = parts.sum(axis=1) + ((change[:, width:] != 0) * weights).sum(axis=1)
+    cost, levels = parts.sum(axis=1), []
+    for k, (new, old) in enumerate(zip(_level_prices(a, b), _level_prices(b, b), strict=True), width):
+        cost += new.between(facts[:, k], facts[:, k] + change[:, k])
+        with np.errstate(invalid="ignore"):
+            # Staying costs nothing, and what is not allowed has no price: neither has a ratio.
+            levels.append(new.each(facts[:, k]) / old.each(facts[:, k]))
     # No action costs less at the new prices than its old cost times the smallest ratio of prices.
-    ratios = np.hstack(
-        [mine[0] / theirs[0], mine[1] / theirs[1], np.broadcast_to(weights / old_weights, (len(facts), len(weights)))]
-    )
-    least, most = ratios.min(axis=1), ratios.max(axis=1)
+    ratios = np.hstack([mine[0] / theirs[0], mine[1] / theirs[1], *levels])
+    least, most = np.nanmin(ratios, axis=1, initial=np.inf), np.nanmax(ratios, axis=1, initial=0.0)
     acting = table.has_action
     bound = np.where(np.isfinite(table.bound), table.bound * least, table.bound)
     status = table.status.copy()
@@ -142,10 +112,17 @@ def at_prices_of(a: Audit, b: Audit) -> Audit:
     return Audit(fresh, b.criteria, b.neighbourhood, b.warnings, b.with_provenance(cost=one).provenance)
 
 
-def _change_weights(audit: Audit) -> Floats:
+def _categories(audit: Audit) -> list[str]:
+    """The actionable features that are categories."""
     table = audit.recourse
-    names = [table.source.encoding.columns[k].name for k in table.acts[table.delta.shape[1] :]]
-    return np.array([table.source.schema.feature(name).weights[0] for name in names], dtype=np.float64)
+    return [table.source.encoding.columns[k].name for k in table.acts[table.delta.shape[1] :]]
+
+
+def _level_prices(prices: Audit, levels: Audit) -> list[LevelPrices]:
+    """What changing each category costs by the schema of one audit, for the levels of another."""
+    table = levels.recourse
+    columns = [table.source.encoding.columns[k] for k in table.acts[table.delta.shape[1] :]]
+    return [LevelPrices.of(prices.recourse.source.schema.feature(one.name), one.levels) for one in columns]
 
 
 def _prices(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import cast
+from math import nan
+from typing import Any, cast
 
 import pandas as pd
 
@@ -11,11 +12,11 @@ from equieffort.foundations.arguments import check_flag, check_instance, check_w
 from equieffort.results.audits import Audit
 from equieffort.results.comparison.comparable import (
     at_prices_of,
-    check_same_rules,
-    other_scales,
+    check_same_groups,
     same_prices,
     warn_assumed,
 )
+from equieffort.results.comparison.differences import differences
 from equieffort.results.comparison.noise import noise
 from equieffort.results.comparison.people import counts, labels, match, same_people, what_happened
 from equieffort.results.comparison.result import AuditComparison
@@ -32,9 +33,10 @@ def compare_audits(
     Parameters
     ----------
     a, b
-        The audits; of the same groups and the same rules of action.
+        The audits, of the same groups. What may be done, what it costs, the graph, the model and the people may differ,
+        and `differences` says what does: ratios and RD are always compared, efforts only in the same units.
     rescale
-        Costs are only comparable at the same prices. True recomputes b's costs at a's prices (weighted L1 costs); the
+        Efforts are only comparable at the same prices. True recomputes b's costs at a's prices (weighted L1 costs); the
         actions stay those that were cheapest at b's own, so the costs are upper limits.
     draws, random_state
         How many draws are made to ask whether effort moved away from equality, and their seed. Intervals need none.
@@ -48,21 +50,21 @@ def compare_audits(
     check_flag("rescale", rescale)
     check_whole("draws", draws, 1)
     check_whole("random_state", random_state)
-    check_same_rules(a, b)
-    rescaled = not same_prices(a, b)
+    check_same_groups(a, b)
+    same_units, told = same_prices(a, b), differences(a, b)
+    rescaled = rescale and not same_units
     if rescaled:
-        if not rescale:
-            raise other_scales(a, b)
         b = at_prices_of(a, b)
+    comparable = same_units or rescaled
     warn_assumed(a, b)
     left, right = labels(a.recourse), labels(b.recourse)
     pairs = same_people(a.recourse, b.recourse, match(left, right))
-    people = what_happened(a.recourse, b.recourse, pairs)
+    people = what_happened(a.recourse, b.recourse, pairs, same_units=comparable)
     changed = people[people["change"] != "unchanged"].rename_axis(cast("str | None", a.recourse.index.name))
     return AuditComparison(
         a.verdict,
         b.verdict,
-        _by_group(a, b),
+        _by_group(a, b, same_units=comparable),
         changed,
         counts(a.recourse, people),
         noise(a, b, pairs, draws, random_state),
@@ -70,17 +72,31 @@ def compare_audits(
         len(left) - len(pairs),
         len(right) - len(pairs),
         rescaled,
+        comparable,
+        told,
     )
 
 
-def _by_group(a: Audit, b: Audit) -> pd.DataFrame:
-    # A group that is compared with several others has a row for each.
-    later = {(row["group"], row["against"]): row for row in row_dicts(b.by_group)}
+def _by_group(a: Audit, b: Audit, *, same_units: bool) -> pd.DataFrame:
+    later = {(row["group"], row["against"]): row for row in _sides(b)}
     rows = []
-    for old in row_dicts(a.by_group):
+    for old in _sides(a):
         row = {name: old[name] for name in ("group", "role", "against")}
         new = later[row["group"], row["against"]]
         for name in MEASURES:
-            row |= {f"{name}_before": old[name], f"{name}_after": new[name], f"{name}_change": new[name] - old[name]}
+            change = new[name] - old[name] if same_units or name != "phi" else nan
+            row |= {f"{name}_before": old[name], f"{name}_after": new[name], f"{name}_change": change}
         rows.append(row)
     return pd.DataFrame(rows)
+
+
+def _sides(audit: Audit) -> list[dict[str, Any]]:
+    """A row a group; one that is compared with several others has a row for each, the reference one for itself."""
+    found = []
+    for row in row_dicts(audit.system.groups.reset_index()):
+        mine = [c for c in audit.system.comparisons if c.group == row["group"]]
+        found += [
+            row | {"against": c.against, "acr": c.reading("acr").estimate, "rd": c.reading("rd").estimate} for c in mine
+        ]
+        found += [] if mine else [row | {"against": None, "acr": nan, "rd": nan}]
+    return found

@@ -75,8 +75,11 @@ def _same_data(a: RecourseTable, b: RecourseTable) -> bool:
     return True
 
 
-def what_happened(a: RecourseTable, b: RecourseTable, pairs: Pairs) -> pd.DataFrame:
-    """A row a person in both audits: group, status and cost before and after, and one of `CHANGES`."""
+def what_happened(a: RecourseTable, b: RecourseTable, pairs: Pairs, *, same_units: bool = True) -> pd.DataFrame:
+    """A row a person in both audits: group, status and cost before and after, and one of `CHANGES`.
+
+    Efforts in different units are not held against each other: whoever has an action in both audits is unchanged.
+    """
     left, right = pairs[:, 0], pairs[:, 1]
     texts = np.array([status.text for status in Status], dtype=object)
     before, after = a.status[left], b.status[right]
@@ -88,10 +91,17 @@ def what_happened(a: RecourseTable, b: RecourseTable, pairs: Pairs) -> pd.DataFr
             "status_after": texts[after],
             "cost_before": cost_before,
             "cost_after": cost_after,
-            "change": _changes(before, after, cost_before, cost_after),
+            "change": _changes(
+                before, after, cost_before, cost_after if same_units else _alike(cost_before, cost_after)
+            ),
         },
         index=a.index[left],
     )
+
+
+def _alike(before: Floats, after: Floats) -> Floats:
+    """The later efforts as they would be if none had changed."""
+    return np.where(np.isnan(after), np.nan, np.where(np.isnan(before), after, before))
 
 
 def _changes(

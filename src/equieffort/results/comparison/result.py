@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -12,10 +12,15 @@ import pandas as pd
 from equieffort.data.frames import row_dicts
 from equieffort.effort.verdict import Verdict
 from equieffort.errors import many
+from equieffort.foundations.shown import Shown, Told
+from equieffort.results.comparison.differences import Difference
 from equieffort.results.comparison.people import CHANGES
+from equieffort.words.differences import NOTHING, UNITS, difference_text
 from equieffort.world.groups import group_name
 
 NAMED = ("group", "against", "behind_before", "behind_after")
+SENTENCES = 4
+"""So many rows are told in sentences; more are a table."""
 FEW = 30
 """With fewer people to carry a change than this, their number is said."""
 
@@ -52,6 +57,30 @@ def _change_words(row: dict[str, Any]) -> str:
     return f"changed by {100 * row['change']:+.1f} points{limits}"
 
 
+def noise_cells(row: dict[str, Any], columns: Sequence[str] = ()) -> dict[str, str]:
+    """A row of `AuditComparison.noise` as cells of a table."""
+    named = row | {key: group_name(str(row[key]), columns) for key in NAMED}
+    is_ratio, known = row["measure"] == "acr", not np.isnan(row["low"])
+    shown = [f"{row[key]:.3g}" if is_ratio else f"{100 * row[key]:+.1f}" for key in ("change", "low", "high")]
+    change = "-" if row["undefined"] else f"{shown[0]}{' times' if is_ratio else ' points'}"
+    return {
+        "group": named["group"],
+        "against": named["against"],
+        "measure": row["measure"].upper(),
+        "before": "-" if np.isnan(row["before"]) else _value(row, "before"),
+        "after": "-" if np.isnan(row["after"]) else _value(row, "after"),
+        "change": change,
+        "95 % interval": f"{shown[1]} to {shown[2]}" if known else "-",
+        "shown": _shown(row),
+    }
+
+
+def _shown(row: dict[str, Any]) -> str:
+    if row["distance"] in ("farther", "closer"):
+        return f"{row['distance']} {'from' if row['distance'] == 'farther' else 'to'} equality"
+    return "a change" if row["beyond_noise"] else "nothing beyond noise"
+
+
 def undefined_words(before: str, after: str) -> str:
     """Which of the audits has no such measure, and why; empty if both have it."""
     if before and after:
@@ -80,8 +109,8 @@ SAID = {"more effort": "with more effort", "less effort": "with less effort", "u
 """How some changes are said of a number of people."""
 
 
-@dataclass(frozen=True, eq=False)
-class AuditComparison:
+@dataclass(frozen=True, eq=False, repr=False)
+class AuditComparison(Shown):
     """The changes from one audit (before) to another (after)."""
 
     before: Verdict
@@ -106,6 +135,10 @@ class AuditComparison:
     only_before: int
     only_after: int
     rescaled: bool
+    same_units: bool = True
+    """Whether efforts are in the same units, or were recomputed to be; ratios and shares are compared anyway."""
+    differences: tuple[Difference, ...] = ()
+    """What was asked otherwise in the second audit."""
 
     @property
     def is_worse(self) -> bool:
@@ -128,12 +161,34 @@ class AuditComparison:
             "only_before": self.only_before,
             "only_after": self.only_after,
             "rescaled": self.rescaled,
+            "same_units": self.same_units,
+            "differences": [asdict(one) for one in self.differences],
         }
+
+    def _told(self) -> Told:
+        first, *lines = [line.strip() for line in str(self).splitlines()]
+        care = [lines.pop()] if self.rescaled else []
+        if self.only_before or self.only_after:
+            care.append("Not everybody is in both audits: what differs may come from other people.")
+        care.append("Two verdicts differ more easily than efforts do: look at the change and its interval.")
+        return Told(first, lines, {"Groups": self.by_group}, care, "print(...), .noise, .by_group, .people, .counts")
+
+    def _changes(self, columns: Sequence[str]) -> list[str]:
+        """A sentence a comparison and measure; many of them as a table, with sentences for what a table cannot say."""
+        rows = row_dicts(self.noise)
+        if len(rows) <= SENTENCES:
+            return [noise_words(row, columns) for row in rows]
+        cells = pd.DataFrame([noise_cells(row, columns) for row in rows])
+        odd = [row for row in rows if row["undefined"] or row["note"] or row["turned"]]
+        return [*cells.to_string(index=False).splitlines(), *(noise_words(row, columns) for row in odd)]
 
     def __str__(self) -> str:
         lines = [f"Verdict: {self.before.outcome} before, {self.after.outcome} after."]
         columns = next((finding.comparison.columns for finding in self.before.findings), ())
-        lines += [noise_words(row, columns) for row in row_dicts(self.noise)]
+        told = [difference_text(**asdict(one)) for one in self.differences]
+        lines += [f"Asked otherwise: {'; '.join(told)}."] if told else [NOTHING]
+        lines += [UNITS] if not self.same_units else []
+        lines += self._changes(columns)
         lines.append(
             f"{many(self.matched, 'person is', 'people are')} in both audits, {self.only_before:,} only in the first "
             f"and {self.only_after:,} only in the second."

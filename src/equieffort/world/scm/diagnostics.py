@@ -52,14 +52,12 @@ def examine(node: str, causes: Encoding, parents: Floats, values: Floats, fitted
             "SCM_COLLINEAR",
             f"The causes of {node!r} are collinear or constant: {listed(dict.fromkeys(name for name, _ in owners))}.",
             fix="Remove one of them from the graph, or give the equation yourself.",
-            stacklevel=5,
         )
     if r2 < POOR_R2:
         warn(
             "SCM_POOR_FIT",
             f"The equation of {node!r} explains {percent(max(r2, 0))} of its variance (R2 = {r2:.3f}).",
             fix=("Reconsider its causes or ", Setting("mechanism"), "; read effects through it with care."),
-            stacklevel=5,
         )
     centred = residual - residual.mean()
     deviation = float(centred.std())

@@ -23,7 +23,7 @@ from equieffort.errors import (
     listed,
     warn,
 )
-from equieffort.foundations.arguments import check_mapping, is_number, names_in, refused, shown
+from equieffort.foundations.arguments import check_mapping, is_number, names_in, of_factual, refused, shown
 from equieffort.foundations.tolerances import tolerance
 from equieffort.world.graph import CausalGraph
 from equieffort.world.scm.binding import Parsed, additive, bound_equations, naming, readable, subset
@@ -284,7 +284,10 @@ class StructuralCausalModel:
         return noise
 
     def predict(self, noise: Any, do: Mapping[str, Any] | None = None) -> pd.DataFrame:
-        """The values that follow from noises, under interventions `do` (one value, or one a person)."""
+        """The values that follow from noises, under interventions `do`.
+
+        Each sets one value, one a person, or a function of what follows from the noises alone.
+        """
         frame = read_frame(noise, what="noise")
         levels = [node for node, given in self.mechanisms.items() if isinstance(given, DiscreteMechanism)]
         if levels and not self.is_fitted:
@@ -294,7 +297,10 @@ class StructuralCausalModel:
         model = self.ready(frame)
         model.graph.require(frame.columns)
         matrix = np.empty((len(frame), len(model.graph.nodes)))
-        settings = model._settings({} if do is None else do, frame.index)
+        # What is no mapping is refused by `_settings`.
+        asks = isinstance(do, Mapping) and any(map(callable, do.values()))
+        factual = self.predict(noise) if asks else frame
+        settings = model._settings({} if do is None else do, factual)
         for k, node in enumerate(model.graph.nodes):
             if node in settings:
                 matrix[:, k] = settings[node]
@@ -315,15 +321,15 @@ class StructuralCausalModel:
         X
             Factual people.
         do
-            Node -> a value for everybody, or one a person (a Series is matched by its index). Setting a node to its
-            factual value holds it.
+            Node -> a value for everybody, one a person (a Series is matched by its index), or a function of their
+            factual values, such as ``lambda v: 1.1 * v``. Setting a node to its factual value holds it.
 
         Returns
         -------
         The table X with the nodes of the graph replaced; other columns and the index are X's own.
         """
         model, frame, matrix = self._enter(X)
-        settings = model._settings(do, frame.index)
+        settings = model._settings(do, frame)
         values, intervention_mask = matrix.copy(), np.zeros(matrix.shape, dtype=bool)
         for node, setting in settings.items():
             k = model.encoding_.position(node)
@@ -402,10 +408,10 @@ class StructuralCausalModel:
         matrix = model.encoding_.encode(frame)
         return model, frame, matrix
 
-    def _settings(self, do: Mapping[str, Any], index: pd.Index) -> dict[str, Floats]:
+    def _settings(self, do: Mapping[str, Any], frame: pd.DataFrame) -> dict[str, Floats]:
         takes = 'a mapping from node to value, such as {"age": 40}'
         check_mapping("do", do, takes, error=CausalModelError, code="SCM_DO")
-        settings, n = {}, len(index)
+        settings, index, n = {}, frame.index, len(frame)
         for node, value in do.items():
             if node not in self.graph.nodes:
                 raise CausalModelError(
@@ -413,6 +419,8 @@ class StructuralCausalModel:
                     f"do names {node!r}, which is not in the graph. {closest(node, self.graph.nodes)}".rstrip(),
                     fix=f"The nodes are {listed(self.graph.nodes, 20)}.",
                 )
+            if callable(value):
+                value = of_factual(value, frame[node], f"do[{node!r}]")
             if np.shape(value) == (n,):
                 value = aligned(value, index, f"do[{node!r}]", "values.loc[X.index]", derived=True)
             if np.ndim(value) != 0 and np.shape(value) != (n,):

@@ -12,10 +12,12 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from equieffort.foundations.records import record
 from equieffort.recourse.solvers.kernels.cost_curves import Curves
 from equieffort.recourse.solvers.kernels.simplex import Program
 
 
+@record
 class CompiledProblem(NamedTuple):
     """What is the same for everybody."""
 
@@ -49,7 +51,6 @@ class CompiledProblem(NamedTuple):
     """(r) the intervention set of each root."""
     root_level: Any
     """(r, c) -1 keeps the level."""
-    root_price: Any
     root_goal: Any
     goal_start: Any
     goal_margin: Any
@@ -58,6 +59,7 @@ class CompiledProblem(NamedTuple):
     atom_track: Any
 
 
+@record
 class CompiledBatch(NamedTuple):
     """A row a person."""
 
@@ -77,17 +79,20 @@ class CompiledBatch(NamedTuple):
     atom_low: Any
     """(person, atom) a clause that is not asked of somebody has an atom without ends."""
     atom_high: Any
-    allowed: Any
-    """(person, category, level) which changes of a category are allowed."""
+    level_price: Any
+    """(person, category, level) what a level costs: 0 for the person's own, infinite where it is not allowed."""
     curves: Curves
 
 
+@record
 class Person(NamedTuple):
     """One person at one root."""
 
     row: int
     """Which of the people it is."""
     root: int
+    group: int
+    """The root's intervention set."""
     price: float
     """What the levels cost."""
     followers: int
@@ -119,6 +124,7 @@ class Person(NamedTuple):
     """The margins of the root's goal."""
 
 
+@record
 class Box(NamedTuple):
     """A range for each value that is set, and branching bounds: ranges that followers must keep."""
 
@@ -130,6 +136,7 @@ class Box(NamedTuple):
     roof: Any
 
 
+@record
 class Planes(NamedTuple):
     """Further rows that every action in a box meets: low <= rows . (z - fact)."""
 
@@ -140,6 +147,16 @@ class Planes(NamedTuple):
     low: Any
 
 
+@record
+class Cell(NamedTuple):
+    """A range for each track."""
+
+    low: Any
+    """(t)"""
+    high: Any
+
+
+@record
 class Point(NamedTuple):
     """A point of a box that is tried."""
 
@@ -147,11 +164,11 @@ class Point(NamedTuple):
     """(n) the values that are set."""
     change: Any
     """(n) what a table adds to the facts to get them."""
-    low: Any
-    """(t) the range of each track, as far as rounding may carry it."""
-    high: Any
+    cell: Cell
+    """The range of each track, as far as rounding may carry it."""
 
 
+@record
 class Space(NamedTuple):
     """Room to work in: the node at hand and what is being made of it."""
 
@@ -162,9 +179,8 @@ class Space(NamedTuple):
     z: Any
     """(n) the cheapest point of the box."""
     point: Point
-    cell_low: Any
-    """(t) the range of every track over the box."""
-    cell_high: Any
+    cell: Cell
+    """The range of every track over the box."""
     starts: Any
     """(r, t) the start of each root."""
     fact: Any
@@ -195,6 +211,7 @@ CLOSED, THIN, ASK, ASK_THIN = 0, -1, -2, -3
 point alone."""
 
 
+@record
 class Best(NamedTuple):
     """The best action so far, and what was left aside."""
 
@@ -209,14 +226,19 @@ class Best(NamedTuple):
 COST, DROPPED, LEFT = 0, 1, 2
 
 
+@record
 class Memo(NamedTuple):
     """What an oracle knows of a node and leaves to its children."""
 
     numbers: Any
-    """The first says how many marks there are; -1 if nothing is known."""
+    """The last says how many marks there are; -1 if nothing is known."""
     marks: Any
 
 
+COUNT = -1
+
+
+@record
 class Options(NamedTuple):
     """How long to search and how near to come."""
 
@@ -234,6 +256,7 @@ class Options(NamedTuple):
     beyond so many first budgets, and what costs more than the last is not looked for."""
 
 
+@record
 class Answers(NamedTuple):
     """A row a person."""
 
@@ -245,3 +268,29 @@ class Answers(NamedTuple):
     ended: Any
     looked: Any
     """Nodes looked at."""
+
+
+@record
+class Search(NamedTuple):
+    """All that the kernels of a search have at hand."""
+
+    oracle: Any
+    """What bounds nodes: a forest or a network."""
+    tools: Any
+    """Room for the oracle to work in."""
+    memo: Memo
+    problem: CompiledProblem
+    people: CompiledBatch
+    options: Options
+    clock: Any
+    """The seconds now and a sign to stop, written by somebody else."""
+    space: Space
+    best: Best
+    counts: Any
+    """(5)"""
+    answers: Answers
+
+
+LOOKED, ENDED, MOST, ASKED, FIRST_ASKED = range(5)
+"""What is counted: nodes looked at, why the search ended, how many nodes it may take, points asked about, and how many
+of these belong to people before."""

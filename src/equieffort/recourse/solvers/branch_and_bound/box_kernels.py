@@ -197,8 +197,9 @@ def _others(weights: Any, start: float, skip: int, fact: Any, low: Any, high: An
 
 
 @kernel
-def cell_of(problem: CompiledProblem, person: Person, box: Box, cell_low: Any, cell_high: Any) -> None:
-    """The range of every track over a box under its branching bounds."""
+def cell_of(problem: CompiledProblem, person: Person, space: Space) -> None:
+    """The range of every track over the box at hand under its branching bounds."""
+    box, cell_low, cell_high = space.box, space.cell.low, space.cell.high
     copy(person.start, cell_low)
     copy(person.start, cell_high)
     for j in range(box.low.shape[0]):
@@ -214,7 +215,7 @@ def cell_of(problem: CompiledProblem, person: Person, box: Box, cell_low: Any, c
 
 @kernel
 def cheapest(
-    problem: CompiledProblem, person: Person, curves: Curves, box: Box, planes: Planes, z: Any, space: Space
+    problem: CompiledProblem, person: Person, curves: Curves, box: Box, z: Any, space: Space
 ) -> tuple[int, float]:
     """(how it ended, lower bound): the least cost in a box under its branching bounds and planes, levels not counted.
 
@@ -225,7 +226,7 @@ def cheapest(
         z[j] = min(max(person.fact[j], box.low[j]), box.high[j])
         space.base[j] = z[j] - person.fact[j]
         total += price_at(person, curves, j, z[j])
-    rows = _rows(problem, person, box, planes, space)
+    rows = _rows(problem, person, box, space)
     if rows <= 0:
         return (SOLVED, total) if rows == 0 else (EMPTY, np.inf)
     columns = _columns(person, curves, box, z, rows, space)
@@ -240,12 +241,12 @@ def cheapest(
 
 
 @kernel
-def _rows(problem: CompiledProblem, person: Person, box: Box, planes: Planes, space: Space) -> int:
+def _rows(problem: CompiledProblem, person: Person, box: Box, space: Space) -> int:
     """The rows that a box may break: how many; 0 if its end nearest to the fact keeps all, -1 if one cannot be kept.
 
     Their weights are left in the program's table, to be turned into columns.
     """
-    program, n, rows, kept = space.program, box.low.shape[0], 0, True
+    program, planes, n, rows, kept = space.program, space.planes, box.low.shape[0], 0, True
     for at in range(person.followers + planes.count[0]):
         if at < person.followers:
             slot = person.slots[at]

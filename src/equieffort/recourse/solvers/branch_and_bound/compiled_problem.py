@@ -11,7 +11,7 @@ from equieffort.data.frames import Floats
 from equieffort.models.classifiers.views import Goals
 from equieffort.recourse.problem import RecourseProblem
 from equieffort.recourse.solvers.interventions import InterventionSet, intervention_sets_of
-from equieffort.recourse.solvers.rule_table import RuleTable, allowed_levels
+from equieffort.recourse.solvers.rule_table import RuleTable, level_prices
 from equieffort.world.cost import LinearCost, PiecewiseCost
 
 MOST_KNOTS = 4_000_000
@@ -59,12 +59,12 @@ class SearchArrays:
         range_low, range_high = np.full(ends.values.shape, -np.inf), np.full(ends.values.shape, np.inf)
         for k in range(matrix.shape[1]):
             range_low[:, k], range_high[:, k] = problem.plausible(matrix, k)
-        allowed = np.ones((len(matrix), len(problem.categorical), self.compiled.shift.shape[3]), dtype=bool)
-        for b, levels in enumerate(allowed_levels(problem, matrix)):
-            allowed[:, b, : levels.shape[1]] = levels
+        prices = np.full((len(matrix), len(problem.categorical), self.compiled.shift.shape[3]), np.inf)
+        for b, levels in enumerate(level_prices(problem, matrix)):
+            prices[:, b, : levels.shape[1]] = levels
         return CompiledBatch(
             plain(ends.values), plain(low), plain(high), up, down, range_low, range_high, np.ones(len(matrix)),
-            plain(ends.low), plain(ends.high), allowed, curves,
+            plain(ends.low), plain(ends.high), prices, curves,
         )  # fmt: skip
 
 
@@ -108,7 +108,6 @@ def _compile(
     action_of, codes = np.full(tracks, -1, dtype=np.int32), np.full(tracks, -1, dtype=np.int32)
     action_of[list(problem.numeric)] = range(count)
     codes[categories] = range(len(categories))
-    prices = [sum(w for w, x in zip(problem.change_weights, r.levels, strict=True) if x >= 0) for _, r in roots]
     targets = np.array([r.levels for _, r in roots] * len(goals), dtype=np.int32)
     return CompiledProblem(
         effect=effect,
@@ -127,7 +126,6 @@ def _compile(
         whole=plain(problem.is_integer, np.bool_),
         root_set=np.array([a for a, _ in roots] * len(goals), dtype=np.int32),
         root_level=targets.reshape(len(roots) * len(goals), len(categories)),
-        root_price=np.array(prices * len(goals), dtype=np.float64),
         root_goal=np.repeat(np.arange(len(goals), dtype=np.int32), len(roots)),
         goal_start=np.cumsum([0, *map(len, goals)]).astype(np.int32),
         goal_margin=np.array([m for members in goals for m in members], dtype=np.int32),

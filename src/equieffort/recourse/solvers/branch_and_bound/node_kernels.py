@@ -1,31 +1,22 @@
-"""Nodes of the search: a person at a root, the box a root opens with, its children, and the pool that keeps them.
-
-The pool is an array of rows that grows, with a binary heap over it: the least bound comes first, and ties are broken
-by the number of the push, so that the order depends on nothing but the search itself. Freed rows are used again.
-"""
+"""Nodes of the search: a person at a root, the box a root opens with, and its children."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from equieffort.foundations.jit import kernel, maker
+from equieffort.foundations.jit import kernel
 from equieffort.foundations.tolerances import ROUNDING, TOLERANCE
 from equieffort.recourse.solvers.branch_and_bound.arrays import (
     Box,
     CompiledBatch,
     CompiledProblem,
-    Memo,
     Person,
     Space,
     Split,
 )
 from equieffort.recourse.solvers.branch_and_bound.box_kernels import copy, reach_of
-
-MOST_MARKS = 25_000_000
-"""Room for the marks of waiting nodes, in numbers of four bytes; later nodes begin anew."""
-SIZE, USED, SPARE, TURN = range(4)
 
 
 @kernel
@@ -33,12 +24,22 @@ def person_at(problem: CompiledProblem, people: CompiledBatch, i: int, root: int
     """Person i at a root."""
     p, goal = problem.root_set[root], problem.root_goal[root]
     return Person(
-        i, root, problem.root_price[root], problem.counts[p], space.fact, people.low[i], people.high[i],
+        i, root, p, price_of(problem, people, i, root), problem.counts[p], space.fact, people.low[i], people.high[i],
         people.up[i], people.down[i], problem.set_[p], people.x[i], space.starts[root], problem.effect[p],
         problem.slots[p], problem.fixed[p], problem.limited[p], people.range_low[i], people.range_high[i],
         people.atom_low[i], people.atom_high[i],
         problem.goal_margin[problem.goal_start[goal] : problem.goal_start[goal + 1]],
     )  # fmt: skip
+
+
+@kernel
+def price_of(problem: CompiledProblem, people: CompiledBatch, i: int, root: int) -> float:
+    """What the levels of a root cost a person; infinite where one is not allowed."""
+    price = 0.0
+    for c in range(problem.categories.shape[0]):
+        if problem.root_level[root, c] >= 0:
+            price += people.level_price[i, c, problem.root_level[root, c]]
+    return price
 
 
 @kernel
@@ -91,7 +92,7 @@ def _start_at(problem: CompiledProblem, people: CompiledBatch, i: int, root: int
         level, before = problem.root_level[root, c], int(x[problem.categories[c]])
         if level < 0:
             continue
-        if level == before or not people.allowed[i, c, level]:
+        if level == before or people.level_price[i, c, level] == np.inf:
             return False
         for k in range(x.shape[0]):
             start[k] += problem.shift[p, c, k, level] - problem.shift[p, c, k, before]
@@ -106,6 +107,27 @@ def no_split(children: int, bound: float) -> Split:
     """What becomes of a node that is not split."""
     none = np.int64(-1)
     return Split(np.int64(children), none, none, none, 0.0, bound)
+
+
+@kernel
+def split_clause(problem: CompiledProblem, clause: int, bound: float) -> Split:
+    """A node that is split by the atoms of a clause."""
+    atoms = problem.clause_start[clause + 1] - problem.clause_start[clause]
+    return Split(np.int64(atoms), np.int64(clause), np.int64(-1), np.int64(-1), 0.0, bound)
+
+
+@kernel
+def split_track(track: int, cut: float, bound: float) -> Split:
+    """A node that is split where a track passes a value."""
+    return Split(np.int64(2), np.int64(-1), np.int64(-1), np.int64(track), cut, bound)
+
+
+@kernel
+def split_action(problem: CompiledProblem, j: int, cut: float, bound: float) -> Split:
+    """A node that is split where an action passes a value: a whole number between two of them."""
+    if problem.whole[j]:
+        return Split(np.int64(2), np.int64(-1), np.int64(j), np.int64(-1), np.floor(cut), bound)
+    return split_track(problem.actions[j], cut, bound)
 
 
 @kernel
@@ -130,7 +152,7 @@ def choose_atom(problem: CompiledProblem, person: Person, atom: int, box: Box) -
 @kernel
 def _narrow(problem: CompiledProblem, person: Person, track: int, least: float, most: float, box: Box) -> bool:
     """Confine a track to a range: a set value by its box, a follower by its branching bound; False if none is left."""
-    action, slot = problem.action_of[track], problem.slot_of[problem.root_set[person.root], track]
+    action, slot = problem.action_of[track], problem.slot_of[person.group, track]
     if action >= 0 and person.set_[action]:
         box.low[action], box.high[action] = max(box.low[action], least), min(box.high[action], most)
         return box.low[action] <= box.high[action]
@@ -164,151 +186,10 @@ def settle_clauses(problem: CompiledProblem, person: Person, box: Box) -> bool:
 @kernel
 def _range_of(problem: CompiledProblem, person: Person, track: int, box: Box) -> tuple[float, float]:
     """The range of a track over a box."""
-    action, slot = problem.action_of[track], problem.slot_of[problem.root_set[person.root], track]
+    action, slot = problem.action_of[track], problem.slot_of[person.group, track]
     if action >= 0 and person.set_[action]:
         return box.low[action], box.high[action]
     if slot >= 0:
         least, most, _ = reach_of(person, box, track)
         return max(least, box.floor[slot]), min(most, box.roof[slot])
     return person.start[track], person.start[track]
-
-
-class Pool(NamedTuple):
-    """Nodes and a heap over them."""
-
-    rows: Any
-    """(node, ...): root, box, branching bounds, and the numbers of the memo."""
-    marks: Any
-    """(node, mark): those of the memo; nodes beyond the last row keep none."""
-    keys: Any
-    """The heap: bounds, the numbers of the pushes, and the nodes."""
-    turns: Any
-    ids: Any
-    free: Any
-    """Nodes that can be used again."""
-    counts: Any
-    """How large the heap is, how many nodes were ever used, how many are free, how many were pushed."""
-
-
-@maker
-def make_pool(width: int, marks: int) -> Pool:
-    """Room for a first few nodes."""
-    size = 256
-    return Pool(
-        np.empty((size, width)), np.empty((size, marks), dtype=np.int32), np.empty(size),
-        np.empty(size, dtype=np.int64), np.empty(size, dtype=np.int64), np.empty(size, dtype=np.int64),
-        np.zeros(4, dtype=np.int64),
-    )  # fmt: skip
-
-
-@maker
-def with_room(pool: Pool) -> Pool:
-    """The pool, twice as large if it is full."""
-    if pool.counts[USED] < pool.keys.shape[0]:
-        return pool
-    marks = pool.marks if pool.marks.size >= MOST_MARKS else np.concatenate((pool.marks, pool.marks))
-    return Pool(
-        np.concatenate((pool.rows, pool.rows)), marks, np.concatenate((pool.keys, pool.keys)),
-        np.concatenate((pool.turns, pool.turns)), np.concatenate((pool.ids, pool.ids)),
-        np.concatenate((pool.free, pool.free)), pool.counts,
-    )  # fmt: skip
-
-
-@kernel
-def store(pool: Pool, node: int, root: int, space: Space, memo: Memo, known: bool) -> None:
-    """Keep a node, with what is known of it or without."""
-    box, row, at = space.box, pool.rows[node], 1
-    row[0] = root
-    for part in (box.low, box.high, box.floor, box.roof, memo.numbers):
-        for j in range(part.shape[0]):
-            row[at + j] = part[j]
-        at += part.shape[0]
-    if known and node < pool.marks.shape[0]:
-        for j in range(int(memo.numbers[0])):
-            pool.marks[node, j] = memo.marks[j]
-    else:
-        row[at - memo.numbers.shape[0]] = -1.0
-
-
-@kernel
-def load(pool: Pool, node: int, space: Space, memo: Memo) -> int:
-    """Take a node from the pool; returns its root."""
-    box, row, at = space.box, pool.rows[node], 1
-    for part in (box.low, box.high, box.floor, box.roof, memo.numbers):
-        for j in range(part.shape[0]):
-            part[j] = row[at + j]
-        at += part.shape[0]
-    for j in range(int(memo.numbers[0])):
-        memo.marks[j] = pool.marks[node, j]
-    return int(row[0])
-
-
-@kernel
-def keep_node(pool: Pool, key: float, root: int, space: Space, memo: Memo, known: bool) -> None:
-    """Put the node at hand into the pool and the heap; there must be room."""
-    node = _take_place(pool)
-    store(pool, node, root, space, memo, known)
-    _push(pool, key, node)
-
-
-@kernel
-def _take_place(pool: Pool) -> int:
-    """A node to be used. The one freed last still waits for its children to be made, and is not given away."""
-    counts, free = pool.counts, pool.free
-    if counts[SPARE] > 1:
-        counts[SPARE] -= 1
-        last = counts[SPARE]
-        node = free[last - 1]
-        free[last - 1] = free[last]
-        return node
-    counts[USED] += 1
-    return counts[USED] - 1
-
-
-@kernel
-def _before(pool: Pool, a: int, b: int) -> bool:
-    return pool.keys[a] < pool.keys[b] or (pool.keys[a] == pool.keys[b] and pool.turns[a] < pool.turns[b])
-
-
-@kernel
-def _swap(pool: Pool, a: int, b: int) -> None:
-    keys, turns, ids = pool.keys, pool.turns, pool.ids
-    keys[a], keys[b] = keys[b], keys[a]
-    turns[a], turns[b] = turns[b], turns[a]
-    ids[a], ids[b] = ids[b], ids[a]
-
-
-@kernel
-def _push(pool: Pool, key: float, node: int) -> None:
-    """Put a node into the heap; there must be room."""
-    at = pool.counts[SIZE]
-    pool.keys[at], pool.turns[at], pool.ids[at] = key, pool.counts[TURN], node
-    pool.counts[SIZE] += 1
-    pool.counts[TURN] += 1
-    while at > 0:
-        up = (at - 1) >> 1
-        if not _before(pool, at, up):
-            break
-        _swap(pool, at, up)
-        at = up
-
-
-@kernel
-def pop(pool: Pool) -> tuple[int, float]:
-    """Take the node with the least bound from the heap, and free it: (node, bound)."""
-    pool.counts[SIZE] -= 1
-    size, at = pool.counts[SIZE], np.int64(0)
-    _swap(pool, at, size)
-    while True:
-        least = at
-        for child in (2 * at + 1, 2 * at + 2):
-            if child < size and _before(pool, child, least):
-                least = child
-        if least == at:
-            break
-        _swap(pool, at, least)
-        at = least
-    node = pool.ids[size]
-    pool.free[pool.counts[SPARE]] = node
-    pool.counts[SPARE] += 1
-    return node, pool.keys[size]

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from equieffort.foundations.jit import kernel
 from equieffort.foundations.tolerances import ROUNDING, TOLERANCE
-from equieffort.recourse.solvers.branch_and_bound.arrays import COST, DROPPED, Best, CompiledProblem, Person, Space
+from equieffort.recourse.solvers.branch_and_bound.arrays import (
+    COST,
+    DROPPED,
+    Best,
+    Cell,
+    CompiledProblem,
+    Person,
+    Space,
+)
 from equieffort.recourse.solvers.branch_and_bound.box_kernels import copy, reach
 
 
@@ -34,9 +40,9 @@ def place(problem: CompiledProblem, person: Person, space: Space) -> bool:
     What may be set at all is the person's: whoever reads the table clips fact + change into it. False if no change
     leads into the node.
     """
-    point, box = space.point, space.box
-    copy(person.start, point.low)
-    copy(person.start, point.high)
+    point, cell, box = space.point, space.point.cell, space.box
+    copy(person.start, cell.low)
+    copy(person.start, cell.high)
     for j in range(point.z.shape[0]):
         k, fact = problem.actions[j], person.fact[j]
         if not person.set_[j]:
@@ -48,7 +54,7 @@ def place(problem: CompiledProblem, person: Person, space: Space) -> bool:
             return False
         low, high = (fact, fact) if person.fixed[k] else (person.low[j], person.high[j])
         point.z[j] = min(max(fact + point.change[j], low), high)
-        point.low[k] = point.high[k] = point.z[j]
+        cell.low[k] = cell.high[k] = point.z[j]
     for at in range(person.followers):
         k = problem.tracks[person.slots[at]]
         least, most, forgiven = reach(
@@ -58,7 +64,7 @@ def place(problem: CompiledProblem, person: Person, space: Space) -> bool:
         # An action counts only if followers may differ by what replay forgives without changing the label. Beside a
         # large value that may be too little to show in the range itself.
         rounding_error = TOLERANCE + ROUNDING * abs(middle) if forgiven > 0.0 else 0.0
-        point.low[k], point.high[k] = middle - rounding_error, middle + rounding_error
+        cell.low[k], cell.high[k] = middle - rounding_error, middle + rounding_error
     return True
 
 
@@ -69,7 +75,7 @@ def is_allowed(problem: CompiledProblem, person: Person, space: Space) -> bool:
         k = problem.tracks[person.slots[at]]
         x = person.still[k]
         tolerance = TOLERANCE + ROUNDING * abs(x)
-        middle = 0.5 * (space.point.low[k] + space.point.high[k])
+        middle = 0.5 * (space.point.cell.low[k] + space.point.cell.high[k])
         if person.fixed[k]:
             if abs(middle - x) > tolerance:
                 return False
@@ -79,24 +85,24 @@ def is_allowed(problem: CompiledProblem, person: Person, space: Space) -> bool:
 
 
 @kernel
-def broken_clause(problem: CompiledProblem, person: Person, low: Any, high: Any) -> int:
+def broken_clause(problem: CompiledProblem, person: Person, cell: Cell) -> int:
     """The first clause that a placed point does not keep, rounding of followers forgiven, or -1."""
     for q in range(problem.clause_start.shape[0] - 1):
         holds = False
         for a in range(problem.clause_start[q], problem.clause_start[q + 1]):
             k = problem.atom_track[a]
-            holds = holds or (high[k] >= person.atom_low[a] and low[k] <= person.atom_high[a])
+            holds = holds or (cell.high[k] >= person.atom_low[a] and cell.low[k] <= person.atom_high[a])
         if not holds:
             return q
     return -1
 
 
 @kernel
-def keeps_clause(problem: CompiledProblem, person: Person, clause: int, low: Any, high: Any) -> bool:
+def keeps_clause(problem: CompiledProblem, person: Person, clause: int, cell: Cell) -> bool:
     """Whether an atom holds in the whole cell, so that splitting by the clause leads nowhere."""
     for a in range(problem.clause_start[clause], problem.clause_start[clause + 1]):
         k = problem.atom_track[a]
-        if low[k] >= person.atom_low[a] and high[k] <= person.atom_high[a]:
+        if cell.low[k] >= person.atom_low[a] and cell.high[k] <= person.atom_high[a]:
             return True
     return False
 

@@ -51,6 +51,9 @@ class Oracle(Protocol):
     def of_people(self, matrix: Floats) -> tuple[Any, Any]:
         """The oracle and encoded people as arrays."""
 
+    def tools(self, arrays: Any, people: Any) -> tuple[Any, Any]:
+        """Room for the oracle to work in, and for what it remembers of a node."""
+
 
 def search(
     oracle: Oracle, matrix: Floats, attempt: int, *, gap: float, nodes: int | None, seconds: float | None
@@ -95,14 +98,12 @@ def _run(
     """
     import numba
 
-    from equieffort.recourse.solvers.branch_and_bound.arrays import Answers, Options
+    from equieffort.recourse.solvers.branch_and_bound.arrays import Options
+    from equieffort.recourse.solvers.branch_and_bound.room import make_answers, make_search
 
     arrays, people = oracle.of_people(matrix)
     n, count, compiled = len(matrix), len(oracle.arrays.problem.numeric), oracle.arrays.compiled
-    answers = Answers(
-        np.full(n, np.inf), np.full(n, np.inf), np.full(n, -1, dtype=np.int64), np.zeros((n, count)),
-        np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64),
-    )  # fmt: skip
+    answers = make_answers(n, count)
     options = Options(
         gap, 2.0**attempt, attempt == 0, 2**62 if nodes is None else int(nodes),
         np.inf if seconds is None else float(seconds), *oracle.budgets,
@@ -110,10 +111,12 @@ def _run(
     clock = np.array([time.monotonic(), 0.0])
     size = max(1, min(BLOCK, -(-n // (4 * numba.get_num_threads()))))
     solve, threads = oracle.search(), pool()
-    jobs = [
-        threads.submit(solve, arrays, compiled, people, options, clock, k, min(k + size, n), answers)
-        for k in range(0, n, size)
-    ]
+
+    def part(first: int, last: int) -> Any:
+        room = make_search(arrays, oracle.tools(arrays, people), compiled, people, options, clock, answers)
+        return solve(*room, first, last)
+
+    jobs = [threads.submit(part, k, min(k + size, n)) for k in range(0, n, size)]
     try:
         waiting = set(jobs)
         while waiting:

@@ -20,10 +20,10 @@ class Moves:
         self.people, self.data = people, people.examples
         numbers = people.numbers
         facts, spread = people.facts[:, :numbers], self.data.spread
-        cost, weights = people.problem.cost, people.problem.change_weights
+        cost = people.problem.cost
         # What a unit costs on average over the spread of the data; where that is nothing, next to nothing.
         prices = [np.maximum(cost.parts(facts, facts + sign * spread) / spread, 1e-12 / spread) for sign in (1, -1)]
-        levels = np.broadcast_to(weights, (people.count, len(weights)))
+        levels = people.problem.dearest_levels(people.matrix)
         self.up, self.down = (np.column_stack([price, levels]) for price in prices)
 
     # -- first looks ------------------------------------------------------------------------------------------------
@@ -99,8 +99,8 @@ class Moves:
                 gap = target - people.facts[:, a, None]
                 away += np.where(gap > 0, self.up[:, a, None], self.down[:, a, None]) * np.abs(gap)
             else:
-                weight = people.problem.change_weights[a - people.numbers]
-                away += weight * (good[None, :, a] != people.facts[:, a, None])
+                prices = people.problem.level_prices[a - people.numbers]
+                away += prices.between(people.facts[:, a, None], good[None, :, a])
         nearest = good[np.argsort(away, axis=1, kind="stable")[:, :LIKE]]
         everything = np.ones(nearest.shape, dtype=bool)
         some = people.random(salt + 2, *nearest.shape[1:]) < 0.5

@@ -167,10 +167,10 @@ class SearchBatch:
         n, problem = self.numbers, self.problem
         facts = self.facts[tried.who]
         total = self._number_costs(tried.who, facts[:, :n], tried.value[:, :n])
-        for b, weight in enumerate(problem.change_weights.tolist()):
+        for b, prices in enumerate(problem.level_prices):
             level = tried.value[:, n + b].astype(np.intp)
             changed = level != facts[:, n + b]
-            total += weight * changed
+            total += prices.between(facts[:, n + b], tried.value[:, n + b])
             total[changed & ~self.allowed[b][tried.who, level]] = np.nan
         return total
 

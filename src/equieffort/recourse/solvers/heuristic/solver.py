@@ -139,8 +139,8 @@ def _held(problem: RecourseProblem, person: Floats) -> Infeasibility:
     """Every limit that keeps an actionable feature where it is."""
     held = []
     for k in problem.acts:
-        column, facts = problem.encoding.columns[k], person[:, k]
-        if column.is_category:
+        column, facts = problem.encoding.columns[k], problem.places(k, person[:, k])
+        if column.is_category and not any((room_to(limit, facts) < 1).all() for limit in problem.limits(k)):
             held.append(Obstacle(column.name, LimitKind.LEVEL))
             continue
         is_whole = column.kind != "continuous"

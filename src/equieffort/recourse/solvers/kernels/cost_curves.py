@@ -11,10 +11,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from equieffort.foundations.jit import kernel, linked
+from equieffort.foundations.records import record
 from equieffort.foundations.tolerances import ALIKE, OUTWARDS
 from equieffort.world.cost import PiecewiseCost
 
 
+@record
 class Curves(NamedTuple):
     """The costs of people's actions; without bends all of it is empty, and a unit costs the same everywhere."""
 
@@ -114,6 +116,7 @@ def farthest(curves: Curves, i: int, j: int, side: int, budget: float) -> float:
 @kernel
 def tighten_to_curves(curves: Curves, i: int, fact: Any, budget: float, low: Any, high: Any) -> bool:
     """Tighten a box to what a budget pays for, in place; False if it pays for nothing there."""
+    # Sides are no constants: numba would compile `farthest` for each of them.
     least = 0.0
     for j in range(low.shape[0]):
         near = min(max(fact[j], low[j]), high[j])
@@ -126,9 +129,9 @@ def tighten_to_curves(curves: Curves, i: int, fact: Any, budget: float, low: Any
         near = min(max(fact[j], low[j]), high[j])
         own = spare + (cost_at(curves, i, j, near) if near != fact[j] else 0.0)
         if high[j] > near and cost_at(curves, i, j, high[j]) > own:
-            high[j] = max(min(high[j], farthest(curves, i, j, 1, own)), near)
+            high[j] = max(min(high[j], farthest(curves, i, j, np.int64(1), own)), near)
         if low[j] < near and cost_at(curves, i, j, low[j]) > own:
-            low[j] = min(max(low[j], farthest(curves, i, j, -1, own)), near)
+            low[j] = min(max(low[j], farthest(curves, i, j, np.int64(-1), own)), near)
     return True
 
 

@@ -18,7 +18,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from equieffort.foundations.jit import kernel, linked, maker
+from equieffort.foundations.jit import kernel, linked
+from equieffort.foundations.records import record
 from equieffort.foundations.tolerances import SUMMED
 
 SOLVED, EMPTY, UNSURE = 0, 1, 2
@@ -27,6 +28,7 @@ TINY = 1e-12
 """Entries below this (columns are scaled to unit prices, rows to unit size) are no pivots."""
 
 
+@record
 class Program(NamedTuple):
     """A program with room for m rows and n columns, and room to solve it in.
 
@@ -61,7 +63,6 @@ class Program(NamedTuple):
     """(m): multipliers of the rows."""
 
 
-@maker
 def make_program(rows: int, columns: int) -> Program:
     """Room for so many rows and columns."""
     m, n = max(rows, 1), max(columns, 1)
@@ -266,7 +267,7 @@ def _is_empty(program: Program, rows: int, columns: int, leave: int) -> bool:
     return low - most > SUMMED * size or least - high > SUMMED * size
 
 
-solve_program = linked(dual_simplex)
+solve_program = linked(dual_simplex, is_large=True)
 
 
 def program(

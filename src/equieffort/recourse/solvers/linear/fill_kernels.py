@@ -7,87 +7,75 @@ No reduction crosses people, so a result does not depend on the batch.
 
 from __future__ import annotations
 
-from typing import Any
+from concurrent.futures import wait
+from itertools import pairwise
+from typing import Any, NamedTuple
 
-import numba
 import numpy as np
 
-from equieffort.foundations.jit import njit
+from equieffort.foundations.jit import kernel, linked
+from equieffort.foundations.records import record
+from equieffort.recourse.solvers.kernels.threads import pool
 
 FOUND, TIE, NONE, LIMIT = 1, 2, 3, 4
 MOST_NODES = 20_000
 DEPTH = 400
+BLOCKS = 64
+"""Parts of the work: more than threads, so that none waits long for the last."""
+FEW = 2_000
+"""So many people are filled sooner than other threads are told of them."""
 
 
-@njit(inline="always")
-def _fill(need: float, gain: Any, price: Any, low: Any, high: Any, out: Any) -> tuple[float, int, float]:
-    """Fill from `low` towards `high`: (cost, feature filled in part or -1, need left over).
+@record
+class Asked(NamedTuple):
+    """What people need, and what they may do: n people, j features."""
 
-    The greedy order for one knapsack row (Dantzig, 1957); all arrays are (features). What is filled no longer lies at
-    its low end, so nothing else need remember it, however many features there are.
-    """
-    count = gain.shape[0]
-    cost = 0.0
-    for j in range(count):
-        out[j] = low[j]
-        need -= gain[j] * low[j]
-        cost += price[j] * low[j]
-    while need > 0.0:
-        best, best_rate = -1, 0.0
-        for j in range(count):
-            if out[j] == low[j] and high[j] > low[j]:
-                rate = gain[j] / price[j]
-                if rate > best_rate:
-                    best, best_rate = j, rate
-        if best < 0:
-            return cost, -1, need
-        room = high[best] - low[best]
-        take = need / gain[best]
-        if take < room:
-            out[best] = low[best] + take
-            return cost + take * price[best], best, 0.0
-        out[best] = high[best]
-        cost += room * price[best]
-        need -= room * gain[best]
-    return cost, -1, 0.0
+    need: Any
+    """(n)"""
+    slack: Any
+    """(n) how far past the need the score is carried."""
+    tolerance: Any
+    """(n) what rounding may add to a score."""
+    gain: Any
+    """(j) the score a unit."""
+    up: Any
+    """(1 or n, j) the price of a unit."""
+    down: Any
+    low: Any
+    """(n, j) the changes that may be made, zero among them."""
+    high: Any
+    whole: Any
+    """(j) which features are whole numbers."""
+    any_whole: bool
 
 
-@njit()
-def _branch(
-    need: float, gain: Any, price: Any, high: Any, whole: Any, out: Any, lows: Any, highs: Any, trial: Any
-) -> tuple[float, bool]:
-    """Cheapest fill with whole numbers where asked: (cost, proven); cost is infinite if there is none."""
-    count = gain.shape[0]
-    for j in range(count):
-        lows[0, j] = 0.0
-        highs[0, j] = high[j]
-    best = np.inf
-    top, nodes = 1, 0
-    while top > 0:
-        top -= 1
-        nodes += 1
-        if nodes > MOST_NODES or top + 2 > DEPTH:
-            return best, False
-        cost, part, left = _fill(need, gain, price, lows[top], highs[top], trial)
-        if left > 0.0 or cost >= best:
-            continue
-        if part < 0 or not whole[part] or trial[part] == np.floor(trial[part]):
-            best = cost
-            for j in range(count):
-                out[j] = trial[j]
-            continue
-        middle = np.floor(trial[part])
-        for j in range(count):
-            lows[top + 1, j] = lows[top, j]
-            highs[top + 1, j] = highs[top, j]
-        # The upper half is popped first: it usually holds an answer at once.
-        highs[top, part] = middle
-        lows[top + 1, part] = middle + 1.0
-        top += 2
-    return best, True
+@record
+class Answers(NamedTuple):
+    """A row a person."""
+
+    cost: Any
+    bound: Any
+    delta: Any
+    code: Any
 
 
-@njit(parallel=True)
+@record
+class Room(NamedTuple):
+    """Room for one person: features as what a unit upwards gains and costs, and how far it goes."""
+
+    rate: Any
+    """(j)"""
+    price: Any
+    limit: Any
+    zero: Any
+    out: Any
+    """(j) the fill that was found."""
+    trial: Any
+    lows: Any
+    """(depth, j) the boxes that wait."""
+    highs: Any
+
+
 def fill_batch(
     need: Any,
     slack: Any,
@@ -109,75 +97,186 @@ def fill_batch(
     `bound` is the least cost at the need itself; `cost` that at need + slack. TIE: the need is reached but for
     rounding. `up` and `down` have one row for everybody or one a person.
     """
-    people, count = low.shape
-    blocks = 64
-    for block in numba.prange(blocks):
-        rate = np.empty(count)
-        price = np.empty(count)
-        zero = np.zeros(count)
-        room = np.empty(count)
-        out = np.empty(count)
-        trial = np.empty(count)
-        lows = np.empty((DEPTH, count)) if any_whole else np.empty((1, count))
-        highs = np.empty((DEPTH, count)) if any_whole else np.empty((1, count))
-        for i in range(block * people // blocks, (block + 1) * people // blocks):
-            reach = 0.0
-            row = i if up.shape[0] > 1 else 0
-            for j in range(count):
-                if gain[j] > 0.0:
-                    rate[j], price[j], room[j] = gain[j], up[row, j], high[i, j]
-                elif gain[j] < 0.0:
-                    rate[j], price[j], room[j] = -gain[j], down[row, j], -low[i, j]
-                else:
-                    rate[j], price[j], room[j] = 0.0, 1.0, 0.0
-                if room[j] > 0.0:
-                    reach += rate[j] * room[j]
-                else:
-                    room[j] = 0.0
-            if reach < need[i] - tolerance[i]:
-                code[i], cost[i], bound[i] = NONE, np.inf, np.inf
-                continue
-            wanted = need[i] + slack[i]
-            code[i] = FOUND
-            if reach < wanted:
-                wanted, code[i] = reach, TIE
-            proven = True
-            if any_whole:
-                # First with rounding forgiven; once the model has refused a score equal to the threshold, whole numbers
-                # that rounding cannot tell from it no longer bound. Where an amount moves too, it passes the threshold
-                # by as little as one likes, so that the threshold itself bounds.
-                sure = need[i] - tolerance[i]
-                if slack[i] >= 0.0:
-                    sure = need[i] + tolerance[i]
-                    for j in range(count):
-                        if not whole[j] and rate[j] > 0.0 and room[j] > 0.0:
-                            sure = need[i]
-                    sure = min(sure, reach)
-                bound[i], proven = _branch(sure, rate, price, room, whole, out, lows, highs, trial)
-                cost[i] = bound[i]
-                if wanted > sure:
-                    cost[i], also = _branch(wanted, rate, price, room, whole, out, lows, highs, trial)
-                    proven = proven and also
-                if cost[i] == np.inf:
-                    # The corner reaches it but for rounding.
-                    code[i] = TIE
-                    cost[i] = 0.0
-                    for j in range(count):
-                        out[j] = room[j]
-                        cost[i] += room[j] * price[j]
-                if not proven:
-                    bound[i] = _fill(need[i] - tolerance[i], rate, price, zero, room, trial)[0]
-            else:
-                bound[i] = _fill(min(need[i], reach), rate, price, zero, room, out)[0]
-                cost[i] = bound[i]
-                if wanted != need[i]:
-                    cost[i] = _fill(wanted, rate, price, zero, room, out)[0]
-            for j in range(count):
-                delta[i, j] = out[j] if gain[j] > 0.0 else -out[j]
+    given = (need, slack, tolerance, gain, up, down, low, high)
+    numbers = [_plain(array, np.float64) for array in given]
+    asked = Asked(*numbers, *[_plain(whole, np.bool_), bool(any_whole)])
+    answers, people = Answers(cost, bound, delta, code), len(low)
+
+    def part(first: int, last: int) -> None:
+        fill_people(asked, answers, make_room(low.shape[1], any_whole), first, last)
+
+    if people <= (1 if any_whole else FEW):
+        part(0, people)
+        return
+    ends = [k * people // BLOCKS for k in range(BLOCKS + 1)]
+    jobs = [pool().submit(part, a, b) for a, b in pairwise(ends) if a < b]
+    try:
+        wait(jobs)
+    except BaseException:
+        for job in jobs:
+            job.cancel()
+        raise
+    for job in jobs:
+        job.result()
 
 
-@njit()
-def lower_hull(x: Any, y: Any, keep: Any) -> int:
+def _plain(array: Any, dtype: Any) -> Any:
+    """An array as it is, or a copy: one that lies otherwise, or may not be written, would be compiled anew."""
+    return np.require(array, dtype, ["C", "W"])
+
+
+def make_room(count: int, any_whole: bool) -> Room:
+    """Room for people with so many features."""
+    depth = DEPTH if any_whole else 1
+    return Room(
+        np.empty(count), np.empty(count), np.empty(count), np.zeros(count), np.empty(count), np.empty(count),
+        np.empty((depth, count)), np.empty((depth, count)),
+    )  # fmt: skip
+
+
+@kernel
+def _fill(need: float, room: Room, low: Any, high: Any, out: Any) -> tuple[float, int, float]:
+    """Fill from `low` towards `high`: (cost, feature filled in part or -1, need left over).
+
+    The greedy order for one knapsack row (Dantzig, 1957); all arrays are (features). What is filled no longer lies at
+    its low end, so nothing else need remember it, however many features there are.
+    """
+    gain, price = room.rate, room.price
+    count, cost = gain.shape[0], 0.0
+    for j in range(count):
+        out[j] = low[j]
+        need -= gain[j] * low[j]
+        cost += price[j] * low[j]
+    while need > 0.0:
+        best, best_rate = -1, 0.0
+        for j in range(count):
+            if out[j] == low[j] and high[j] > low[j]:
+                rate = gain[j] / price[j]
+                if rate > best_rate:
+                    best, best_rate = j, rate
+        if best < 0:
+            return cost, -1, need
+        width = high[best] - low[best]
+        take = need / gain[best]
+        if take < width:
+            out[best] = low[best] + take
+            return cost + take * price[best], best, 0.0
+        out[best] = high[best]
+        cost += width * price[best]
+        need -= width * gain[best]
+    return cost, -1, 0.0
+
+
+@kernel
+def _branch(need: float, whole: Any, room: Room) -> tuple[float, bool]:
+    """Cheapest fill with whole numbers where asked: (cost, proven); cost is infinite if there is none."""
+    lows, highs, trial, count = room.lows, room.highs, room.trial, room.rate.shape[0]
+    for j in range(count):
+        lows[0, j] = 0.0
+        highs[0, j] = room.limit[j]
+    best = np.inf
+    top, nodes = 1, 0
+    while top > 0:
+        top -= 1
+        nodes += 1
+        if nodes > MOST_NODES or top + 2 > DEPTH:
+            return best, False
+        cost, part, left = _fill(need, room, lows[top], highs[top], trial)
+        if left > 0.0 or cost >= best:
+            continue
+        if part < 0 or not whole[part] or trial[part] == np.floor(trial[part]):
+            best = cost
+            for j in range(count):
+                room.out[j] = trial[j]
+            continue
+        middle = np.floor(trial[part])
+        for j in range(count):
+            lows[top + 1, j] = lows[top, j]
+            highs[top + 1, j] = highs[top, j]
+        # The upper half is popped first: it usually holds an answer at once.
+        highs[top, part] = middle
+        lows[top + 1, part] = middle + 1.0
+        top += 2
+    return best, True
+
+
+@kernel
+def _fill_people(asked: Asked, answers: Answers, room: Room, first: int, last: int) -> None:
+    """People first to last - 1, as `fill_batch` says."""
+    cost, bound, code, gain = answers.cost, answers.bound, answers.code, asked.gain
+    for i in range(first, last):
+        need, reach = asked.need[i], _turn_upwards(asked, room, i)
+        if reach < need - asked.tolerance[i]:
+            code[i], cost[i], bound[i] = NONE, np.inf, np.inf
+            continue
+        wanted = need + asked.slack[i]
+        code[i] = FOUND
+        if reach < wanted:
+            wanted, code[i] = reach, TIE
+        if asked.any_whole:
+            _fill_whole(asked, answers, room, i, wanted, reach)
+        else:
+            bound[i], _, _ = _fill(min(need, reach), room, room.zero, room.limit, room.out)
+            cost[i] = bound[i]
+            if wanted != need:
+                cost[i], _, _ = _fill(wanted, room, room.zero, room.limit, room.out)
+        for j in range(gain.shape[0]):
+            answers.delta[i, j] = room.out[j] if gain[j] > 0.0 else -room.out[j]
+
+
+@kernel
+def _turn_upwards(asked: Asked, room: Room, i: int) -> float:
+    """Person i's features, each turned so that it gains upwards; returns what all of them gain."""
+    gain, rate, price, limit = asked.gain, room.rate, room.price, room.limit
+    reach, row = 0.0, i if asked.up.shape[0] > 1 else 0
+    for j in range(gain.shape[0]):
+        if gain[j] > 0.0:
+            rate[j], price[j], limit[j] = gain[j], asked.up[row, j], asked.high[i, j]
+        elif gain[j] < 0.0:
+            rate[j], price[j], limit[j] = -gain[j], asked.down[row, j], -asked.low[i, j]
+        else:
+            rate[j], price[j], limit[j] = 0.0, 1.0, 0.0
+        if limit[j] > 0.0:
+            reach += rate[j] * limit[j]
+        else:
+            limit[j] = 0.0
+    return reach
+
+
+@kernel
+def _fill_whole(asked: Asked, answers: Answers, room: Room, i: int, wanted: float, reach: float) -> None:
+    """Person i with whole numbers among the features.
+
+    First with rounding forgiven; once the model has refused a score equal to the threshold, whole numbers that rounding
+    cannot tell from it no longer bound. Where an amount moves too, it passes the threshold by as little as one likes,
+    so that the threshold itself bounds.
+    """
+    need, tolerance, cost, bound, whole = asked.need[i], asked.tolerance[i], answers.cost, answers.bound, asked.whole
+    sure = need - tolerance
+    if asked.slack[i] >= 0.0:
+        sure = need + tolerance
+        for j in range(whole.shape[0]):
+            if not whole[j] and room.rate[j] > 0.0 and room.limit[j] > 0.0:
+                sure = need
+        sure = min(sure, reach)
+    bound[i], proven = _branch(sure, whole, room)
+    cost[i] = bound[i]
+    if wanted > sure:
+        cost[i], also = _branch(wanted, whole, room)
+        proven = proven and also
+    if cost[i] == np.inf:
+        # The corner reaches it but for rounding.
+        answers.code[i] = TIE
+        cost[i] = 0.0
+        for j in range(whole.shape[0]):
+            room.out[j] = room.limit[j]
+            cost[i] += room.limit[j] * room.price[j]
+    if not proven:
+        bound[i], _, _ = _fill(need - tolerance, room, room.zero, room.limit, room.trial)
+
+
+@kernel
+def _lower_hull(x: Any, y: Any, keep: Any) -> int:
     """Positions of the lower convex hull of points with rising x; returns how many."""
     size = 0
     for i in range(x.shape[0]):
@@ -189,3 +288,6 @@ def lower_hull(x: Any, y: Any, keep: Any) -> int:
         keep[size] = i
         size += 1
     return size
+
+
+fill_people, lower_hull = linked(_fill_people), linked(_lower_hull)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from equieffort.data.frames import Floats
+from equieffort.data.frames import Bools, Floats
 from equieffort.models.classifiers import LinearView
 from equieffort.recourse.problem import RecourseProblem
 from equieffort.recourse.solvers.infeasibility import obstacle_of, room_to
@@ -63,13 +64,16 @@ def _held_by(problem: RecourseProblem, row: Row, feature: str) -> Obstacle:
 def _stopped_categories(
     problem: RecourseProblem, intervention_sets: list[LinearInterventionSet], matrix: Floats
 ) -> list[list[Obstacle]]:
-    """For each person: categories whose change would help, but would move a column that must stay."""
+    """For each person: categories whose change would help, but is not allowed or would move a column that must stay."""
     found: list[dict[Obstacle, None]] = [{} for _ in matrix]
     for interventions in intervention_sets:
         changed = [c for c, level in zip(problem.categorical, interventions.levels, strict=True) if level >= 0]
         if not changed:
             continue
         helps = level_shift(problem, interventions, matrix, interventions.level_gain) > 0
+        if len(changed) == 1:
+            for i, stop in _stopped_levels(problem, interventions, changed[0], matrix, helps):
+                found[i][stop] = None
         for row in interventions.rows:
             movers = [c for c in changed if c in row.shifts and np.ptp(row.shifts[c]) > 0]
             if row.movers or not movers:
@@ -79,6 +83,22 @@ def _stopped_categories(
             for i in np.flatnonzero(helps & ((least > 0) | (most < 0))).tolist():
                 found[i] |= stops
     return [list(mine)[:3] for mine in found]
+
+
+def _stopped_levels(
+    problem: RecourseProblem, interventions: LinearInterventionSet, c: int, matrix: Floats, helps: Bools
+) -> Iterator[tuple[int, Obstacle]]:
+    """By person whom it would help: what forbids the level that is set of a category."""
+    level = float(interventions.levels[problem.categorical.index(c)])
+    places, to = problem.places(c, matrix[:, c]), problem.places(c, np.array([level]))
+    for limit in problem.limits(c):
+        room = room_to(limit, places)
+        for i in np.flatnonzero(helps & limit.stops(places, to)).tolist():
+            yield i, obstacle_of(problem, c, limit, float(places[i]), float(room[i]))
+    for move in problem.rules.moves:
+        if move.column == c and move.end in (-1, level):
+            stops = helps & (matrix[:, c] != level) & ((matrix[:, c] == move.start) | (move.start < 0))
+            yield from ((i, Obstacle("", LimitKind.RULE, rule=move.words)) for i in np.flatnonzero(stops).tolist())
 
 
 @dataclass(eq=False)

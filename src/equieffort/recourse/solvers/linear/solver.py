@@ -195,6 +195,15 @@ def level_shift(
     return total
 
 
+def level_price(problem: RecourseProblem, interventions: InterventionSet, matrix: Floats) -> Floats:
+    """What the chosen levels cost each person; infinite where a direction or limit does not allow one."""
+    total = np.zeros(len(matrix))
+    for c, prices, level in zip(problem.categorical, problem.level_prices, interventions.levels, strict=True):
+        if level >= 0:
+            total += prices.between(matrix[:, c], np.full(len(matrix), float(level)))
+    return total
+
+
 def row_range(
     problem: RecourseProblem, interventions: InterventionSet, row: Row, matrix: Floats
 ) -> tuple[Floats, Floats]:
@@ -228,7 +237,8 @@ def make_box(problem: RecourseProblem, people: LinearBatch, interventions: Inter
     usable, forced = np.ones(n, dtype=bool), np.zeros(n, dtype=bool)
     for c, level in zip(problem.categorical, interventions.levels, strict=True):
         if level >= 0:
-            usable &= (people.matrix[:, c] != level) & problem.rules.allows(c, people.matrix[:, c], level)
+            usable &= (people.matrix[:, c] != level) & problem.may_take(c, people.matrix[:, c], level)
+    usable &= np.isfinite(level_price(problem, interventions, people.matrix))
     shared: list[tuple[Row, Floats, Floats]] = []
     for row in interventions.rows:
         least, most = row_range(problem, interventions, row, people.matrix)
@@ -257,7 +267,7 @@ def _try_interventions(
 
     n, cost = len(people.matrix), problem.cost
     need = people.need - level_shift(problem, interventions, people.matrix, interventions.level_gain)
-    price = np.full(n, problem.change_weights[np.array(interventions.levels, dtype=np.intp) >= 0].sum())
+    price = level_price(problem, interventions, people.matrix)
     whole = problem.is_integer & np.array(interventions.is_set, dtype=bool)
     box = make_box(problem, people, interventions, whole)
     low, high, shared, hard = box.low, box.high, box.shared, box.forced.copy()

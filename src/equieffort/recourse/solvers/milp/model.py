@@ -15,7 +15,7 @@ from equieffort.data.frames import Floats
 from equieffort.recourse.problem import ReadableView, RecourseProblem
 from equieffort.recourse.solvers.cost_segments import Segment, segments
 from equieffort.recourse.solvers.milp.program import NOTHING, Form, Program
-from equieffort.recourse.solvers.rule_table import RuleTable, allowed_levels
+from equieffort.recourse.solvers.rule_table import RuleTable, level_prices
 from equieffort.world.scm import Linear
 
 Reach = dict[int, tuple[float, float]]
@@ -139,11 +139,10 @@ def person_model(
 
 def _add_levels(model: Model) -> None:
     problem, program = model.problem, model.program
-    allowed = allowed_levels(problem, model.facts)
-    for c, weight, levels in zip(problem.categorical, problem.change_weights.tolist(), allowed, strict=True):
-        own = int(model.fact(c))
-        switches = [program.switch(price=0.0 if level == own else weight) for level in range(levels.shape[1])]
-        for level in np.flatnonzero(~levels[0]).tolist():
+    for c, prices in zip(problem.categorical, level_prices(problem, model.facts), strict=True):
+        # A level that may not be set has no price that a program could hold, and is fixed at nought.
+        switches = [program.switch(price=price if np.isfinite(price) else 0.0) for price in prices[0].tolist()]
+        for level in np.flatnonzero(np.isinf(prices[0])).tolist():
             program.fix(switches[level], 0.0)
         model.levels[c] = switches
         program.one_of(switches)

@@ -162,7 +162,7 @@ class Search:
                 own = np.abs(view.threshold[(view.feature == k) & (view.subset < 0)] - facts[0, j])
                 reach[0, j] = max(own.max(initial=0.0), 1e-9) if len(own) else reach[0, j]
         up, down = problem.cost.parts(facts, facts + reach), problem.cost.parts(facts, facts - reach)
-        return float(np.maximum(up, down).sum() + problem.change_weights.sum()) or 1.0
+        return float(np.maximum(up, down).sum() + problem.dearest_levels(self.facts).sum()) or 1.0
 
     def _loosely(self) -> float:
         """A bound on the cost without what has no end; infinite where even so there is no action."""

@@ -259,8 +259,11 @@ class SpatialBatch:
 
     def level_price(self, rows: Indices, levels: npt.NDArray[np.int16]) -> Floats:
         """What setting levels costs."""
-        own = self.matrix[rows][:, list(self.problem.categorical)]
-        return np.asarray(((levels >= 0) & (levels != own)) @ self.problem.change_weights, dtype=np.float64)
+        total = np.zeros(len(rows))
+        for b, (k, prices) in enumerate(zip(self.problem.categorical, self.problem.level_prices, strict=True)):
+            own = self.matrix[rows, k]
+            total += prices.between(own, np.where(levels[:, b] >= 0, levels[:, b], own))
+        return total
 
     def reach(self, rows: Indices, budget: Floats) -> tuple[Floats, Floats]:
         """What of each person's limits their budget can pay, a little widened."""

@@ -52,7 +52,7 @@ class Search:
         self.boxes = np.zeros(n, dtype=np.int64)
         finite = np.isfinite(people.low).all(axis=1) & np.isfinite(people.high).all(axis=1)
         self.budget = np.where(finite, np.inf, FIRST_BUDGET)
-        prices = [people.up, people.down, np.broadcast_to(problem.change_weights, (n, len(problem.categorical)))]
+        prices = [people.up, people.down, problem.dearest_levels(people.matrix)]
         self.last_budget = LAST_BUDGET * np.concatenate(prices, axis=1).max(axis=1, initial=1.0)
 
     @property

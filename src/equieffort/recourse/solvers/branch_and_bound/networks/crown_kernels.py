@@ -10,9 +10,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from equieffort.foundations.jit import kernel
+import numpy as np
+
+from equieffort.foundations.jit import hot, kernel
+from equieffort.recourse.solvers.branch_and_bound.arrays import Person
 from equieffort.recourse.solvers.branch_and_bound.box_kernels import copy
-from equieffort.recourse.solvers.branch_and_bound.networks.value_kernels import Net, Work, clear
+from equieffort.recourse.solvers.branch_and_bound.networks.value_kernels import Changes, Net, Work, clear
 
 
 @kernel
@@ -30,10 +33,10 @@ def _lines(work: Work, t: int, width: int) -> None:
             work.floor[t, i] = 1.0 if high > -low else 0.0
 
 
-@kernel
-def _plane(net: Net, group: int, start: Any, t: int, i: int, sign: float, work: Work, out: Any) -> float:
+@hot
+def _plane(net: Net, work: Work, person: Person, t: int, i: int, sign: float, out: Any) -> float:
     """A plane above sign * (output i of layer t): its coefficients go to `out`, its constant is returned."""
-    here, there = work.coef[0], work.coef[1]
+    here, there, start = work.coef[0], work.coef[1], work.start[person.root]
     const = sign * net.biases[t - 1, i]
     for h in range(net.widths[t - 1]):
         here[h] = sign * net.weights[t - 1, i, h]
@@ -63,19 +66,19 @@ def _plane(net: Net, group: int, start: Any, t: int, i: int, sign: float, work: 
         if c != 0.0:
             const += c * start[h]
             for j in range(out.shape[0]):
-                out[j] += c * net.first[group, h, j]
+                out[j] += c * net.first[person.group, h, j]
     return const
 
 
 @kernel
-def _highest(plane: Any, const: float, low: Any, high: Any) -> float:
+def _highest(plane: Any, const: float, box: Changes) -> float:
     total = const
     for j in range(plane.shape[0]):
-        total += plane[j] * (high[j] if plane[j] > 0.0 else low[j])
+        total += plane[j] * (box.high[j] if plane[j] > 0.0 else box.low[j])
     return total
 
 
-@kernel
+@hot
 def _ranges(net: Net, work: Work, t: int) -> None:
     """What a layer's outputs can be, and their sizes, by the ranges of its inputs alone."""
     width = net.widths[t]
@@ -92,9 +95,10 @@ def _ranges(net: Net, work: Work, t: int) -> None:
             size[i] += (rises[i] - falls[i]) * large
 
 
-@kernel
-def _second_layer(net: Net, group: int, start: Any, low: Any, high: Any, work: Work) -> None:
+@hot
+def _second_layer(net: Net, work: Work, person: Person) -> None:
     """Planes above and below all outputs of the second layer at once, and what these leave of the ranges."""
+    group, start, low, high = person.group, work.start[person.root], work.box.low, work.box.high
     width, actions = net.widths[1], low.shape[0]
     tops, bottoms = work.tops, work.bottoms
     for j in range(actions + 1):
@@ -131,33 +135,32 @@ def _second_layer(net: Net, group: int, start: Any, low: Any, high: Any, work: W
 
 
 @kernel
-def crown_upper_bounds(
-    net: Net, work: Work, group: int, root: int, low: Any, high: Any, members: Any, spare: Any
-) -> None:
-    """Planes above these margins over a finite box of changes, and how far rounding may carry the margins there."""
-    start, last = work.start[root], net.widths.shape[0] - 1
-    _first_layer(net, work, group, root, low, high)
+def crown_upper_bounds(net: Net, work: Work, person: Person) -> None:
+    """Planes above the goal's margins over a finite box of changes, and how far rounding may carry them there."""
+    start, last = work.start[person.root], net.widths.shape[0] - 1
+    _first_layer(net, work, person)
     for t in range(1, last + 1):
         _lines(work, t - 1, net.widths[t - 1])
         _ranges(net, work, t)
         if t == last:
             break
         if t == 1:
-            _second_layer(net, group, start, low, high, work)
+            _second_layer(net, work, person)
         else:
-            _later_layer(net, group, start, t, low, high, work, spare)
-    for m in members:
+            _later_layer(net, work, person, t)
+    for m in person.members:
         if last == 0:
-            copy(net.first[group, m], work.plane[m])
+            copy(net.first[person.group, m], work.plane[m])
             work.const[m] = start[m]
         else:
-            work.const[m] = _plane(net, group, start, last, m, 1.0, work, work.plane[m])
+            work.const[m] = _plane(net, work, person, last, np.int64(m), 1.0, work.plane[m])
         work.rounding_error[m] = net.relative_error * work.size[last, m]
 
 
 @kernel
-def _first_layer(net: Net, work: Work, group: int, root: int, low: Any, high: Any) -> None:
+def _first_layer(net: Net, work: Work, person: Person) -> None:
     """What the first layer's outputs can be, and their sizes."""
+    group, root, low, high = person.group, person.root, work.box.low, work.box.high
     for i in range(net.widths[0]):
         least = most = work.start[root, i]
         absolute = work.start_size[root, i]
@@ -171,28 +174,29 @@ def _first_layer(net: Net, work: Work, group: int, root: int, low: Any, high: An
 
 
 @kernel
-def _later_layer(net: Net, group: int, start: Any, t: int, low: Any, high: Any, work: Work, spare: Any) -> None:
+def _later_layer(net: Net, work: Work, person: Person, t: int) -> None:
     """Planes above and below the undecided outputs of a layer, one by one, and what these leave of the ranges."""
+    spare = work.spare
     for i in range(net.widths[t]):
         least, most = work.low[t, i], work.high[t, i]
         if most > 0.0:
-            const = _plane(net, group, start, t, i, 1.0, work, spare)
-            most = min(most, _highest(spare, const, low, high))
-            for j in range(low.shape[0]):
+            const = _plane(net, work, person, t, i, 1.0, spare)
+            most = min(most, _highest(spare, const, work.box))
+            for j in range(spare.shape[0]):
                 work.reach[t, i, j] = abs(spare[j])
         if least < 0.0 and most > 0.0:
-            const = _plane(net, group, start, t, i, -1.0, work, spare)
-            least = max(least, -_highest(spare, const, low, high))
+            const = _plane(net, work, person, t, i, -1.0, spare)
+            least = max(least, -_highest(spare, const, work.box))
         if least > most:
             least = most = 0.5 * (least + most)
         work.low[t, i], work.high[t, i] = least, most
 
 
 @kernel
-def branching_scores(net: Net, work: Work, margin: int, low: Any, high: Any, score: Any) -> None:
+def branching_scores(net: Net, work: Work, margin: int, score: Any) -> None:
     """How much each action's width has to do with the looseness of a margin's plane, most of all at the point looked at
     last."""
-    here, there = work.coef[0], work.coef[1]
+    here, there, low, high = work.coef[0], work.coef[1], work.box.low, work.box.high
     clear(score, score.shape[0])
     last = net.widths.shape[0] - 1
     if last == 0:

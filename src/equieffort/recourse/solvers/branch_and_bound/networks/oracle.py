@@ -60,6 +60,12 @@ class NetworkOracle:
 
         return search_networks
 
+    def tools(self, arrays: Any, people: Any) -> tuple[Any, Any]:
+        """Room to work in, and for what is remembered of a node."""
+        from equieffort.recourse.solvers.branch_and_bound.networks.oracle_kernels import make_tools
+
+        return make_tools(arrays, self.arrays.compiled, people)
+
     def of_people(self, matrix: Floats) -> tuple[Any, Any]:
         """The oracle, with the first layer of the facts, and people as arrays."""
         first = self.view.layers[0]

@@ -9,9 +9,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from equieffort.foundations.jit import kernel, maker
+from equieffort.foundations.jit import hot, kernel
+from equieffort.foundations.records import record
+from equieffort.recourse.solvers.branch_and_bound.arrays import Person
 
 
+@record
 class Net(NamedTuple):
     """A network over the changes. Layer t has `widths[t]` outputs; those of the last are the margins.
 
@@ -40,6 +43,16 @@ class Net(NamedTuple):
     base_size: Any
 
 
+@record
+class Changes(NamedTuple):
+    """A box of changes."""
+
+    low: Any
+    """(action)"""
+    high: Any
+
+
+@record
 class Work(NamedTuple):
     """Room for one box."""
 
@@ -67,6 +80,9 @@ class Work(NamedTuple):
     start: Any
     """(root, output): the first layer before any number changes."""
     start_size: Any
+    box: Changes
+    spare: Any
+    """(action)"""
 
 
 @kernel
@@ -76,23 +92,23 @@ def clear(target: Any, count: int) -> None:
         target[j] = 0.0
 
 
-@maker
 def make_work(net: Net, roots: int) -> Work:
     """Room for a network."""
-    layers, actions, width = net.widths.shape[0], net.first.shape[2], np.max(net.widths)
+    layers, actions, width = net.widths.shape[0], net.first.shape[2], int(np.max(net.widths))
     shape = (layers, width)
     return Work(
         np.zeros(shape), np.zeros(shape), np.zeros(shape), np.zeros(shape), np.zeros(shape),
         np.zeros((layers, width, actions)), np.zeros((2, width)), np.zeros((actions + 1, width)),
         np.zeros((actions + 1, width)), np.zeros((width, actions)), np.zeros(width), np.zeros(width),
         np.zeros(shape), np.zeros(shape), np.zeros((roots, width)), np.zeros((roots, width)),
+        Changes(np.empty(actions), np.empty(actions)), np.empty(actions),
     )  # fmt: skip
 
 
 @kernel
-def start_at(net: Net, work: Work, i: int, group: int, root: int, levels: Any, before: Any) -> None:
-    """The first layer of person i under the levels of a root, -1 where one stays as it was before."""
-    start, size = work.start[root], work.start_size[root]
+def start_at(net: Net, work: Work, person: Person, levels: Any, before: Any) -> None:
+    """The first layer of a person under the levels of the root, -1 where one stays as it was before."""
+    i, group, start, size = person.row, person.group, work.start[person.root], work.start_size[person.root]
     for h in range(net.widths[0]):
         start[h], size[h] = net.base[i, h], net.base_size[i, h]
     for c in range(levels.shape[0]):
@@ -103,9 +119,10 @@ def start_at(net: Net, work: Work, i: int, group: int, root: int, levels: Any, b
                 size[h] += net.gain_size[group, c, h, levels[c]] + net.gain_size[group, c, h, own]
 
 
-@kernel
-def look_at(net: Net, work: Work, group: int, root: int, point: Any) -> None:
+@hot
+def look_at(net: Net, work: Work, person: Person, point: Any) -> None:
     """Values and sizes of every layer at a point of changes."""
+    group, root = person.group, person.root
     layers, actions = net.widths.shape[0], point.shape[0]
     value, size = work.value, work.size
     for i in range(net.widths[0]):
@@ -126,8 +143,8 @@ def look_at(net: Net, work: Work, group: int, root: int, point: Any) -> None:
                 size[t, i] += (net.rises[t - 1, h, i] - net.falls[t - 1, h, i]) * large
 
 
-@kernel
-def gradient_at(net: Net, work: Work, group: int, margin: int, out: Any) -> None:
+@hot
+def gradient_at(net: Net, work: Work, person: Person, margin: int, out: Any) -> None:
     """How a margin changes with each action around the point looked at last."""
     here, there = work.coef[0], work.coef[1]
     last = net.widths.shape[0] - 1
@@ -147,13 +164,13 @@ def gradient_at(net: Net, work: Work, group: int, margin: int, out: Any) -> None
     for i in range(net.widths[0]):
         if here[i] != 0.0:
             for j in range(out.shape[0]):
-                out[j] += here[i] * net.first[group, i, j]
+                out[j] += here[i] * net.first[person.group, i, j]
 
 
 @kernel
-def reaches(net: Net, work: Work, group: int, root: int, low: Any, high: Any, members: Any) -> bool:
-    """Whether each of these margins may reach its need in a box, which may be without end; by ranges alone."""
-    last = net.widths.shape[0] - 1
+def reaches(net: Net, work: Work, person: Person) -> bool:
+    """Whether the margins of the goal may reach what they need in a box, which may be without end; by ranges alone."""
+    low, high, group, root, last = work.box.low, work.box.high, person.group, person.root, net.widths.shape[0] - 1
     for t in range(last + 1):
         for i in range(net.widths[t]):
             least = most = work.start[root, i] if t == 0 else net.biases[t - 1, i]
@@ -175,7 +192,7 @@ def reaches(net: Net, work: Work, group: int, root: int, low: Any, high: Any, me
                 if size != 0.0:
                     absolute += size * large
             work.low[t, i], work.high[t, i], work.size[t, i] = least, most, absolute
-    for m in members:
+    for m in person.members:
         most, size = work.high[last, m], work.size[last, m]
         # Where the size has no end, numbers too large for any computer would decide.
         if most + (net.relative_error * size if np.isfinite(size) else 1e-6 * (1.0 + abs(most))) < net.need[m]:

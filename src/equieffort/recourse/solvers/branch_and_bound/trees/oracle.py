@@ -61,6 +61,12 @@ class TreeOracle:
 
         return search_trees
 
+    def tools(self, arrays: Any, people: Any) -> tuple[Any, Any]:
+        """Room to work in, and for what is remembered of a node."""
+        from equieffort.recourse.solvers.branch_and_bound.trees.oracle_kernels import make_tools
+
+        return make_tools(arrays, self.arrays.compiled, people)
+
     def of_people(self, matrix: Floats) -> tuple[Any, Any]:
         """The oracle and people as arrays.
 

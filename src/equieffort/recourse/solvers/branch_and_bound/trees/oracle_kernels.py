@@ -10,23 +10,29 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from equieffort.foundations.jit import kernel, linked, maker
+from equieffort.foundations.jit import kernel, linked
+from equieffort.foundations.records import record
 from equieffort.foundations.tolerances import ROUNDING, TOLERANCE
 from equieffort.recourse.solvers.branch_and_bound.arrays import (
     ASK,
     CLOSED,
+    COUNT,
     THIN,
-    Best,
+    Cell,
     CompiledBatch,
     CompiledProblem,
     Memo,
-    Options,
     Person,
-    Space,
+    Search,
     Split,
 )
 from equieffort.recourse.solvers.branch_and_bound.box_kernels import GIVE, ROUNDS, cheapest, copy, cost_of
-from equieffort.recourse.solvers.branch_and_bound.node_kernels import no_split
+from equieffort.recourse.solvers.branch_and_bound.node_kernels import (
+    no_split,
+    split_action,
+    split_clause,
+    split_track,
+)
 from equieffort.recourse.solvers.branch_and_bound.point_kernels import (
     broken_clause,
     drop,
@@ -45,161 +51,128 @@ from equieffort.recourse.solvers.branch_and_bound.trees.ensemble_kernels import 
     collapse,
     is_decided,
     make_grove,
+    make_memo,
     most_of,
     worth_of,
 )
-from equieffort.recourse.solvers.kernels.cost_curves import Curves, most_underpaid
+from equieffort.recourse.solvers.kernels.cost_curves import most_underpaid
 from equieffort.recourse.solvers.kernels.simplex import EMPTY
 
 
+@record
 class Tools(NamedTuple):
-    """Room to work in, and what is left of the forest over all roots of a round."""
+    """What is left of the forest over all roots of a round, and room for it."""
 
     grove: Grove
-    trees: Any
-    """(1) how many trees are left; -1 while roots are still being opened."""
-    union_low: Any
-    """(t) the range of every track over all roots."""
-    union_high: Any
+    is_collapsed: Any
+    """(1) false while roots are still being opened."""
+    union: Cell
+    """The range of every track over all roots."""
     mask: Any
     """(c, level) the levels that roots allow."""
-    most: Any
-    """(margin, tree) the most that each tree can add."""
-    gain: Any
-    """(tree) what each tree could still add where something lacks."""
-    spare: Any
-    votes: Any
-    weights: Any
-    shares: Any
-    """(t)"""
-    stack: Any
-    parents: Any
 
 
-@maker
 def make_tools(forest: Forest, problem: CompiledProblem, people: CompiledBatch) -> tuple[Tools, Memo]:
-    """Room for a forest; what is remembered of a node: how many trees are undecided, what the others add up to, and the
-    first undecided split of each."""
-    trees, nodes, margins = forest.roots.shape[0], forest.feature.shape[0], forest.base.shape[0]
-    t, levels = people.x.shape[1], people.allowed.shape[2]
-    tools = Tools(
-        make_grove(nodes, trees, margins), np.empty(1, dtype=np.int64), np.empty(t), np.empty(t),
-        np.empty((max(problem.categories.shape[0], 1), levels), dtype=np.bool_), np.empty((margins, trees)),
-        np.empty(trees), np.empty(trees), np.empty(trees), np.empty(trees), np.empty(t),
-        np.empty(nodes + 2, dtype=np.int32), np.empty(nodes + 2, dtype=np.int32),
-    )  # fmt: skip
-    return tools, Memo(np.empty(1 + margins), np.empty(trees, dtype=np.int32))
+    """Room for a forest, and for what is remembered of a node."""
+    t, levels = people.x.shape[1], people.level_price.shape[2]
+    mask = np.empty((max(problem.categories.shape[0], 1), levels), dtype=np.bool_)
+    union = Cell(np.empty(t), np.empty(t))
+    return Tools(make_grove(forest, t), np.zeros(1, dtype=np.bool_), union, mask), make_memo(forest)
 
 
 @kernel
-def begin_person(
-    forest: Forest, tools: Tools, problem: CompiledProblem, people: CompiledBatch, i: int, options: Options,
-    best: Best, space: Space,
-) -> float:  # fmt: skip
+def begin_person(search: Search, i: int) -> float:
     """The first budget."""
-    return people.budget[i]
+    return search.people.budget[i]
 
 
 @kernel
-def begin_round(forest: Forest, tools: Tools, problem: CompiledProblem, people: CompiledBatch, i: int) -> None:
+def begin_round(search: Search, i: int) -> None:
     """Only the fact is known."""
-    tools.trees[0] = -1
-    copy(people.x[i], tools.union_low)
-    copy(people.x[i], tools.union_high)
-    for c in range(problem.categories.shape[0]):
+    tools, categories, x = search.tools, search.problem.categories, search.people.x
+    tools.is_collapsed[0] = False
+    for k in range(x.shape[1]):
+        tools.union.low[k] = tools.union.high[k] = x[i, k]
+    for c in range(categories.shape[0]):
         for level in range(tools.mask.shape[1]):
-            tools.mask[c, level] = level == people.x[i, problem.categories[c]]
+            tools.mask[c, level] = level == x[i, categories[c]]
 
 
 @kernel
-def add_root(forest: Forest, tools: Tools, problem: CompiledProblem, person: Person, space: Space) -> bool:
+def add_root(search: Search, person: Person) -> bool:
     """Its cell joins the others."""
-    for k in range(space.cell_low.shape[0]):
-        tools.union_low[k] = min(tools.union_low[k], space.cell_low[k])
-        tools.union_high[k] = max(tools.union_high[k], space.cell_high[k])
-    for c in range(problem.categories.shape[0]):
-        level = problem.root_level[person.root, c]
-        if level >= 0:
-            tools.mask[c, level] = True
+    union, cell, levels = search.tools.union, search.space.cell, search.problem.root_level
+    for k in range(cell.low.shape[0]):
+        union.low[k] = min(union.low[k], cell.low[k])
+        union.high[k] = max(union.high[k], cell.high[k])
+    for c in range(levels.shape[1]):
+        if levels[person.root, c] >= 0:
+            search.tools.mask[c, levels[person.root, c]] = True
     return True
 
 
 @kernel
-def examine(
-    forest: Forest, tools: Tools, problem: CompiledProblem, people: CompiledBatch, person: Person, options: Options,
-    limit: float, bound: float, best: Best, memo: Memo, space: Space,
-) -> Split:  # fmt: skip
+def examine(search: Search, person: Person, limit: float, bound: float) -> Split:
     """Find actions in the box of a node, and say where to split it."""
-    count = _recall(forest, tools, problem, memo, space)
-    sums, grove, trees, point = memo.numbers[1:], tools.grove, tools.trees[0], space.point
-    if not most_of(
-        forest, grove, count, memo.marks, sums, person.members, space.cell_low, space.cell_high, tools.stack, tools.most
-    ):
+    grove, problem, space, options = search.tools.grove, search.problem, search.space, search.options
+    count = _recall(search)
+    if not most_of(search.oracle, grove, search.memo, person.members, space.cell):
         return no_split(CLOSED, bound)
     clause, is_good = -1, False
-    copy(space.z, point.z)
+    copy(space.z, space.point.z)
     for at in range(count):
-        tools.gain[at] = 1.0
+        grove.gain[at] = 1.0
     for attempt in range(1 if count > 0 else 2):
-        if not (
-            _candidate(problem, person, people.curves, attempt > 0, space)
-            and place(problem, person, space)
-            and is_allowed(problem, person, space)
-        ):
+        if not _candidate(search, person, attempt > 0):
             continue
-        verdict = worth_of(
-            forest, grove, count, memo.marks, sums, person.members, options.strict, point.low, point.high, tools.stack,
-            tools.most, tools.votes, tools.gain,
-        )  # fmt: skip
-        if verdict >= 0:
+        verdict = 1
+        for is_whole in range(2):
             # Rounding of followers might carry the point out of the cell: what counts is the whole forest.
-            verdict = worth_of(
-                forest, grove, trees, grove.roots, grove.start, person.members, options.strict, point.low, point.high,
-                tools.stack, tools.most, tools.votes, tools.spare,
-            )  # fmt: skip
-        clause = broken_clause(problem, person, point.low, point.high)
+            if verdict >= 0:
+                left = grove.whole if is_whole else search.memo
+                verdict = worth_of(
+                    search.oracle, grove, left, person.members, space.point.cell, options.strict, is_whole == 0
+                )
+        clause = broken_clause(problem, person, space.point.cell)
         if clause >= 0:
             continue
-        cost = cost_of(person, people.curves, point.z)
+        cost = cost_of(person, search.people.curves, space.point.z)
         is_near = cost - bound <= near(options.gap, cost)
         if verdict > 0:
             is_good = True
-            keep(best, person, cost, space)
+            keep(search.best, person, cost, space)
             if is_near:
-                drop(best, bound)
+                drop(search.best, bound)
                 return no_split(CLOSED, bound)
             break
         asks = verdict == 0 and is_near and count == 0 and options.asks
-        if asks and is_decided(forest.subsets, grove, trees, grove.roots, point.low, point.high):
+        if asks and is_decided(grove, space.point.cell):
             return no_split(ASK, bound)
-    return _choose(tools, problem, person, people.curves, options, clause, is_good, bound, count, memo, space)
+    return _choose(search, person, clause, is_good, bound)
 
 
 @kernel
-def _recall(forest: Forest, tools: Tools, problem: CompiledProblem, memo: Memo, space: Space) -> int:
+def _recall(search: Search) -> int:
     """Go on where the parent's trees were undecided; returns how many still are."""
-    grove = tools.grove
-    if tools.trees[0] < 0:
-        tools.trees[0] = collapse(
-            forest, tools.union_low, tools.union_high, tools.mask, problem.codes, grove, tools.stack, tools.parents
-        )
-    count = int(memo.numbers[0])
-    if count < 0:
-        count = tools.trees[0]
-        for at in range(count):
-            memo.marks[at] = grove.roots[at]
-        copy(grove.start, memo.numbers[1:])
-    count = advance(forest.subsets, grove, count, memo.marks, memo.numbers[1:], space.cell_low, space.cell_high)
-    memo.numbers[0] = count
-    return count
+    tools, memo, whole = search.tools, search.memo, search.tools.grove.whole
+    if not tools.is_collapsed[0]:
+        collapse(search.oracle, tools.grove, tools.union, tools.mask, search.problem.codes)
+        tools.is_collapsed[0] = True
+    if memo.numbers[COUNT] < 0.0:
+        copy(whole.numbers, memo.numbers)
+        for at in range(int(whole.numbers[COUNT])):
+            memo.marks[at] = whole.marks[at]
+    return advance(tools.grove, memo, search.space.cell)
 
 
 @kernel
-def _candidate(problem: CompiledProblem, person: Person, curves: Curves, firmly: bool, space: Space) -> bool:
-    """The cheapest point of a node, a little inside the branching bounds that splits have made.
+def _candidate(search: Search, person: Person, firmly: bool) -> bool:
+    """Place the cheapest point of a node, a little inside the branching bounds that splits have made; False if there is
+    none that may be.
 
     Declared ends (of ranges and rules) stay where they are, since they are allowed. Firmly: a little inside of all.
     """
+    problem, space = search.problem, search.space
     for at in range(person.followers):
         slot = person.slots[at]
         k = problem.tracks[slot]
@@ -208,7 +181,7 @@ def _candidate(problem: CompiledProblem, person: Person, curves: Curves, firmly:
         forgiven = 2.0 * (GIVE + ROUNDS * abs(person.still[k]))
         keep_low = keep_high = person.fixed[k]
         if firmly and not person.fixed[k]:
-            least, most = space.cell_low[k], space.cell_high[k]
+            least, most = space.cell.low[k], space.cell.high[k]
         elif not person.fixed[k]:
             keep_low = person.limited[k] and least == person.range_low[k]
             keep_high = person.limited[k] and most == person.range_high[k]
@@ -223,51 +196,45 @@ def _candidate(problem: CompiledProblem, person: Person, curves: Curves, firmly:
         if least > most:
             least = most = 0.5 * (least + most)
         space.inside.floor[slot], space.inside.roof[slot] = least, most
-    state, _ = cheapest(problem, person, curves, space.inside, space.planes, space.point.z, space)
-    return state != EMPTY
+    state, _ = cheapest(problem, person, search.people.curves, space.inside, space.point.z, space)
+    return state != EMPTY and place(problem, person, space) and is_allowed(problem, person, space)
 
 
 @kernel
-def _choose(
-    tools: Tools, problem: CompiledProblem, person: Person, curves: Curves, options: Options, clause: int,
-    is_good: bool, bound: float, count: int, memo: Memo, space: Space,
-) -> Split:  # fmt: skip
+def _choose(search: Search, person: Person, clause: int, is_good: bool, bound: float) -> Split:
     """Where to split: a clause that the cheapest point breaks, a threshold, a fraction, a bend of the cost.
 
     A bend comes first where the point is good but dearer than its bound, and counts only where much is underpaid.
     """
-    none, box, z = np.int64(-1), space.box, space.z
-    if clause >= 0 and not keeps_clause(problem, person, clause, space.cell_low, space.cell_high):
-        atoms = problem.clause_start[clause + 1] - problem.clause_start[clause]
-        return Split(np.int64(atoms), np.int64(clause), none, none, 0.0, bound)
-    bend, knot = none, 0.0
+    problem, curves, space, z = search.problem, search.people.curves, search.space, search.space.z
+    if clause >= 0 and not keeps_clause(problem, person, clause, space.cell):
+        return split_clause(problem, clause, bound)
+    bend, knot = -1, 0.0
     if curves.bends:
-        worth = 0.01 * near(options.gap, bound)
-        best, knot, most = most_underpaid(curves, person.row, person.fact, box.low, box.high, z)
+        worth = 0.01 * near(search.options.gap, bound)
+        best, knot, most = most_underpaid(curves, person.row, person.fact, space.box.low, space.box.high, z)
         if most <= worth:
-            best, knot, most = most_underpaid(curves, person.row, person.fact, box.low, box.high, space.point.z)
-        if most > worth:
-            bend = np.int64(best)
-    if not (is_good and bend >= 0):
-        if count > 0:
-            track, cut = choose_split(
-                tools.grove, count, memo.marks, tools.gain, tools.shares, tools.votes, tools.weights
+            best, knot, most = most_underpaid(
+                curves, person.row, person.fact, space.box.low, space.box.high, space.point.z
             )
-            return Split(np.int64(2), none, none, np.int64(track), cut, bound)
+        if most > worth:
+            bend = best
+    if not (is_good and bend >= 0):
+        if search.memo.numbers[COUNT] > 0.0:
+            track, cut = choose_split(search.tools.grove, search.memo)
+            return split_track(track, cut, bound)
         for j in range(z.shape[0]):
             if problem.whole[j] and person.set_[j] and z[j] != np.floor(z[j]):
-                return Split(np.int64(2), none, np.int64(j), none, np.floor(z[j]), bound)
-    if bend >= 0 and problem.whole[bend]:
-        return Split(np.int64(2), none, bend, none, np.floor(knot), bound)
+                return split_action(problem, j, z[j], bound)
     if bend >= 0:
-        return Split(np.int64(2), none, none, np.int64(problem.actions[bend]), knot, bound)
+        return split_action(problem, bend, knot, bound)
     return no_split(THIN, bound)
 
 
 search_trees = linked(
     search_people,
     "trees",
-    make_tools=make_tools,
+    is_large=True,
     begin_person=begin_person,
     begin_round=begin_round,
     add_root=add_root,

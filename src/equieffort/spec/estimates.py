@@ -1,0 +1,187 @@
+"""What an audit would be, before it is made: everything it would refuse, who leaves it, and about how long it takes."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field, replace
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from equieffort.effort.neighbours import Nearest, NearestK
+from equieffort.errors import many
+from equieffort.models import fidelity
+from equieffort.recourse.solvers import Solver
+from equieffort.recourse.solving import solve_rows
+from equieffort.results.explanation import assumed_text
+from equieffort.results.inputs import AuditInputs
+from equieffort.results.provenance import SolverUsed
+from equieffort.results.resampling import Resampling
+from equieffort.spec.runs import Prepared, placed_solver, reason_in
+from equieffort.spec.solving import solver_words
+from equieffort.spec.validate_data import refuse_truth
+from equieffort.words.durations import roughly
+from equieffort.words.problems import spec_words
+from equieffort.world.groups import Groups, group_name
+from equieffort.world.labels import labels_of
+from equieffort.world.schema import AssumedLimit
+
+LONG_ENOUGH = 2.0
+"""Seconds of solving from which the rest is estimated."""
+MOST_TRIED = 128
+"""People who are solved for an estimate."""
+
+
+@dataclass(frozen=True)
+class Leaving:
+    """Of a group, how many are in the table and how many leave the audit because of missing values."""
+
+    people: int
+    leaving: int
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """How much work an audit would be."""
+
+    rows: int
+    unfavourable: dict[str, int]
+    """How many people are to be solved, by group."""
+    intervention_sets: int
+    """How many sets of interventions are tried for each of them."""
+    solver: Solver
+    reason: str
+    surrogate: fidelity.Surrogate | None = None
+    """The surrogate, if one was trained: how often it agrees and which refusals it finds, by group compared."""
+    equations: tuple[str, ...] = ()
+    """The structural equations."""
+    assumed: tuple[AssumedLimit, ...] = ()
+    """How far features may be set where nobody declared it."""
+    zero_one: tuple[str, ...] = ()
+    """The actionable features that are set to 0 or 1."""
+    columns: tuple[str, ...] = ()
+    """The sensitive columns whose values name the groups."""
+    missing: dict[str, Leaving] = field(default_factory=dict)
+    """Who leaves because of missing values, by group; empty where nobody does."""
+    tried: int = 0
+    """How many people were solved to estimate how long all take."""
+    seconds: float | None = None
+    """About how long solving takes on this machine; None where nobody is refused."""
+
+    def __str__(self) -> str:
+        people = sum(self.unfavourable.values())
+        groups = ", ".join(f"{group_name(label, self.columns)}: {n:,}" for label, n in self.unfavourable.items())
+        lines = [f"{many(self.rows, 'row', 'rows')}, {people:,} refused ({groups})."]
+        lines += [self._missing()] if self.missing else []
+        if self.intervention_sets:
+            lines.append(
+                f"{many(self.intervention_sets, 'set', 'sets')} of interventions each, "
+                f"{many(people * self.intervention_sets, 'small problem', 'small problems')} in all."
+            )
+        lines.append(f"Solver: {solver_words(SolverUsed.of(self.solver))}. {self.reason}")
+        lines += [told] if (told := assumed_text(self.assumed, self.zero_one, labels_of(self.columns))) else []
+        lines += ["Structural equations:", *(f"  {equation}" for equation in self.equations)] if self.equations else []
+        if self.surrogate is not None:
+            lines += [str(self.surrogate), *fidelity.refusal_lines(self.surrogate)]
+        if self.seconds is not None:
+            lines.append(
+                f"A rough guess from {many(self.tried, 'person', 'people')} solved here: the audit will take "
+                f"{roughly(self.seconds)} on this machine; people who are hard to solve may take longer."
+            )
+        return "\n".join(lines)
+
+    def _missing(self) -> str:
+        groups = ", ".join(
+            f"{group_name(label, self.columns)}: {one.leaving:,} of {one.people:,}"
+            for label, one in self.missing.items()
+        )
+        gone = sum(one.leaving for one in self.missing.values())
+        return f"{many(gone, 'person leaves', 'people leave')} the audit because of missing values ({groups})."
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON; the solver as an audit keeps it."""
+        return asdict(self) | {"solver": repr(self.solver)}
+
+
+def estimate(prepared: Prepared, *, again: Resampling | None = None, notions: bool = False) -> Estimate:
+    """Check the parts against each other, solve a few people, and tell what all of them will take.
+
+    `again` and `notions` are what the audit was asked for besides.
+    """
+    spec, started = prepared.spec, perf_counter()
+    with spec_words(), placed_solver(spec):
+        inputs = AuditInputs.of(
+            prepared.classifier, prepared.people, solver=spec.solver, subgroups=spec.subgroups, **prepared.arguments
+        )
+        people, problem = inputs.people, inputs.problem
+        refused = ~problem.decision.is_favourable(people.frame)
+        near = spec.neighbourhood
+        if isinstance(near, Nearest | NearestK):
+            near.distance.bind(people.frame, problem.encoding, problem.schema)
+        if again is not None:
+            again.check(prepared.classifier)
+        if notions and (truth := prepared.truth_of(people.frame.index)) is not None:
+            refuse_truth(spec, truth)
+        checked = perf_counter() - started
+        tried, seconds = _timed(inputs, np.flatnonzero(refused))
+    groups = people.groups
+    counts = np.bincount(groups.codes[refused], minlength=len(groups.labels)).tolist()
+    surrogate = prepared.measured
+    if surrogate is not None:
+        among = {code for one in groups.pairs if one.group in groups.protected for code in (one.group, *one.others)}
+        judged = [groups.labels[code] for code in sorted(among)]
+        surrogate = replace(surrogate, columns=groups.columns).among(judged)
+    times = 1 if again is None else 1 + again.replicates
+    return Estimate(
+        len(inputs.table),
+        dict(zip(groups.labels, counts, strict=True)),
+        inputs.choice.prepared.subproblems,
+        inputs.choice.solver,
+        reason_in(spec, inputs.choice.reason),
+        surrogate,
+        tuple(prepared.scm.equations()),
+        problem.schema.assumed,
+        problem.schema.zero_one,
+        groups.columns,
+        _leaving(prepared, groups),
+        tried,
+        None if seconds is None else checked + seconds * times,
+    )
+
+
+def _leaving(prepared: Prepared, kept: Groups) -> dict[str, Leaving]:
+    """By group of the whole table, where somebody leaves."""
+    before = Groups.of(prepared.everybody, prepared.spec.schema)
+    found = {}
+    for code, label in enumerate(before.labels):
+        n = int((before.codes == code).sum())
+        left = n - (int((kept.codes == kept.labels.index(label)).sum()) if label in kept.labels else 0)
+        found[label] = Leaving(n, left)
+    return found if any(one.leaving for one in found.values()) else {}
+
+
+def _timed(inputs: AuditInputs, rows: npt.NDArray[np.intp]) -> tuple[int, float | None]:
+    """How many people were solved, and how many seconds all would take at their pace.
+
+    Some are solved first without a clock: kernels are compiled and linked only once.
+    """
+    if not len(rows):
+        return 0, None
+    spread = rows[np.unique(np.linspace(0, len(rows) - 1, MOST_TRIED).round().astype(np.intp))]
+    # Neighbours in the table may be alike: each part is spread over everybody.
+    spread = spread[np.random.default_rng(0).permutation(len(spread))]
+    begin = perf_counter()
+    solve_rows(inputs.people, inputs.choice, spread[:2])
+    taken, done = perf_counter() - begin, min(2, len(spread))
+    if taken > LONG_ENOUGH or done == len(spread):
+        return done, taken / done * len(rows)
+    timed, size = 0.0, 4
+    first = done
+    while done < len(spread) and timed < LONG_ENOUGH:
+        part = spread[done : done + size]
+        begin = perf_counter()
+        solve_rows(inputs.people, inputs.choice, part)
+        timed += perf_counter() - begin
+        done, size = done + len(part), 2 * size
+    return done, timed / (done - first) * len(rows)

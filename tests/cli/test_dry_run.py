@@ -1,0 +1,103 @@
+"""`audit --dry-run` refuses what the audit would refuse, says who leaves, and guesses how long it takes."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+import skops.io
+from sklearn.linear_model import LogisticRegression
+from tests.cli.conftest import SPEC, loans
+
+from equieffort.models.classifiers.naming import model_name
+from equieffort.recourse import solving
+
+
+def asked(folder, call, *options, changes=(), table=None):
+    spec = SPEC
+    for old, new in changes:
+        assert old in spec
+        spec = spec.replace(old, new)
+    (folder / "loans.yaml").write_text(spec, encoding="utf-8")
+    (loans() if table is None else table).to_csv(folder / "loans.csv", index=False)
+    return call("audit", "loans.yaml", "-o", "out", "--dry-run", *options)
+
+
+def saved(folder):
+    people = loans()
+    skops.io.dump(LogisticRegression().fit(people[["income", "savings"]], people["decision"]), folder / "m.skops")
+
+
+DISTANCE = ("criteria:", "neighbourhood: {quantile: 0.2, features: [%s]}\ncriteria:")
+LATE = {
+    "a distance by the group": (["sex"], [], "PARAMETER", "Leave it out of neighbourhood: {features: [...]}."),
+    "a distance by a column that nothing uses": (["town"], [], "DATA_MISSING_COLUMN", "town"),
+    "too few replicates": ([], ["--resample", "equations", "--replicates", "3"], "PARAMETER", "replicates"),
+    "no training data": ([], ["--resample", "procedure"], "PARAMETER", "Give model: {data: FILE, label: COLUMN}"),
+    "truth is empty": ([], ["--notions"], "DATA_MISSING_VALUES", "outcome.truth names 'repaid', which is empty for 1"),
+    "truth in other words": ([], ["--notions"], "DATA_INDEX", "Write it in the words of the decisions"),
+}
+
+
+@pytest.mark.parametrize("name", LATE)
+def test_what_only_the_end_would_refuse_is_refused(folder, call, name):
+    features, options, code, says = LATE[name]
+    table, changes = loans().assign(town="here"), []
+    if features:
+        changes.append((DISTANCE[0], DISTANCE[1] % features[0]))
+    if "truth" in name:
+        table["repaid"] = "approved" if "empty" in name else "1"
+        table.loc[3, "repaid"] = None if "empty" in name else "0"
+        changes.append(("favourable: approved", "favourable: approved, truth: repaid"))
+    if "procedure" in options:
+        saved(folder)
+        changes.append(("{train: logistic}", "m.skops"))
+    done = asked(folder, call, *options, changes=changes, table=table)
+    assert done.exit_code == 2, done.output
+    assert f"Code: {code}\n" in done.stderr
+    assert says in done.stderr
+    assert not (folder / "out.audit").exists()
+
+
+def test_the_audit_refuses_a_distance_before_it_solves_anybody(folder, call, monkeypatch):
+    def never(*_):
+        pytest.fail("somebody was solved")
+
+    monkeypatch.setattr(solving.ActionVerifier, "run", never)
+    (folder / "loans.yaml").write_text(SPEC.replace(DISTANCE[0], DISTANCE[1] % "sex"), encoding="utf-8")
+    assert call("audit", "loans.yaml", "-o", "out").exit_code == 2
+
+
+def test_who_leaves_is_told_by_group_and_how_long_it_takes(folder, call):
+    table = loans()
+    table.loc[[0, 2, 4, 1], "savings"] = np.nan  # three women and a man
+    table.loc[[6], "decision"] = None  # and a woman
+    drop = [("id: applicant", "id: applicant, missing: drop")]
+    done = asked(folder, call, changes=drop, table=table)
+    assert done.exit_code == 0, done.output
+    assert (
+        "5 people leave the audit because of missing values (sex = female: 4 of 80, sex = male: 1 of 80)."
+        in done.stdout
+    )
+    assert "A rough guess from " in done.stdout
+    told = json.loads(asked(folder, call, "--json", changes=drop, table=table).stdout)
+    assert told["missing"] == {"female": {"people": 80, "leaving": 4}, "male": {"people": 80, "leaving": 1}}
+    assert told["seconds"] > 0
+    assert 2 < told["tried"] <= sum(told["unfavourable"].values())
+
+
+def test_nobody_leaves_and_nothing_is_said_of_it(folder, call):
+    done = asked(folder, call)
+    assert done.exit_code == 0
+    assert "because of missing values" not in done.stdout
+
+
+class Odd:
+    told_as = "somebody's own"
+
+
+def test_only_classes_of_ours_are_called_otherwise():
+    assert model_name(Odd()) == "Odd"
+    assert model_name(pd.DataFrame()) == "DataFrame"

@@ -1,0 +1,114 @@
+"""What if other things could be done: audits under other rules are compared, and what differs is told."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tests.limits import unlimited
+from tests.results.comparison.worlds import made, people
+
+import equieffort as ee
+from equieffort.results.comparison import compare_audits
+
+
+def told(found):
+    return {(one.part, one.subject, one.key): (one.before, one.after) for one in found.differences}
+
+
+def test_the_same_question_differs_in_nothing():
+    found = compare_audits(made(), made())
+    assert found.differences == ()
+    assert found.same_units
+    assert "are the same in both audits" in str(found)
+
+
+def test_another_limit_is_told_and_what_it_opens_is_counted():
+    """With 3 more of income allowed, whoever lacked up to 3 more than before has a route: counted by hand."""
+    X = people()
+    one, two = made(X, limit=1.0, threshold=8.0), made(X, limit=4.0, threshold=8.0)
+    found = compare_audits(one, two)
+    assert told(found) == {("feature", "income", "max_increase"): (1.0, 4.0)}
+    assert found.same_units
+    lack = 8.0 - X["income"] - X["savings"]
+    opened = (lack > 2.0) & (lack <= 5.0)
+    assert (found.people["change"] == "newly possible").sum() == opened.sum() > 0
+    assert "income: max_increase 1 before, 4 after" in str(found)
+
+
+def test_a_further_feature_to_act_on():
+    """What if savings counted: a role and its price are new, and efforts stay in the same units."""
+    X = people()
+    features = {"income": ee.Feature("actionable", max_increase=4.0), "job": "immutable"}
+    one = made(X, features=unlimited(features | {"savings": "immutable"}))
+    two = made(X, features=unlimited(features | {"savings": ee.Feature("actionable", max_increase=1.0)}))
+    found = compare_audits(one, two)
+    assert told(found)["feature", "savings", "role"] == ("immutable", "actionable")
+    assert found.same_units
+    assert not (found.people["change"] == "more effort").any(), "more ways never cost more"
+
+
+def test_another_model_a_rule_and_thresholds_are_told():
+    X = people()
+    one = made(X)
+    two = made(
+        X, threshold=7.0, weights={"income": 1.0, "savings": 2.0}, rules=[ee.Sum({"income": 1, "savings": 1}, upper=9)]
+    )
+    two = ee.Audit(two.recourse, ee.Criteria(tau=1.5), two.neighbourhood, two.warnings, two.provenance)
+    found = told(compare_audits(one, two))
+    assert found["criteria", "", "tau"] == (1.25, 1.5)
+    assert any(part == "rule" and before is None for (part, *_), (before, _) in found.items())
+
+
+def test_other_graphs_and_equations_are_told():
+    X = people()
+
+    def audit(slope):
+        scm = ee.StructuralCausalModel(
+            [("income", "savings")], nodes=["group", "job"], mechanisms={"savings": ee.Linear({"income": slope})}
+        )
+        features = {"income": ee.Feature("actionable", max_increase=4.0), "savings": "mutable", "job": "immutable"}
+        schema = ee.Schema(sensitive="group", protected="ash", favourable=True, features=unlimited(features))
+        return ee.audit(
+            ee.LinearScore({"income": 1.0, "savings": 1.0}, threshold=6.0), X, schema=schema, scm=scm.fit(X)
+        )
+
+    found = compare_audits(audit(0.0), audit(0.5))
+    assert ("equation", "savings", "") in told(found)
+    assert np.isfinite(found.by_group["phi_change"]).any()
+
+
+def test_many_groups_are_a_table():
+    X = people(200, labels=("ash", "birch"))
+    X["group"] = np.array(["ash", "birch", "oak", "elm"])[np.arange(200) % 4]
+    both = [
+        made(
+            X,
+            limit=limit,
+            reference=made.__kwdefaults__["reference"],
+            protected=["ash", "oak", "elm"],
+            features=unlimited(
+                {"income": ee.Feature("actionable", max_increase=limit), "savings": "immutable", "job": "immutable"}
+            ),
+        )
+        for limit in (2.0, 4.0)
+    ]
+    text = str(compare_audits(*both))
+    lines = [line for line in text.splitlines() if " ACR " in line or " RD " in line]
+    assert len(lines) == 6
+    assert len({len(line) for line in lines}) == 1, "cells stand under each other"
+    assert "95 % interval" in text
+
+
+def test_what_differs_is_data():
+    found = compare_audits(made(limit=1.0), made(limit=4.0)).to_dict()
+    assert found["differences"] == [
+        {"part": "feature", "subject": "income", "key": "max_increase", "before": 1.0, "after": 4.0}
+    ]
+    assert found["same_units"] is True
+
+
+@pytest.mark.parametrize("cost", [ee.Percentile()])
+def test_another_kind_of_cost_leaves_ratios(cost):
+    found = compare_audits(made(), made(cost=cost, reference=None))
+    assert not found.same_units
+    assert ("cost", "", "kind") in told(found)
