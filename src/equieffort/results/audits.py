@@ -1033,9 +1033,9 @@ def audit(
     schema
         Roles, limits, the protected groups and the favourable label.
     scm
-        The structural causal model; fitted, or with all equations given. Edges alone, as pairs (cause, effect) or a
-        `CausalGraph`, get linear equations fitted to X, which is said wherever the result is told; ``[]`` means that
-        nothing follows anything.
+        The structural causal model; one that is not fitted learns its equations from the audited people. Edges alone,
+        as pairs (cause, effect) or a `CausalGraph`, get linear equations fitted to X, which is said wherever the result
+        is told; ``[]`` means that nothing follows anything.
     sensitive_features
         The sensitive column(s), if they are not in X.
     model_features

@@ -50,8 +50,8 @@ DATA = Section(
         "decimal": Key(DECIMAL, "What stands before the decimals of numbers in a CSV file.", "."),
         "missing": Key(
             Text(("error", "drop", "model")),
-            "What to do about people with an empty cell: refuse the data, leave them out, or let a saved model decide "
-            "and call their recourse unknown.",
+            "What to do about people with an empty cell: refuse the data, leave them out, or let a saved model decide; "
+            "their recourse is then unknown where an action or an equation needs what is missing.",
             "error",
         ),
     },
@@ -374,6 +374,16 @@ SPEC = Section(
             "What may happen to each feature: its role alone, or a table. A model that is trained here sees these.",
             REQUIRED,
             example="{income: {role: actionable, direction: up}}",
+        ),
+        "one_hot": Key(
+            MapOf(
+                Either((COLUMNS, MapOf(OrNone(COLUMN), "a table of levels and their columns", least=1))),
+                "a table of categories",
+            ),
+            "Categories that the table holds as columns of 0 and 1: a name and its columns, such as `{housing: "
+            "[housing_own, housing_rent]}`, or its levels and their columns, in which null is the level without one: "
+            "`{housing: {own: housing_own, rent: housing_rent, free: null}}`. Everywhere else `housing` is one "
+            "category; a saved model keeps getting its own columns.",
         ),
         "cost": Key(COST, "How effort is measured."),
         "neighbourhood": Key(NEIGHBOURHOOD, "Who counts as alike; left out, everybody does."),

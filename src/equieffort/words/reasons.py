@@ -16,7 +16,6 @@ PLAIN = {
     Ending.GAVE_UP: "The solver gave up before it found or excluded an action",
     Ending.LABEL_STAYS: "The model's label does not follow its score near the boundary",
     Ending.TIE: "The best score is the threshold itself, and no answer there holds",
-    Ending.MISSING: "A missing value: no counterfactual can be computed",
 }
 FAULTS = {
     Fault.LABEL: "the model's label stays, and no surer action was found",
@@ -26,6 +25,11 @@ FAULTS = {
     Fault.EQUATION: "{} would follow, and no equation says how",
     Fault.COST: "its cost comes out differently",
     Fault.ACTIONS: "it changes more features than max_actions allows",
+}
+LACKING = {
+    Ending.MISSING_ACTION: "The value of {!r} is missing, and an action may set it: what that costs is not known",
+    Ending.MISSING_CAUSE: "The value of {!r} is missing, and what follows from an action depends on it",
+    Ending.MISSING_READ: "The value of {!r} is missing, and what the model makes of that could not be read",
 }
 STOPPED = {
     Ending.PRECISION: "A part of the boundary is too thin for floating point to decide",
@@ -44,6 +48,8 @@ def termination(fact: Termination, audience: Audience = PYTHON) -> str:
         return f"{PLAIN[fact.kind]}."
     if fact.kind == Ending.UNDEFINED:
         return f"The equation of {fact.subject!r} divides by 0 here: no counterfactual can be computed."
+    if fact.kind in LACKING:
+        return f"{LACKING[fact.kind].format(fact.subject)}."
     if fact.fault is not None:
         return f"The action does not hold: {FAULTS[fact.fault].format(_subject(fact, audience))}."
     if fact.kind == Ending.HEURISTIC:
