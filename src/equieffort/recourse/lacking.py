@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+import numpy as np
 import pandas as pd
 
 from equieffort.data.frames import Floats
@@ -47,7 +48,7 @@ class Lacking:
         """By what is missing: whose. People who lack nothing that plays a part are left out."""
         lacking = self.problem.lacking(facts)
         found: dict[Pattern, list[int]] = {}
-        for row in lacking.any(axis=1).nonzero()[0].tolist():
+        for row in np.flatnonzero(lacking.any(axis=1)).tolist():
             found.setdefault(tuple(lacking[row].nonzero()[0].tolist()), []).append(row)
         return found
 
