@@ -25,10 +25,10 @@ def test_what_was_audited_holds(files, call):
     done = call("verify", "made.audit", *WITH, "--sample", "4")
     assert done.exit_code == 0, done.output
     assert done.stdout.startswith("Everything that was checked holds, for 160 people.")
-    assert "confirmed by Milp for" in done.stdout
+    assert "confirmed by milp for" in done.stdout
     said = json.loads(call("verify", "made.audit", *WITH, "--oracle", "milp", "--sample", "6", "--json").stdout)
     assert said["holds"] is True
-    assert said["oracle"]["solver"] == "Milp"
+    assert said["oracle"]["solver"] == "milp"
     assert len(said["oracle"]["of"]) == 6
     assert {one["outcome"] for one in said["oracle"]["of"]} == {"confirmed"}
 

@@ -53,10 +53,11 @@ def second_opinion(
     if oracle is not None:
         check_choice("oracle", oracle, get_args(Oracle))
     used = audit.provenance.solver.kind
+    name = next((name for name, solver in SOLVERS.items() if solver.__name__ == used), used)
     if oracle is not None and SOLVERS[oracle].__name__ == used:
         others = [name for name, solver in SOLVERS.items() if solver.__name__ != used]
         raise ParameterError(
-            "VERIFY_ORACLE", f"The audit itself was solved by {used}.", fix=f"Choose another: {listed(others)}."
+            "VERIFY_ORACLE", f"The audit itself was solved by {name}.", fix=f"Choose another: {listed(others)}."
         )
     with warnings.catch_warnings():
         # Whatever there is to say of the inputs was said when they were audited.
@@ -70,7 +71,8 @@ def second_opinion(
     unit = ROUNDING * problem.scaled.cost_unit
     places = {row: at for at, row in enumerate(part.index.tolist())}
     found = [_opinion(audit.recourse, row, part, places[row], room, unit) for row in rows.tolist() if row in places]
-    return Opinions(type(solver).__name__, used, tuple(found))
+    by = next(known for known, kind in SOLVERS.items() if isinstance(solver, kind))
+    return Opinions(by, name, tuple(found))
 
 
 def _sampled(table: RecourseTable, sample: int, random_state: int) -> npt.NDArray[np.intp]:

@@ -11,6 +11,11 @@ from equieffort.replay.answers import Failure, Opinion
 MOST = 20
 """So many failures are told one by one."""
 SOLVED = ("optimal", "feasible", "infeasible", "unknown")
+OUTCOMES = {
+    "confirmed": "confirmed by {solver}",
+    "contradicted": "contradicted by {solver}",
+    "unsettled": "neither confirmed nor contradicted by {solver}",
+}
 TOLD = {
     "refused": "the audit says refused, the model approves",
     "approved": "the audit says approved, the model refuses",
@@ -62,18 +67,14 @@ def certificate_lines(counts: Mapping[str, Mapping[str, int]], solver: str) -> l
         of = counts[status]
         if not of["people"]:
             continue
-        claim = "that nothing leads to approval" if status == "infeasible" else "the lower bound"
-        asked = of["confirmed"] + of["unsettled"] + of["contradicted"]
-        parts = [f"{status} ({of['people']:,}):"]
-        if status in ("optimal", "feasible"):
-            parts.append(f"action replayed for {of['people'] - of['not re-checked']:,};")
-        if asked:
-            parts.append(
-                f"{claim} confirmed by {solver} for {of['confirmed']:,}, contradicted for {of['contradicted']:,}, not "
-                f"settled for {of['unsettled']:,};"
-            )
-        parts.append(f"{claim} not independently checked for {of['people'] - asked:,}.")
-        lines.append(" ".join(parts))
+        asked = sum(of[outcome] for outcome in OUTCOMES)
+        answers = {f"{told.format(solver=solver)}": of[outcome] for outcome, told in OUTCOMES.items()}
+        answers["not independently checked"] = of["people"] - asked
+        told = ", ".join(f"{answer} for {count:,}" for answer, count in answers.items() if count)
+        replayed = of["people"] - of["not re-checked"]
+        action = f" action replayed for {replayed:,};" if status in ("optimal", "feasible") else ""
+        claim = "that nothing leads to approval" if status == "infeasible" else "lower bound"
+        lines.append(f"{status} ({of['people']:,}):{action} {claim} {told}.")
     return lines
 
 
