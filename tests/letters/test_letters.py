@@ -71,9 +71,7 @@ def cells(page: str) -> list[list[str]]:
 def test_doing_what_a_letter_says_is_enough(plain, tmp_path):
     written = letters(plain, tmp_path / "out")
     assert len(written) == 4
-    for person in ("A/1", "a 1", SCRIPT):
-        if person == SCRIPT:
-            continue
+    for person in ("A/1", "a 1"):
         ((name, before, after, moved),) = cells(written[person])
         fact = PEOPLE.loc[person]
         assert (name, float(before)) == ("income", fact["income"])
@@ -133,7 +131,7 @@ def test_what_is_not_known_is_said_to_be_not_known(plain, tmp_path):
 
 
 def test_further_routes(tmp_path):
-    people = PEOPLE.assign(extra=[0.0, 1.0, 2.0, 0.0, 0.0])
+    people = PEOPLE.drop(columns="job").assign(extra=[0.0, 1.0, 2.0, 0.0, 0.0])
     made = _two_ways(people)
     one = letters(made, tmp_path / "one")["A/1"]
     both = letters(made, tmp_path / "both", alternatives=3)["A/1"]
@@ -161,7 +159,7 @@ def _two_ways(people: pd.DataFrame) -> ee.Audit:
 
 def test_letters_about_a_surrogate_must_not_be_sent(plain, tmp_path):
     kept = RecordedDecisions(differs=(0,), unknown=())
-    surrogate = Surrogate("logistic", 0.9, 100, {}, True, 0.9)
+    surrogate = Surrogate("logistic", 0.9, {"f": 0.9, "m": 0.9}, 0.9)
     made = plain.with_provenance(surrogate=surrogate, recorded=kept)
     written = letters(made, tmp_path / "out")
     for page in written.values():
@@ -291,7 +289,7 @@ def test_texts_of_the_organisation(plain, tmp_path):
 
 def test_some_people_only(plain, tmp_path):
     assert list(letters(plain, tmp_path / "out", people=["a 1"])) == ["a 1"]
-    with pytest.raises(ee.errors.ParameterError, match="'../../etc' was not refused"):
+    with pytest.raises(ee.errors.ParameterError, match=r"etc' was not refused"):
         plain.letters(tmp_path / "well", ["../../etc"])
     assert not (tmp_path / "well").exists()
 

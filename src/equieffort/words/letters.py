@@ -30,8 +30,8 @@ NOT_THE_REASON = (
 )
 REVIEW = (
     "You can ask those who decided to have a person look at the decision again, and to correct what is wrong on "
-    "record. Say which decision you mean and which of the values on this page is wrong or incomplete. Which rights you have "
-    "depends on the law that applies to the decision."
+    "record. Say which decision you mean and which of the values on this page is wrong or incomplete. Which rights "
+    "you have depends on the law that applies to the decision."
 )
 NO_SEND = "Do not send this page."
 NONE_TO_SEND = "Do not send these letters. They are about a surrogate model, not about the system that decided."
