@@ -232,7 +232,7 @@ def test_a_template_to_start_from(made, call, tmp_path):
     (tmp_path / "bad.html").write_text("<p>\n{{ letter.nam }}")
     done = call("explain", "made.audit", "--all", "-o", "bad", "--template", "bad.html")
     assert done.exit_code == 2
-    assert "bad.html, line 2: " in done.output
+    assert "bad.html, line 2 (" in done.output
     assert "LETTER_TEMPLATE" in done.output
 
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from equieffort.cli.common import Quiet, check_writable, write
-from equieffort.cli.progress import reporter
 from equieffort.cli.reading import File, open_audit
 from equieffort.errors import DataError, ParameterError, closest, label, listed, many
 
@@ -58,6 +57,7 @@ def explain(
     if out is None:
         typer.echo(str(made.explain(named, alternatives=alternatives)))
         return
+    from equieffort.cli.progress import reporter
     from equieffort.letters.pages import form_of
 
     with reporter(quiet=quiet) as progress:

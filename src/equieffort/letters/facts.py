@@ -19,6 +19,7 @@ from equieffort.words.letters import (
     Answer,
     about_surrogate,
     notes,
+    route_title,
     summary,
     way_note,
 )
@@ -43,6 +44,7 @@ class Route:
     """Changes that together lead to approval."""
 
     number: int
+    title: str
     changes: tuple[Change, ...]
     """What the person changes."""
     holds: tuple[Change, ...]
@@ -96,7 +98,7 @@ def letter_of(table: RecourseTable, row: int, found: Explanation, texts: LetterT
     return Letter(
         str(found.person), answer, TITLES[answer], tuple(said),
         about_surrogate(found.surrogate, found.recorded),
-        tuple(_route(n, way) for n, way in enumerate(found.ways, start=1)),
+        tuple(_route(n, way, len(found.ways)) for n, way in enumerate(found.ways, start=1)),
         FURTHER[found.further], found.reason, fixed, unchanged, tuple(notes(answer)),
         tuple(line.strip() for line in texts.sender.splitlines() if line.strip()),
         _paragraphs(texts.review or REVIEW),
@@ -113,9 +115,10 @@ def _paragraphs(text: str) -> tuple[str, ...]:
     return tuple(" ".join(part) for part in parts if part)
 
 
-def _route(n: int, way: Explanation) -> Route:
+def _route(n: int, way: Explanation, of: int) -> Route:
     kinds = {kind: tuple(_change(s) for s in way.steps if s.kind == kind) for kind in ("set", "hold", "follows")}
-    return Route(n, kinds["set"], kinds["hold"], kinds["follows"], "" if n == 1 else way_note(way.status))
+    title = route_title(n, of, way.status)
+    return Route(n, title, kinds["set"], kinds["hold"], kinds["follows"], "" if n == 1 else way_note(way.status))
 
 
 def _change(step: Step) -> Change:

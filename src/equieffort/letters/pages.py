@@ -106,12 +106,12 @@ def _read(path: Path) -> str:
     try:
         return read_regular(path, MOST_BYTES).decode("utf-8-sig")
     except OSError as error:
-        why = sentence(error.strerror or error)
+        why = error.strerror or str(error)
     except UnicodeDecodeError:
-        why = "It is not UTF-8."
+        why = "it is not UTF-8"
     raise ParameterError(
         "LETTER_TEMPLATE",
-        f"The template {str(path)!r} cannot be read: {why}",
+        f"The template {str(path)!r} cannot be read: {sentence(why)}",
         fix=("Check the path; ", Setting("default template"), " writes a template to start from."),
     )
 
@@ -128,6 +128,6 @@ def _refused(name: str, line: int | None, why: str, person: str = "") -> Paramet
     met = f" (met in the letter to {person!r})" if person else ""
     return ParameterError(
         "LETTER_TEMPLATE",
-        f"{where}: {sentence(why)}{met}",
+        f"{where}{met}: {sentence(why)}",
         fix="Correct the template; docs/letters.md lists what a template can show.",
     )

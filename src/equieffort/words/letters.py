@@ -61,11 +61,24 @@ def notes(answer: Answer) -> list[str]:
     return [NO_PROMISE, NOT_A_REASON] if answer == "route" else [NOT_THE_REASON]
 
 
+def route_title(number: int, of: int, status: str) -> str:
+    """The heading of the so manyth of some routes; of least effort only where that is proven.
+
+    >>> route_title(1, 1, "feasible"), route_title(1, 2, "feasible"), route_title(1, 2, "optimal"), route_title(2, 2, "")
+    ('What to change', 'One route', 'The route of least effort', 'Another route (2)')
+    """
+    if of == 1:
+        return "What to change"
+    if number > 1:
+        return f"Another route ({number})"
+    return "The route of least effort" if status == "optimal" else "One route"
+
+
 def way_note(status: str) -> str:
     """What is known of a further route."""
     if status == "optimal":
-        return "It leaves a change of each route above out, and no other such route takes less effort."
-    return "It leaves a change of each route above out; whether another such route takes less effort is not known."
+        return "It does without at least one change of each route above; no other such route takes less effort."
+    return "It does without at least one change of each route above; whether another takes less effort is not known."
 
 
 def about_surrogate(kind: str, recorded: str) -> str:
