@@ -64,8 +64,8 @@ def notes(answer: Answer) -> list[str]:
 def route_title(number: int, of: int, status: str) -> str:
     """The heading of the so manyth of some routes; of least effort only where that is proven.
 
-    >>> route_title(1, 1, "feasible"), route_title(1, 2, "feasible"), route_title(1, 2, "optimal"), route_title(2, 2, "")
-    ('What to change', 'One route', 'The route of least effort', 'Another route (2)')
+    >>> route_title(1, 1, "feasible"), route_title(1, 2, "feasible"), route_title(1, 2, "optimal")
+    ('What to change', 'One route', 'The route of least effort')
     """
     if of == 1:
         return "What to change"
