@@ -28,7 +28,7 @@ from equieffort.world.schema import Schema
 
 Rows = slice | npt.NDArray[Any]
 """Whatever selects rows of an array."""
-Audience = Literal["python", "spec"]
+Audience = Literal["python", "spec", "letter"]
 STORED = ("status", "cost", "bound", "intervention_mask", "delta", "level", "vanishing")
 """The arrays of a table itself; the others are what readers may ask its source for."""
 
@@ -91,7 +91,7 @@ class RecourseTable(Shown):
     vanishing: Bools = None  # type: ignore[assignment]
     """Whose effort the solver states to vanish: actions cost as little as one likes (a step over an open boundary)."""
     audience: Audience = "python"
-    """Whom sentences about single people speak to: whoever calls Python, or whoever writes a spec."""
+    """Whom sentences about single people speak to: whoever calls Python or writes a spec, or the person in a letter."""
 
     def __post_init__(self) -> None:
         n = len(self.status)

@@ -348,6 +348,15 @@ REPORT = Section(
         )
     }
 )
+LETTERS = Section(
+    {
+        "sender": Key(Text(named="who writes"), "Who writes the letters: a name, or several lines with an address."),
+        "review": Key(
+            Text(named="how to ask for a review"),
+            "How to ask for a review, in your own words; empty lines part paragraphs. Left out, a neutral sentence.",
+        ),
+    }
+)
 
 SPEC = Section(
     {
@@ -408,6 +417,7 @@ SPEC = Section(
             LABELS, "What people call groups, features and levels in all they read; files of data keep the names."
         ),
         "report": Key(REPORT, "What a report shows."),
+        "letters": Key(LETTERS, "What letters to refused people say (`equieffort explain FILE --all -o FOLDER`)."),
         "random_state": Key(
             Number(low=0, high=2**32 - 1, whole=True), "Where chance starts, so that a run can be repeated.", 0
         ),

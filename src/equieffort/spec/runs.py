@@ -266,6 +266,7 @@ def run_prepared(prepared: Prepared, *, progress: Watched = None, command: str =
         data=prepared.source,
         spec=spec.text,
         suppress_below=spec.suppress_below,
+        letters=spec.letters,
         random_state=spec.random_state,
         command=command,
         solver=replace(solver, reason=reason_in(spec, solver.reason)),

@@ -7,9 +7,9 @@ from decimal import ROUND_FLOOR, Decimal
 from typing import Literal
 
 from equieffort.data.frames import number
-from equieffort.recourse.status import Ending, Fault, Infeasibility, Reason, Termination
+from equieffort.recourse.status import LACKS, Ending, Fault, Infeasibility, Reason, Termination
 from equieffort.words.infeasibility import infeasibility
-from equieffort.words.limits import PYTHON, REPORT, SPEC, Audience
+from equieffort.words.limits import LETTER, PYTHON, REPORT, SPEC, Audience
 from equieffort.world.labels import NO_LABELS, Labels
 
 PLAIN = {
@@ -111,16 +111,37 @@ def rounded_down(bound: float) -> float:
     return float(exact.quantize(Decimal(1).scaleb(exact.adjusted() - 2), ROUND_FLOOR))
 
 
-AUDIENCES = {"python": PYTHON, "spec": SPEC, "report": REPORT}
+SETTLED_NOT = {
+    **dict.fromkeys(LACKS, "A value about you is missing on record, and without it nothing can be worked out."),
+    Ending.WORK: "The computation reached its limit before it could tell.",
+    Ending.TIME: "The computation reached its limit before it could tell.",
+    Ending.HEURISTIC: "Many changes were tried, but not all.",
+}
+
+
+def unsettled(fact: Termination, labels: Labels = NO_LABELS) -> str:
+    """Why it is not known better, for the person: nothing of solvers.
+
+    >>> unsettled(Termination(Ending.WORK, bound=0.5, argument="node_limit", limit=1000, work=1000))
+    'The computation reached its limit before it could tell.'
+    """
+    if fact.kind == Ending.UNDEFINED:
+        return f"What follows for {labels.feature(str(fact.subject))} cannot be worked out from the values on record."
+    return SETTLED_NOT.get(fact.kind, "The computation could not settle it.")
+
+
+AUDIENCES = {"python": PYTHON, "spec": SPEC, "report": REPORT, "letter": LETTER}
 """Whoever calls Python or writes a spec is told the person's numbers and what would help; the report says nothing that
 is about one person."""
 
 
 def told(
-    fact: Reason | None, audience: Literal["python", "spec", "report"] = "python", labels: Labels = NO_LABELS
+    fact: Reason | None, audience: Literal["python", "spec", "report", "letter"] = "python", labels: Labels = NO_LABELS
 ) -> str:
     """The sentence for whoever reads it; empty where there is nothing to say."""
     if fact is None:
         return ""
     reader = replace(AUDIENCES[audience], labels=labels)
+    if audience == "letter" and isinstance(fact, Termination):
+        return unsettled(fact, labels)
     return infeasibility(fact, reader) if isinstance(fact, Infeasibility) else termination(fact, reader)

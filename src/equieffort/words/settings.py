@@ -195,6 +195,10 @@ SETTINGS: dict[str, Written] = {
         "Keep them when it is made: audit.with_alternatives($bare).save(...).",
         "Audit again with --alternatives $bare, which keeps them in the file.",
     ),
+    "overwrite": Written("overwrite=True", "--overwrite"),
+    "default template": Written(
+        "letters.default_template() of equieffort", "equieffort explain FILE --write-template my.html"
+    ),
     "budget": Written("budget=...", "--budget"),
     "acr": Written("acr=...", "--acr"),
     "assumed": Written(
