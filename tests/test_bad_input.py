@@ -238,7 +238,7 @@ BAD: dict[str, Callable[[], Any]] = {
     "29 nan, plausible": lambda: ee.Feature("mutable", plausible=(NAN, 1)),
     "29 negative change": lambda: ee.Feature("actionable", max_increase=-1),
     "29 limits without actions": lambda: ee.Feature("immutable", upper=3),
-    "29 text": lambda: ee.Feature("actionable", lower="5"),  # type: ignore[arg-type]
+    "29 text": lambda: audit(schema=income(lower="5")),
     "29 plausible number": lambda: ee.Feature("actionable", plausible=5),  # type: ignore[arg-type]
     "29 direction": lambda: ee.Feature("actionable", direction="increase"),  # type: ignore[arg-type]
     "29 limits of a category": lambda: audit(
@@ -274,9 +274,6 @@ BAD: dict[str, Callable[[], Any]] = {
     "41 given": lambda: audit(jobs(), scm=work(job=ee.Linear({"income": 1.0})), schema=job_schema("mutable")),
     "41 no mechanism": lambda: SCM([("income", "debt")], mechanisms={"debt": "ols"}),
     "41 counterfactual": lambda: work().fit(jobs()).counterfactual(jobs(), do={"income": 3.0}),
-    "41 not fitted": lambda: audit(
-        scm=SCM([("income", "debt")]), schema=schema(features={"income": "actionable", "debt": "mutable"})
-    ),
     "43 one-hot": lambda: audit(
         one_hot(), schema=schema(features={"income": "actionable", "job_a": "actionable", "job_b": "actionable",
                                            "job_c": "mutable"})
@@ -350,7 +347,7 @@ def warned(code: str, call: Callable[[], ee.Audit], *mentions: str) -> ee.Audit:
     assert len(issued) == 1
     assert issued[0] in result.warnings
     for text in mentions:
-        assert text in str(issued[0]), f"{text!r} is not in: {issued[0]}"
+        assert text in issued[0].long, f"{text!r} is not in: {issued[0].long}"
     check_words(issued[0])
     return result
 
@@ -549,7 +546,7 @@ def test_case_09_the_model_decides() -> None:
     assert np.isnan(result.recourse.cost[[1, 7]]).all()
     assert (row(result, "f").rho_least, row(result, "f").rho_most) == approx((2 / 3, 1))
     assert (row(result, "m").rho_least, row(result, "m").rho_most) == approx((3 / 4, 1))
-    assert "A missing value" in result.explain("c").reason
+    assert "is missing" in result.explain("c").reason
     assert (result.verdict.outcome, result.verdict.codes) == ("inconclusive", ("NOISE",))
     estimate = replace(result, criteria=ee.Criteria(min_people=1, level=None)).verdict
     assert (estimate.outcome, estimate.codes) == ("inconclusive", ("UNCERTIFIED",))
@@ -783,7 +780,7 @@ def test_case_29_contradictory_limits() -> None:
     refused("29 negative change", SchemaError, "SCHEMA_LIMITS", "max_increase is -1")
     refused("29 limits without actions", SchemaError, "SCHEMA_LIMITS", "immutable", "plausible=")
     refused("29 direction", SchemaError, "SCHEMA_ROLE", "'increase'", '"up"')
-    refused("29 limits of a category", SchemaError, "SCHEMA_KIND", "'purpose'", "categorical")
+    refused("29 limits of a category", SchemaError, "SCHEMA_LEVELS", "'purpose'", "categorical")
     assert ee.Feature("actionable", lower=3, upper=3).lower == 3
 
 
@@ -952,7 +949,6 @@ def test_case_41_category_below_an_action() -> None:
     refused("41 learned", CausalModelError, "SCM_CANNOT_ABDUCT", "'job'", "immutable")
     refused("41 no mechanism", CausalModelError, "SCM_CANNOT_ABDUCT", "'debt'", "str", "Linear")
     refused("41 counterfactual", CausalModelError, "SCM_CANNOT_ABDUCT", "'job'", "Hold it")
-    refused("41 not fitted", CausalModelError, "SCM_NOT_FITTED", "'debt'", "scm.fit(X)")
 
 
 def test_case_41_equation_given_for_a_category() -> None:

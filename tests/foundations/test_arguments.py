@@ -88,7 +88,7 @@ CALLS: list[tuple[Callable[[ee.Audit], Any], str]] = [
     (lambda a: ee.solve(problem(), X, solver=3), "solver is 3"),
     (lambda a: ee.Auto().select(a), "problem is the Audit"),
     (lambda a: ee.Feature("actionable", upper=HUGE), "upper is a number of 1,329 bits"),
-    (lambda a: ee.Feature("actionable", upper="9"), "upper is the text '9'"),
+    (lambda a: ee.Feature("actionable", max_increase="9"), "max_increase is the text '9'"),
     (lambda a: ee.Feature("actionable", lower=float("nan")), "lower is nan"),
     (lambda a: ee.Feature("actionable", weight="2"), "The weight '2' is not a positive number"),
     (lambda a: ee.Feature(["actionable"]), "the list ['actionable'] is not a role"),

@@ -25,7 +25,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from equieffort.errors import EquieffortError, EquieffortWarning, ModelError, ParameterError
+from equieffort.errors import EquieffortError, EquieffortWarning, ParameterError
 from equieffort.models.classifiers import Decision
 from equieffort.models.files import load_model, loaders, skops_file
 from equieffort.models.files.pickles import is_pickle
@@ -386,7 +386,7 @@ def test_xgboost_several_classes_and_no_names(tmp_path: Path) -> None:
     assert model.classes_.tolist() == [0, 1, 2]
     with pytest.raises(EquieffortError, match="without column names"):
         Decision.of(model, 1, X)
-    with pytest.raises(ModelError, match="3 classes"):
+    with pytest.warns(EquieffortWarning, match="3 classes"):
         Decision.of(model, 1, X, ["age", "amount"])
 
 

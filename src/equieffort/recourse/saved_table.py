@@ -24,7 +24,16 @@ from equieffort.errors import AuditFileError, label, many
 from equieffort.foundations.arguments import as_plain
 from equieffort.foundations.saved import APART, from_fields, is_scalar
 from equieffort.foundations.tolerances import LARGEST
-from equieffort.recourse.status import LACKS, Fault, Infeasibility, Reason, Status, Termination, fact_from_dict
+from equieffort.recourse.status import (
+    LACKS,
+    Fault,
+    Infeasibility,
+    Obstacle,
+    Reason,
+    Status,
+    Termination,
+    fact_from_dict,
+)
 from equieffort.recourse.table import STORED, Audience, RecourseTable, Rows, TableSource, split_actions
 from equieffort.world.groups import UNKNOWN, Groups
 from equieffort.world.labels import BETWEEN
@@ -489,9 +498,19 @@ def _strange_reasons(saved: SavedTable) -> Bools:
         if isinstance(fact, Infeasibility):
             found[row] = not columns.issuperset(fact.named)
             found[row] |= not rules.issuperset(one.rule for one in fact.obstacles if one.rule)
+            found[row] |= any(_strange_level(saved, one) for one in fact.obstacles)
         elif fact.subject:
             found[row] = fact.subject not in (rules if fact.fault == Fault.RULE else columns)
     return found
+
+
+def _strange_level(saved: SavedTable, one: Obstacle) -> bool:
+    """Whether an obstacle stands at a text that is no level of its feature."""
+    texts = [value for value in (one.value, one.fact, one.stops_at) if isinstance(value, str)]
+    if not texts or one.feature not in saved.encoding.names:
+        return False
+    order = saved.schema.feature(one.feature).order or ()
+    return not {str(level) for level in (*saved.encoding[one.feature].levels, *order)}.issuperset(texts)
 
 
 def _levels_wrong(saved: SavedTable) -> Any:

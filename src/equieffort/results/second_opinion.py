@@ -97,7 +97,7 @@ def _fitting(problem: RecourseProblem, oracle: Oracle | None, used: str) -> Solv
         refusals.append(f"{name}: {answer.reason}")
     raise ParameterError(
         "VERIFY_ORACLE",
-        f"The sample cannot be solved again. {' '.join(refusals)}",
+        f"The sample cannot be solved again: {'; '.join(one.rstrip('.') for one in refusals)}.",
         fix="Leave the oracle out, so that one that fits is chosen, or the sample, so that actions alone are checked.",
     )
 

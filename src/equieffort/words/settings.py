@@ -190,7 +190,6 @@ SETTINGS: dict[str, Written] = {
         "Look at it in Python, where the audit was made; or audit with neighbourhood: {quantile: ...} in the spec.",
     ),
     "resample": Written("resample with ee.Equations()", "give --resample equations"),
-    "rescale": Written("rescale=True", "--rescale"),
     "alternatives": Written(
         "Keep them when it is made: audit.with_alternatives($bare).save(...).",
         "Audit again with --alternatives $bare, which keeps them in the file.",
