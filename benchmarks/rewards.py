@@ -117,6 +117,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=500)
     parser.add_argument("--people", type=int, default=200)
+    parser.add_argument("--only", help="one part: ranks known, ranks of the same people, situation testing")
     given = parser.parse_args()
     warnings.simplefilter("ignore")
     known = known_ranks()
@@ -126,6 +127,8 @@ def main() -> None:
         "situation testing": lambda seed: situations(2 * given.people, seed, 0.5),
     }
     for name, make in makers.items():
+        if given.only not in (None, name):
+            continue
         held: dict[str, list[bool]] = {}
         for seed in range(given.runs):
             for what, low, high, truth in make(seed):

@@ -990,7 +990,12 @@ def test_case_42_poor_fit() -> None:
 
 
 def test_case_43_one_hot_columns() -> None:
-    mentions = "'job_a', 'job_b', 'job_c'", "'job'", "'job_a', 'job_b' would", "one text column"
+    mentions = (
+        "'job_a', 'job_b', 'job_c'",
+        "'job'",
+        "'job_a', 'job_b' would",
+        "one_hot={'job': ['job_a', 'job_b', 'job_c']}",
+    )
     refused("43 one-hot", SchemaError, "SCHEMA_ONE_HOT", *mentions)
     features = {"income": "actionable", "job_a": "mutable", "job_b": "mutable", "job_c": "immutable"}
     np.testing.assert_allclose(audit(one_hot(), schema=schema(features=features)).recourse.cost, COSTS)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from tests import oracles_ordered, oracles_trees, oracles_ways
+from tests import oracles_one_hot, oracles_ordered, oracles_trees, oracles_ways
 from tests.oracles import FAMILIES, run
 
 from equieffort.recourse.solvers import BranchAndBound
@@ -23,6 +23,7 @@ TREE_CASES = 1000
 """Of each family of trees, and of levels in an order."""
 WAY_CASES = 1000
 """With at most k features changed, and of further ways."""
+ONE_HOT_CASES = 1000
 FIRST_SEED = 100_000
 """Beyond the seeds of the everyday tests."""
 
@@ -58,6 +59,18 @@ def test_branch_and_bound_agrees_with_trying_every_cell(
     solver = BranchAndBound(time_limit=None)
     tally = oracles_trees.run(family, range(start, start + BLOCK), solver, people=2)
     record_property("verify", {"family": f"trees {family}", **tally.counts})
+    assert not tally.disagreements, "\n".join(tally.disagreements)
+
+
+@pytest.mark.verify
+@pytest.mark.usefixtures("one_thread")
+@pytest.mark.parametrize("block", range(ONE_HOT_CASES // BLOCK))
+def test_one_hot_tables_agree_with_trying_everything(
+    block: int, record_property: Callable[[str, object], None]
+) -> None:
+    start = FIRST_SEED + block * BLOCK
+    tally = oracles_one_hot.run(range(start, start + BLOCK))
+    record_property("verify", {"family": "one-hot tables", **tally.counts})
     assert not tally.disagreements, "\n".join(tally.disagreements)
 
 

@@ -132,6 +132,7 @@ CODES: dict[str, str] = {
     "AUDIT_LABELS": "What happened to a person can only be said if the label names the same person in both audits.",
     "SPEC_UNFILLED": "Who is protected and what may change must be said by somebody who knows, never guessed.",
     "OUTPUT": "Work whose result cannot be written is lost, so this is looked at before any work is done.",
+    "LETTER_TEMPLATE": "A letter that is not whole must not reach anybody.",
     "RUN_CHANGED": "Results must belong to one state of the data.",
     "RUN_WRITE": "What was computed could not be kept.",
     # monitoring

@@ -205,6 +205,55 @@ def test_explain_names_unknown_people(made, call):
     assert "Code: DATA_UNKNOWN_ROW" in done.stderr
 
 
+def test_letters_to_everybody_who_was_refused(made, call, tmp_path):
+    done = call("explain", "made.audit", "--all", "-o", "letters")
+    refused = int(made.recourse.is_unfavourable.sum())
+    assert done.exit_code == 0, done.output
+    assert done.stdout == f"Wrote {refused} letters and letters/index.html\n"
+    assert len(list((tmp_path / "letters").glob("*.html"))) == refused + 1
+    again = call("explain", "made.audit", "--all", "-o", "letters")
+    assert again.exit_code == 2
+    assert "with --overwrite" in again.output
+    assert call("explain", "made.audit", "--all", "-o", "letters", "--overwrite", "-q").stdout == ""
+    label = made.recourse.index[made.recourse.is_unfavourable][0]
+    one = call("explain", "made.audit", "--row", label, "-o", "one", "--format", "md", "-q")
+    assert one.exit_code == 0, one.output
+    assert {path.name for path in (tmp_path / "one").iterdir()} == {f"{label}.md", "index.md", "index.csv"}
+
+
+def test_a_template_to_start_from(made, call, tmp_path):
+    assert call("explain", "made.audit", "--write-template", "my.md").stdout == "Wrote my.md\n"
+    assert call("explain", "made.audit", "--write-template", "my.md").exit_code == 2
+    text = (tmp_path / "my.md").read_text(encoding="utf-8")
+    (tmp_path / "my.md").write_text(text + "Yours\n", encoding="utf-8")
+    done = call("explain", "made.audit", "--all", "-o", "out", "--template", "my.md", "-q")
+    assert done.exit_code == 0, done.output
+    assert all(one.read_text().endswith("Yours\n") for one in (tmp_path / "out").glob("0*.md"))
+    (tmp_path / "bad.html").write_text("<p>\n{{ letter.nam }}")
+    done = call("explain", "made.audit", "--all", "-o", "bad", "--template", "bad.html")
+    assert done.exit_code == 2
+    assert "bad.html, line 2 (" in done.output
+    assert "LETTER_TEMPLATE" in done.output
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ([], "Nobody is named."),
+        (["--row", "1", "--all"], "--row names one person"),
+        (["--all"], "Name a folder"),
+        (["--row", "00001", "--format", "md"], "--format is about letters"),
+        (["--all", "-o", "nowhere/letters"], "does not exist"),
+        (["--all", "-o", "made.audit"], "is a file"),
+        (["--all", "-o", "out", "--template", "none.html"], "cannot be read"),
+    ],
+)
+def test_explain_refuses_what_does_not_go_together(made, call, options, said):
+    done = call("explain", "made.audit", *options)
+    assert done.exit_code == 2
+    assert said in done.output
+
+
 def test_explain_says_that_it_is_about_a_stand_in(made, call):
     differs = list(made.provenance.recorded.differs)
     assert differs, "otherwise nothing is shown"

@@ -146,7 +146,7 @@ def test_what_is_no_fact_about_this_problem_is_refused(monkeypatch, said, names)
         audit.recourse.frame()
 
 
-@pytest.mark.parametrize("note", ["It was tired.", Termination(Ending.MISSING)])
+@pytest.mark.parametrize("note", ["It was tired.", Termination(Ending.MISSING_READ, subject="debt")])
 def test_notes_that_are_no_facts_are_refused(monkeypatch, note):
     def attempt(self, problem, matrix, attempt):
         proposal = Proposal.empty(problem, len(matrix))

@@ -196,7 +196,9 @@ FORGED = {
     "ending of no kind": retold(Status.UNKNOWN, lambda fact: fact | {"kind": "fatigue"}),
     "negative bound of an ending": retold(Status.UNKNOWN, lambda fact: fact | {"bound": -1.0}),
     "fault without an action that has it": retold(Status.UNKNOWN, lambda fact: fact | {"fault": "cost"}),
-    "missing value of somebody complete": retold(Status.UNKNOWN, lambda fact: Termination(Ending.MISSING).to_dict()),
+    "missing value of somebody complete": retold(
+        Status.UNKNOWN, lambda fact: Termination(Ending.MISSING_READ).to_dict()
+    ),
     "column without limits that is not there": retold(Status.UNKNOWN, lambda fact: fact | {"subject": "wealth"}),
     "audience nobody knows": field(lambda m: m.update(audience="jury")),
     "equations that are sentences": provenance(equations=["savings = 2*income"]),

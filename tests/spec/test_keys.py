@@ -17,6 +17,7 @@ from equieffort.data.inputs import DataSource
 from equieffort.effort.inference import Holm, Unadjusted
 from equieffort.effort.measures import JUDGED, MEASURES
 from equieffort.models.surrogate import SURROGATES
+from equieffort.results.provenance import LetterTexts
 from equieffort.spec import SpecError, json_schema, parse_spec
 from equieffort.spec.docs_table import Row, rows
 from equieffort.spec.keys import SPEC
@@ -270,6 +271,9 @@ VALID: dict[str, list[tuple[Any, Any, Any]]] = {
     "labels.levels": [({"job": {"1": "a"}}, lambda spec: spec.schema.names.levels, {"job": {"1": "a"}})],
     "report": [({}, "suppress_below", 0)],
     "report.suppress_below": [(10, "suppress_below", 10)],
+    "letters": [({}, "letters", LetterTexts())],
+    "letters.sender": [("Town bank", "letters", LetterTexts(sender="Town bank"))],
+    "letters.review": [("Ring us.", "letters", LetterTexts(review="Ring us."))],
     "random_state": [(7, "random_state", 7), (2**32 - 1, "random_state", 2**32 - 1)],
 }
 TOGETHER: list[tuple[dict[str, Any], Any, Any]] = [

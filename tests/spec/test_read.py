@@ -242,3 +242,10 @@ def test_a_file_nobody_may_read(tmp_path):
     path.chmod(0)
     with pytest.raises(SpecError, match="cannot be read"):
         read_spec(path)
+
+
+def test_texts_of_letters():
+    read = parse_spec(GOOD + "letters:\n  sender: |\n    Town bank\n    1 Main Street\n")
+    assert (read.letters.sender, read.letters.review) == ("Town bank\n1 Main Street\n", "")
+    with pytest.raises(SpecError, match="letters"):
+        parse_spec(GOOD + "letters: {reviews: Ring us.}\n")

@@ -12,10 +12,11 @@ import typer
 from equieffort.cli.audit import audit
 from equieffort.cli.common import SETTINGS, Debug, guarded
 from equieffort.cli.demo import demo, paper
+from equieffort.cli.explain import explain
 from equieffort.cli.init import init, schema
 from equieffort.cli.monitor import monitor
 from equieffort.cli.notions import notions
-from equieffort.cli.reading import check, diff, explain, power, report, subgroups
+from equieffort.cli.reading import check, diff, power, report, subgroups
 from equieffort.cli.streams import run
 from equieffort.cli.verifying import verify
 

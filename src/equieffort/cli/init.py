@@ -19,6 +19,7 @@ from equieffort.words.problems import spec_words
 if TYPE_CHECKING:
     import pandas as pd
 
+    from equieffort.data.one_hot import OneHot
     from equieffort.world.giveaways import Giveaway
 
 REMARKS = {
@@ -118,9 +119,16 @@ def schema() -> None:
 
 
 def draft(table: pd.DataFrame, path: str, answers: Answers, name: str, found: Sequence[Giveaway] = ()) -> str:
-    """The text of the spec; a column that gives something away is left as a comment, a sentinel is only told."""
+    """The text of the spec; a column that gives something away is left as a comment, a sentinel is only told.
+
+    Columns of 0 and 1 that look like one category are taken for one.
+    """
+    from equieffort.data.one_hot import suggested
+
     remarks = {one.feature: REMARKS[one.kind] for one in found}
     told = {answers.id, answers.outcome, answers.sensitive}
+    spread = suggested(table, told)
+    table = spread.join(table)
     columns = [str(column) for column in table.columns]
     lines = [
         "# What is audited, and by which rules. Replace every FILL_IN; the comments say what is asked.",
@@ -154,6 +162,7 @@ def draft(table: pd.DataFrame, path: str, answers: Answers, name: str, found: Se
         "# What causes what, as [cause, effect]: an action on a cause moves its effects too. Nothing is assumed.",
         "graph: []",
         "",
+        *_one_hot(spread),
         "# actionable: people may change it (direction: up or down; lower, upper, max_increase, max_decrease, weight)",
         "# mutable: it only follows its causes; immutable: it must not move; unused: it is no feature, such as the",
         "# decision, a name or a date. plausible: [low, high] limits any value, however it came about.",
@@ -190,6 +199,21 @@ def draft(table: pd.DataFrame, path: str, answers: Answers, name: str, found: Se
         "",
     ]
     return "\n".join(lines)
+
+
+def _one_hot(spread: OneHot) -> list[str]:
+    """Columns of 0 and 1 that look like one category each."""
+    if not spread:
+        return []
+    lines = [
+        "# Columns of 0 and 1 of which never two are 1: taken as one category each, level: column. A level without a",
+        "# column (null) is that of people with none of them: give it its name. Delete what is no category.",
+        "one_hot:",
+    ]
+    for name, levels in spread.categories.items():
+        pairs = (f"{word(level)}: {'null' if column is None else word(column)}" for level, column in levels.items())
+        lines.append(f"  {word(name)}: {{{', '.join(pairs)}}}")
+    return [*lines, ""]
 
 
 def word(value: Any) -> str:

@@ -1,8 +1,7 @@
-"""Commands that read saved audits: `check`, `report`, `explain`, `subgroups`, `diff`; `power` can do without one."""
+"""Commands that read saved audits: `check`, `report`, `subgroups`, `diff`; `power` can do without one."""
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
@@ -12,7 +11,7 @@ import typer
 
 from equieffort.cli.audit import as_text, text
 from equieffort.cli.common import EQUAL, EXIT, UNEQUAL, Outputs, as_json_text, check_writable, command_line, write
-from equieffort.errors import AuditFileError, DataError, ParameterError, closest, label, listed, warn
+from equieffort.errors import AuditFileError, ParameterError, warn
 
 if TYPE_CHECKING:
     from equieffort.effort.criteria import Criteria
@@ -117,19 +116,6 @@ def report(
     command = made.provenance.command or command_line()
     write(page, render(made, title=made.provenance.title, suppress_below=suppress_below, command=command))
     typer.echo(f"Wrote {page}")
-
-
-def explain(
-    file: File,
-    row: Annotated[str, typer.Option("--row", help="The person's label (the id column, or the row's number).")],
-    alternatives: Annotated[
-        int | None,
-        typer.Option(help="So many ways, which change different features; by default all that FILE keeps.", min=1),
-    ] = None,
-) -> None:
-    """Say what one person can do to turn the decision."""
-    made = open_audit(file)
-    typer.echo(str(made.explain(_label(made, row, file.name), alternatives=alternatives)))
 
 
 class Searched(StrEnum):
@@ -306,28 +292,3 @@ def open_audit(file: Path) -> Audit:
 
     check_kind(file)
     return load(file)
-
-
-def _label(made: Audit, row: str, name: str) -> Any:
-    """The label as it is in the file: a number where rows are counted. "00103" is a name, never the number 103."""
-    index = made.recourse.index
-    if index.dtype.kind not in "iu":
-        if row not in index:
-            names = [str(one) for one in index]
-            same = [one for one in names if one.lstrip("0") == row.lstrip("0")]
-            hint = f"Did you mean {same[0]!r}?" if same else closest(row, names)
-            raise DataError(
-                "DATA_UNKNOWN_ROW",
-                f"Nobody in {name!r} has the id {row!r}. {hint}".rstrip(),
-                fix=f"Give an id as the id column has it; the first are {listed(names[:5])}. Rows are not counted.",
-            )
-        return row
-    if not re.fullmatch(r"0|-?[1-9][0-9]*", row) or int(row) not in index:
-        raise DataError(
-            "DATA_UNKNOWN_ROW",
-            f"{row!r} is nobody's number in {name!r}, where people are numbered from {label(index[0])} to "
-            f"{label(index[-1])}.",
-            fix="Give a number without leading zeros; or name the id column as data.id in the spec, audit again, and "
-            "give an id.",
-        )
-    return int(row)

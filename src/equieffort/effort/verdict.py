@@ -104,9 +104,8 @@ class Verdict(Shown):
         check_flag("inconclusive", inconclusive)
         if self.outcome == "equal" or (self.outcome == "inconclusive" and not inconclusive):
             return
-        error = UnequalError(
-            f"VERDICT_{self.outcome.upper()}", self.first_line, fix="Read `verdict` of this error, or audit.report()."
-        )
+        code = "VERDICT_UNEQUAL" if self.outcome == "unequal" else "VERDICT_INCONCLUSIVE"
+        error = UnequalError(code, self.first_line, fix="Read `verdict` of this error, or audit.report().")
         error.verdict = self
         raise error
 

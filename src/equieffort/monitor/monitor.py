@@ -107,6 +107,7 @@ class Monitor:
             classifier, frame, schema=schema, scm=scm, model_features=names, cost=cost, reference=frame, margin=margin,
             missing=missing,
         )  # fmt: skip
+        frame = schema.spread.join(frame)
         self._needed = list(dict.fromkeys((*self.problem.names, *schema.sensitive_columns)))
         self._reference = frame[self._needed]
         self._groups = Groups.of(frame[frame[list(schema.sensitive_columns)].notna().all(axis=1)], schema)
@@ -177,9 +178,8 @@ class Monitor:
         check_progress(progress)
         day = _day(date)
         columns = self.problem.schema.sensitive_columns
-        frame = join_sensitive(
-            read_frame(X, names=self.problem.decision.features, what="The batch"), sensitive_features, columns
-        )
+        batch = read_frame(X, names=self.problem.decision.own, what="The batch")
+        frame = join_sensitive(self.problem.schema.spread.join(batch), sensitive_features, columns)
         require_columns(frame, self._needed, why="The batch")
         frame = like(frame[self._needed], self._reference)
         check_groups(frame, columns, self._groups.labels)

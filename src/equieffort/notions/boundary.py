@@ -195,7 +195,7 @@ def _solved(
     }
     schema = Schema(
         sensitive=old.sensitive, protected=old.protected, reference=old.reference, favourable=old.favourable,
-        threshold=old.threshold, features=features,
+        threshold=old.threshold, features=features, one_hot=old.one_hot,
     )  # fmt: skip
     try:
         with warnings.catch_warnings():
@@ -203,7 +203,7 @@ def _solved(
             used = data[[*dict.fromkeys((*old.sensitive_columns, *decision.features))]]
             bare = RecourseProblem.of(
                 decision.classifier, used, schema=schema, scm=StructuralCausalModel([]).fit(used),
-                model_features=decision.features if decision.bare else None,
+                model_features=decision.own if decision.bare else None,
             )  # fmt: skip
             frame = used.iloc[rows]
             typed = bare.typed(frame)

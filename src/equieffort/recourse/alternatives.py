@@ -17,6 +17,7 @@ import numpy.typing as npt
 from equieffort.errors import ParameterError
 from equieffort.foundations.arguments import check_number
 from equieffort.foundations.tolerances import is_closed
+from equieffort.recourse.lacking import Lacking
 from equieffort.recourse.solvers import PreparedSolver
 from equieffort.recourse.solvers.max_actions import NOTHING, Acts, Held
 from equieffort.recourse.status import Status
@@ -150,7 +151,8 @@ class _Ranking:
         source = replace(self.source, data=self.data.iloc[rows], known={})
         part = RecourseTable.blank(source, replace(self.groups, codes=self.groups.codes[rows]))
         if isinstance(prepared, PreparedSolver):
-            ActionVerifier(problem, self.source.solver, prepared, part.data).run(part, 0)
+            lacking = Lacking(problem, self.source.solver, is_open=True)
+            ActionVerifier(problem, prepared, part.data, lacking).run(part, 0)
         else:
             part.status[:], part.bound[:] = Status.UNKNOWN, 0.0
         least = np.array([node.bound for node in nodes])

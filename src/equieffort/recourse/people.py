@@ -41,7 +41,8 @@ class People:
                 )
             return X
         columns = problem.schema.sensitive_columns
-        frame = join_sensitive(read_frame(X, names=problem.decision.features), sensitive_features, columns)
+        whole = problem.schema.spread.join(read_frame(X, names=problem.decision.own))
+        frame = join_sensitive(whole, sensitive_features, columns)
         needed = dict.fromkeys((*problem.names, *columns))
         require_columns(frame, needed, why=("The problem uses a column, but ", Setting("the table")))
         # A group that is not known takes nobody out of the audit, unless their recourse depends on it.

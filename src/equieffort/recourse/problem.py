@@ -132,8 +132,10 @@ class RecourseProblem(Generic[ViewT]):
         _check_margin(margin)
         if model_features is not None:
             model_features = names_in("model_features", model_features)
-        frame = join_sensitive(read_frame(X, names=model_features), sensitive_features, schema.sensitive_columns)
-        seen = list(known_features(classifier, model_features))
+        whole = read_frame(X, names=model_features)
+        spread = schema.spread
+        frame = join_sensitive(spread.join(whole, tell=True), sensitive_features, schema.sensitive_columns)
+        seen = list(spread.names(known_features(classifier, model_features)))
         schema.check(frame, scm.graph, seen)
         needed = dict.fromkeys(
             (*schema.protected_columns, *scm.graph.nodes, *schema.features, *seen, *schema.rule_columns)
@@ -146,9 +148,11 @@ class RecourseProblem(Generic[ViewT]):
         if not complete.any():
             raise DataError("DATA_EMPTY", f"Of nobody a group is known in {listed(lax)}.", fix="Fill them in.")
         frame = frame if complete.all() else frame[complete]
-        scm = scm.ready(frame)
-        decision = Decision.of(classifier, schema.favourable, frame, model_features, schema.threshold)
-        given = None if reference is None else read_frame(reference, what="reference")
+        scm = scm.ready(frame, learn=True)
+        decision = Decision.of(
+            classifier, schema.favourable, frame, model_features, schema.threshold, spread, dict(whole.dtypes)
+        )
+        given = None if reference is None else spread.join(read_frame(reference, what="reference"))
         encoding = _encoding(frame, schema, scm, decision.features, given)
         tables = [table for table in (frame, scm.reference_, given) if table is not None]
         encoding = with_known_levels(encoding, schema, scm, decision, tables)
@@ -188,8 +192,8 @@ class RecourseProblem(Generic[ViewT]):
         if classifier is None or people is None:
             return replace(self, scm=scm)
         own = (*self.decision.features, *self.schema.actionable)
-        features = known_features(classifier, self.decision.features if self.decision.bare else None)
-        if features != self.decision.features or any(self.encoding[name].is_category for name in own):
+        features = known_features(classifier, self.decision.own if self.decision.bare else None)
+        if features != self.decision.own or any(self.encoding[name].is_category for name in own):
             return None
         decision = self.decision.trained_again(classifier)
         return replace(
@@ -281,14 +285,28 @@ class RecourseProblem(Generic[ViewT]):
     def idle(self) -> tuple[int, ...]:
         """Positions of the sensitive columns whose value plays no part in anybody's recourse.
 
-        The model does not see such a column, no rule speaks of it, no action could move it, and whatever follows from
-        it together with an action follows by a linear equation, in which what stays as it is cancels.
+        They are passive, and the model does not see them.
         """
-        return tuple(self.encoding.position(name) for name in self.schema.sensitive_columns if self._is_idle(name))
+        seen = self.decision.features
+        return tuple(
+            k for k in self.passive if self.names[k] in self.schema.sensitive_columns and self.names[k] not in seen
+        )
 
-    def _is_idle(self, name: str) -> bool:
+    @cached_property
+    def passive(self) -> tuple[int, ...]:
+        """Positions of the columns that play no part in anybody's recourse but for what the model makes of them.
+
+        No action may set or move them, no rule speaks of them, and whatever follows from them together with an action
+        follows by a linear equation, in which what stays as it is cancels.
+        """
+        return tuple(k for k, name in enumerate(self.names) if self._is_passive(name))
+
+    def _is_passive(self, name: str) -> bool:
         graph = self.scm.graph
-        if name in (*self.decision.features, *self.schema.rule_columns) or isinstance(self.cost, GroupCost):
+        if name in (*self.schema.actionable, *self.schema.rule_columns):
+            return False
+        # What a group pays is part of the price.
+        if name in self.schema.sensitive_columns and isinstance(self.cost, GroupCost):
             return False
         if name not in graph.nodes:
             return True
@@ -301,12 +319,12 @@ class RecourseProblem(Generic[ViewT]):
         )
 
     def filled(self, facts: Floats) -> Floats:
-        """People with something in place of what is missing and plays no part."""
-        idle = list(self.idle)
-        if not idle or not np.isnan(facts[:, idle]).any():
+        """People with something in place of what is missing in columns that are passive."""
+        passive = list(self.passive)
+        if not passive or not np.isnan(facts[:, passive]).any():
             return facts
         found = facts.copy()
-        found[:, idle] = np.nan_to_num(facts[:, idle], nan=0.0)
+        found[:, passive] = np.nan_to_num(facts[:, passive], nan=0.0)
         return found
 
     def undefined(self, facts: Floats) -> dict[str, Bools]:
@@ -321,6 +339,23 @@ class RecourseProblem(Generic[ViewT]):
                 if whom.any():
                     found[node] = whom
         return found
+
+    def lacking(self, facts: Floats) -> Bools:
+        """(person, column): what is missing and plays a part, if only in what the model makes of it."""
+        found = np.isnan(facts)
+        found[:, list(self.idle)] = False
+        return np.asarray(found)
+
+    def without(self: RecourseProblem, names: Sequence[str], people: pd.DataFrame) -> RecourseProblem:
+        """The problem of people who lack a value in these passive columns; they are given as examples of them.
+
+        What the model makes of a missing value is the same whatever they do.
+        """
+        gone = {name: people[name].iloc[0] for name in names if name in self.decision.features}
+        if not gone:
+            return self
+        decision = replace(self.decision, missing=gone)
+        return replace(self, decision=decision, view=recognise(decision, self.encoding, people))
 
     @cached_property
     def numeric(self) -> tuple[int, ...]:
@@ -470,7 +505,7 @@ class RecourseProblem(Generic[ViewT]):
 
     def outside(self, matrix: Floats) -> Bools:
         """Who starts outside the limits or plausible ranges, or breaks a rule between features."""
-        found = self.rules.broken(matrix)
+        found = self.rules.broken(self.filled(matrix))
         for k in range(len(self.names)):
             for limit in self.limits(k):
                 if not limit.relative:

@@ -24,7 +24,7 @@ from equieffort.errors import AuditFileError, label, many
 from equieffort.foundations.arguments import as_plain
 from equieffort.foundations.saved import APART, from_fields, is_scalar
 from equieffort.foundations.tolerances import LARGEST
-from equieffort.recourse.status import Ending, Fault, Infeasibility, Reason, Status, Termination, fact_from_dict
+from equieffort.recourse.status import LACKS, Fault, Infeasibility, Reason, Status, Termination, fact_from_dict
 from equieffort.recourse.table import STORED, Audience, RecourseTable, Rows, TableSource, split_actions
 from equieffort.world.groups import UNKNOWN, Groups
 from equieffort.world.labels import BETWEEN
@@ -270,6 +270,12 @@ class SavedTable:
         return np.isnan(self["facts"][:, self._needed]).any(axis=1)
 
     @cached_property
+    def lacks_start(self) -> Bools:
+        """Who lacks a value that an action starts from, or that a rule asks for."""
+        needed = [self.encoding.position(name) for name in (*self.schema.actionable, *self.schema.rule_columns)]
+        return np.isnan(self["facts"][:, needed]).any(axis=1)
+
+    @cached_property
     def _needed(self) -> list[int]:
         names, sensitive = self.encoding.names, self.schema.sensitive_columns
         return [k for k, name in enumerate(names) if name not in sensitive]
@@ -472,7 +478,7 @@ def _reasons_wrong(saved: SavedTable) -> Any:
     for row, fact in saved.facts.items():
         found[row] = isinstance(fact, Infeasibility) != (saved["status"][row] == Status.INFEASIBLE)
         if isinstance(fact, Termination):
-            found[row] |= fact.kind == Ending.MISSING and not saved.lacks[row]
+            found[row] |= fact.kind in LACKS and not saved.lacks[row]
     return found
 
 
@@ -500,7 +506,8 @@ CHECKS: tuple[tuple[str, Callable[[SavedTable], Any]], ...] = (
     ("the roles of the groups do not fit together", _groups_wrong),
     ("the protected groups are not those of the schema", _roles_wrong),
     ("a fact is no value of its column", _facts_wrong),
-    ("somebody with a missing value is solved", lambda s: s.lacks & ~s.has(Status.NOT_NEEDED, Status.UNKNOWN)),
+    ("somebody is solved whose action starts from a missing value",
+     lambda s: s.lacks_start & ~s.has(Status.NOT_NEEDED, Status.UNKNOWN)),
     ("a counterfactual is no value of its column", _moved_wrong),
     ("a cost is negative, too large or missing",
      lambda s: s.acting & ~((s["cost"] >= 0) & (s["cost"] <= LARGEST))),

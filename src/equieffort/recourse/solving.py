@@ -16,6 +16,7 @@ from equieffort.foundations.log import log, stage
 from equieffort.foundations.progress import Watched, watcher
 from equieffort.foundations.tolerances import LARGEST, is_closed
 from equieffort.models.classifiers import BlackBox
+from equieffort.recourse.lacking import Lacking
 from equieffort.recourse.limits import Limit
 from equieffort.recourse.people import People
 from equieffort.recourse.problem import RecourseProblem, check_problem
@@ -54,7 +55,8 @@ def solve(
         How; by default chosen by `Auto`. A choice that it has made for this problem is not made again.
     missing
         What to do with missing values: "error"; "drop" leaves these people out; "model" lets the model decide on
-        them, and the recourse of those it refuses is unknown.
+        them; the recourse of those it refuses is known where what it makes of a missing value is the same whatever
+        they do, as behind an imputer, and unknown with its reason elsewhere.
     progress
         True for a bar, False for none, or a function, called as progress("solving", done, total, note) before the first
         and after each part of the work. By default a bar in notebooks.
@@ -66,7 +68,8 @@ def solve(
     problem, frame, groups = people.problem, people.frame, people.groups
     choice = chosen_for(problem, solver)
     n = len(frame)
-    table = RecourseTable.blank(SolvedSource(problem, choice.solver, choice.prepared, frame), groups)
+    lacking = Lacking(problem, choice.solver)
+    table = RecourseTable.blank(SolvedSource(problem, choice.solver, choice.prepared, frame, lacking), groups)
     outside = np.zeros(len(groups.labels), dtype=np.int64)
     size = CHUNK if watching is None else min(WATCHED, max(FEWEST, n // PARTS))
     log.info("Solver for %d people: %s. %s", n, choice.solver, choice.reason)
@@ -75,7 +78,7 @@ def solve(
     with stage(f"Solving {n:,} people"):
         for start in range(0, n, size):
             part = slice(start, min(start + size, n))
-            verifier = ActionVerifier(problem.scaled, choice.solver, choice.prepared, frame.iloc[part])
+            verifier = ActionVerifier(problem.scaled, choice.prepared, frame.iloc[part], lacking)
             out = verifier.run(table, start)
             _check_efforts(table, part)
             outside += np.bincount(groups.codes[part][out], minlength=len(outside))
@@ -142,8 +145,10 @@ def solve_further(table: RecourseTable, rows: npt.NDArray[np.intp], *, solver: S
     if len(rows) == 0:
         return table
     groups = replace(table.groups, codes=table.groups.codes[rows])
-    part = RecourseTable.blank(SolvedSource(source.problem, engine, choice.prepared, source.data.iloc[rows]), groups)
-    ActionVerifier(source.problem.scaled, engine, choice.prepared, part.data).run(part, 0)
+    lacking = Lacking(source.problem, engine)
+    own = SolvedSource(source.problem, engine, choice.prepared, source.data.iloc[rows], lacking)
+    part = RecourseTable.blank(own, groups)
+    ActionVerifier(source.problem.scaled, choice.prepared, part.data, lacking).run(part, 0)
     _check_efforts(part, slice(None))
     merged = _merged(table, part, rows, engine.gap)
     return replace(merged, source=replace(source, further=engine))
@@ -153,8 +158,10 @@ def solve_rows(people: People, choice: Choice, rows: npt.NDArray[np.intp]) -> Re
     """Some of the people alone, such as for a guess how long all take."""
     problem, engine = people.problem, choice.solver
     groups = replace(people.groups, codes=people.groups.codes[rows])
-    part = RecourseTable.blank(SolvedSource(problem, engine, choice.prepared, people.frame.iloc[rows]), groups)
-    ActionVerifier(problem.scaled, engine, choice.prepared, part.data).run(part, 0)
+    lacking = Lacking(problem, engine)
+    own = SolvedSource(problem, engine, choice.prepared, people.frame.iloc[rows], lacking)
+    part = RecourseTable.blank(own, groups)
+    ActionVerifier(problem.scaled, choice.prepared, part.data, lacking).run(part, 0)
     _check_efforts(part, slice(None))
     return part
 

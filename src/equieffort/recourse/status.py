@@ -107,10 +107,18 @@ class Ending(StrEnum):
     """The model's own label does not follow its score near the boundary."""
     TIE = "tie"
     """The best score is the threshold itself, and no answer there holds."""
-    MISSING = "missing"
-    """A value is missing, so that no counterfactual can be computed."""
+    MISSING_ACTION = "missing_action"
+    """The value of a feature that may be set is missing: what setting it costs is not known. `subject` names it."""
+    MISSING_CAUSE = "missing_cause"
+    """The value of a column that equations or rules need is missing; `subject` names it."""
+    MISSING_READ = "missing_read"
+    """What the model makes of a missing value could not be read; `subject` names the column."""
     UNDEFINED = "undefined"
     """The equation of `subject` divides by 0 for this person, so that no counterfactual can be computed."""
+
+
+LACKS = (Ending.MISSING_ACTION, Ending.MISSING_CAUSE, Ending.MISSING_READ)
+"""What is only said of whoever lacks a value."""
 
 
 class Unfit(StrEnum):
@@ -266,7 +274,7 @@ class Termination(_Fact):
     fault: Fault | None = None
     """What was wrong with an action that did not hold."""
     subject: str = ""
-    """The column or the rule that `fault` is about; the column without a limit, where one is known."""
+    """The column or the rule that `fault` is about; the column without a limit or a value, where one is known."""
 
     _type = "termination"
 
@@ -287,8 +295,8 @@ Reason = Infeasibility | Termination
 def fact_from_dict(data: Any) -> Reason:
     """The fact that was written.
 
-    >>> fact_from_dict(Termination(Ending.MISSING).to_dict())
-    Termination(kind=<Ending.MISSING: 'missing'>, found=False, bound=None, argument='', limit=None, work=None, \
+    >>> fact_from_dict(Termination(Ending.GAVE_UP).to_dict())
+    Termination(kind=<Ending.GAVE_UP: 'gave_up'>, found=False, bound=None, argument='', limit=None, work=None, \
 fault=None, subject='')
     """
     is_ending = isinstance(data, dict) and data.get("type") == "termination"

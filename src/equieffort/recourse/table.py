@@ -17,6 +17,7 @@ from equieffort.errors import ParameterError
 from equieffort.foundations.arguments import check_instance
 from equieffort.foundations.shown import Shown, Told
 from equieffort.recourse.counterfactuals import action_costs, propagate_as_stored, settings, with_columns
+from equieffort.recourse.lacking import Lacking
 from equieffort.recourse.level_prices import in_places
 from equieffort.recourse.limits import Limit, limits
 from equieffort.recourse.problem import RecourseProblem
@@ -27,7 +28,7 @@ from equieffort.world.schema import Schema
 
 Rows = slice | npt.NDArray[Any]
 """Whatever selects rows of an array."""
-Audience = Literal["python", "spec"]
+Audience = Literal["python", "spec", "letter"]
 STORED = ("status", "cost", "bound", "intervention_mask", "delta", "level", "vanishing")
 """The arrays of a table itself; the others are what readers may ask its source for."""
 
@@ -90,7 +91,7 @@ class RecourseTable(Shown):
     vanishing: Bools = None  # type: ignore[assignment]
     """Whose effort the solver states to vanish: actions cost as little as one likes (a step over an open boundary)."""
     audience: Audience = "python"
-    """Whom sentences about single people speak to: whoever calls Python, or whoever writes a spec."""
+    """Whom sentences about single people speak to: whoever calls Python or writes a spec, or the person in a letter."""
 
     def __post_init__(self) -> None:
         n = len(self.status)
@@ -242,6 +243,8 @@ class SolvedSource(TableSource):
     prepared: PreparedSolver
     """The solver, prepared for the problem in scaled units."""
     data: pd.DataFrame
+    lacking: Lacking
+    """The problems of people who lack values."""
     known: dict[int, Infeasibility] = field(default_factory=dict)
     """What the solver said of infeasible rows: it takes as long as solving them, and table, file and report ask."""
     further: Solver | None = None
@@ -279,20 +282,29 @@ class SolvedSource(TableSource):
 
     def outside(self) -> Bools:
         """Who starts outside the declared limits."""
-        return self.problem.outside(self.problem.filled(self.facts(slice(None))))
+        return self.problem.outside(self.facts(slice(None)))
 
     def reasons(self, table: RecourseTable, rows: Sequence[int]) -> list[Reason | None]:
         """Asked of the solver, once, for infeasible rows; noted when solving for others."""
         stuck = {row for row in rows if table.status[row] == Status.INFEASIBLE}
         new = sorted(stuck - self.known.keys())
         if new:
-            problem = self.problem.scaled
-            people = problem.filled(problem.encoding.encode(self.data.iloc[new]))
-            found = self.prepared.infeasibility(people)
-            for one in found:
-                _check_reason(problem, self.solver, one)
-            self.known.update(zip(new, found, strict=True))
+            self._ask(new)
         return [self.known[row] if row in stuck else table.notes.get(row) for row in rows]
+
+    def _ask(self, rows: list[int]) -> None:
+        """What stands in the way of infeasible people, asked of the problem that was solved for them."""
+        problem, everyone = self.problem.scaled, self.problem.scaled.encoding.encode(self.data.iloc[rows])
+        patterns = self.lacking.patterns(everyone)
+        gone = {at for mine in patterns.values() for at in mine}
+        parts = {(): [at for at in range(len(rows)) if at not in gone]} | patterns
+        for pattern, mine in parts.items():
+            own = self.lacking.of(pattern, self.data.iloc[[rows[at] for at in mine]]) if pattern else self
+            assert not isinstance(own, Termination)
+            found = own.prepared.infeasibility(problem.filled(everyone[mine])) if mine else []
+            for at, one in zip(mine, found, strict=True):
+                _check_reason(problem, self.solver, one)
+                self.known[rows[at]] = one
 
     def _settings(self, table: RecourseTable, rows: Rows, facts: Floats) -> tuple[Bools, Floats]:
         return settings(self.problem, facts, table.intervention_mask[rows], table.delta[rows], table.level[rows])

@@ -22,14 +22,15 @@ from equieffort.recourse.counterfactuals import (
     settings,
     with_columns,
 )
+from equieffort.recourse.lacking import Lacking
 from equieffort.recourse.problem import RecourseProblem
 from equieffort.recourse.roundings import FURTHEST, resolution, roundings
 from equieffort.recourse.solvers import Batch, PreparedSolver, Proposal, Solver
 from equieffort.recourse.solvers.base import FOUND, HOLDS, LABEL_STAYS, NONE, WRONG, Rows, unreadable
-from equieffort.recourse.status import Ending, Fault, Status, Termination
+from equieffort.recourse.status import LACKS, Ending, Fault, Status, Termination
 from equieffort.recourse.table import RecourseTable
 
-OURS = (Ending.MISSING, Ending.UNDEFINED, Ending.NOT_REPLAYED)
+OURS = (*LACKS, Ending.UNDEFINED, Ending.NOT_REPLAYED)
 """What only `solve` itself finds out."""
 Faults = list[tuple[Fault, str]]
 """What can be wrong with actions: the fault, and the column or the rule it is about."""
@@ -38,38 +39,53 @@ Faults = list[tuple[Fault, str]]
 class ActionVerifier(Batch):
     """People solved together, so that memory stays bounded; what is proposed for them is replayed here."""
 
-    def __init__(self, problem: RecourseProblem, solver: Solver, prepared: PreparedSolver, frame: pd.DataFrame) -> None:
+    def __init__(
+        self, problem: RecourseProblem, prepared: PreparedSolver, frame: pd.DataFrame, lacking: Lacking
+    ) -> None:
         super().__init__(np.empty((0, 0)))
-        self.problem, self.solver, self.prepared, self.frame = problem, solver, prepared, frame
+        self.problem, self.solver, self.prepared, self.frame = problem, lacking.solver, prepared, frame
         """The problem is in scaled units."""
+        self.lacking = lacking
 
     def run(self, table: RecourseTable, start: int) -> npt.NDArray[np.intp]:
         """Fill the table's rows for these people; returns who is outside the declared limits."""
         problem = self.problem
-        everyone = problem.filled(problem.encoding.encode(self.frame))
+        everyone = problem.encoding.encode(self.frame)
         problem.encoding.check_whole(everyone, self.frame.index)
-        favourable = problem.decision.is_favourable(self.frame)
-        lacking = np.isnan(everyone).any(axis=1)
-        notes = dict.fromkeys(np.flatnonzero(lacking).tolist(), Termination(Ending.MISSING))
-        for node, whom in problem.undefined(everyone).items():
-            for row in np.flatnonzero(whom & ~lacking).tolist():
-                notes[row] = Termination(Ending.UNDEFINED, subject=node)
-            lacking = lacking | whom
-        self.rows = np.flatnonzero(~favourable & ~lacking)
-        self.people = everyone[self.rows]
+        refused = ~problem.decision.is_favourable(self.frame)
+        for node, undefined in problem.undefined(everyone).items():
+            ending = Termination(Ending.UNDEFINED, subject=node)
+            _leave_open(table, start + np.flatnonzero(refused & undefined), ending)
+            refused &= ~undefined
+        patterns = self.lacking.patterns(everyone)
+        complete = np.ones(len(everyone), dtype=bool)
+        complete[[row for rows in patterns.values() for row in rows]] = False
+        self._run_for(table, start, np.flatnonzero(refused & complete), everyone)
+        for pattern, rows in patterns.items():
+            whom = np.array(rows, dtype=np.intp)
+            if not refused[whom].any():
+                continue
+            own = self.lacking.of(pattern, self.frame.iloc[whom])
+            whom = whom[refused[whom]]
+            if isinstance(own, Termination):
+                _leave_open(table, start + whom, own)
+            else:
+                verifier = ActionVerifier(own.problem, own.prepared, self.frame, self.lacking)
+                verifier._run_for(table, start, whom, everyone)
+        return np.flatnonzero(problem.outside(everyone))
+
+    def _run_for(self, table: RecourseTable, start: int, rows: Rows, everyone: Floats) -> None:
+        """Fill the rows of some people, who lack nothing that this problem does not know of."""
+        self.rows = rows
+        self.people = self.problem.filled(everyone[rows])
         # A solver may write into what it is given; what it proposes is judged by the people themselves.
         self._facts = self.people.copy()
-        for row in np.flatnonzero(~favourable & lacking).tolist():
-            table.status[start + row] = Status.UNKNOWN
-            table.bound[start + row] = 0.0
-            table.notes[start + row] = notes[row]
-        if len(self.rows):
+        if len(rows):
             self._solve(table, start)
-        return np.flatnonzero(problem.outside(everyone))
 
     def part(self, rows: Rows, problem: RecourseProblem) -> ActionVerifier:
         """Some of these people, and another problem by which what is proposed for them is judged."""
-        part = ActionVerifier(problem, self.solver, self.prepared, self.frame)
+        part = ActionVerifier(problem, self.prepared, self.frame, self.lacking)
         part.rows, part.people, part._facts = self.rows[rows], self.people[rows], self._facts[rows]
         part._held = Proposal.empty(problem, len(rows))
         return part
@@ -255,6 +271,12 @@ class ActionVerifier(Batch):
         unknown = np.flatnonzero(status == Status.UNKNOWN)
         most = self.problem.ceiling(self._facts[unknown])
         table.ceilings.update(zip(rows[unknown].tolist(), (unit * most).tolist(), strict=True))
+
+
+def _leave_open(table: RecourseTable, rows: Rows, why: Termination) -> None:
+    """Of these people nothing is known."""
+    table.status[rows], table.bound[rows] = Status.UNKNOWN, 0.0
+    table.notes.update(dict.fromkeys(rows.tolist(), why))
 
 
 def check_notes(problem: RecourseProblem, solver: Solver, proposal: Proposal) -> None:

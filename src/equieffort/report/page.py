@@ -82,13 +82,17 @@ def render(audit: Audit, *, title: str = "", suppress_below: int | None = None, 
     environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined)
     environment.filters |= {"words": _words, "plain": plain, "drawn": drawn}
     environment.tests["kind"] = _is_kind
-    here = files("equieffort.report")
-    source, style = (here.joinpath(name).read_text(encoding="utf-8") for name in ("template.html", "style.css"))
+    source, colours, style = (resource(name) for name in ("template.html", "colours.css", "style.css"))
     page = environment.from_string(source).render(
         title=title or TITLE, question=front.question(material), sections=_sections(material),
-        suppressed=material.guard.k, style=Markup(style),
+        suppressed=material.guard.k, style=Markup(colours + style),
     )  # fmt: skip
     return clean(page)
+
+
+def resource(name: str) -> str:
+    """A file of this room."""
+    return files("equieffort.report").joinpath(name).read_text(encoding="utf-8")
 
 
 def outline(audit: Audit, suppress_below: int | None = None, command: str = "") -> list[Section]:

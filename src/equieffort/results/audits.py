@@ -885,6 +885,63 @@ class Audit(Shown):
             page = render(self, title=title, suppress_below=suppress_below)
             return Report(page, model_card(self, suppress_below=suppress_below))
 
+    def letters(
+        self,
+        folder: str | PathLike[str],
+        people: Sequence[Any] | None = None,
+        *,
+        format: Literal["html", "md"] | None = None,
+        template: str | PathLike[str] | None = None,
+        alternatives: int | None = None,
+        sender: str | None = None,
+        review: str | None = None,
+        overwrite: bool = False,
+        progress: Watched = None,
+    ) -> pd.DataFrame:
+        """Write a page a refused person: what would lead to approval, what blocks it, or what is not known.
+
+        Parameters
+        ----------
+        folder
+            Where; it is made if need be, and must be empty unless `overwrite`.
+        people
+            Labels of the people to write to; by default everybody who was refused.
+        format
+            "html" or "md"; by default by the ending of `template`, or "html".
+        template
+            A jinja2 template of your own, which sees `letter` (docs/letters.md) and can extend ours.
+        alternatives
+            How many ways, as in `explain`.
+        sender, review
+            Who writes, and how to ask for a review; by default what the spec says, or neutral words.
+
+        Returns
+        -------
+        A row a letter: `person`, `answer` ("route", "none" or "unknown"), `routes` (how many it tells of) and `file`.
+        """
+        from equieffort.letters import write_letters
+
+        own = {"sender": sender, "review": review}
+        for name, text in own.items():
+            check_instance(name, "" if text is None else text, str, "a text")
+        texts = replace(self.provenance.letters, **{name: text for name, text in own.items() if text is not None})
+        rows = None if people is None else self._refused(people)
+        return write_letters(
+            self, folder, lambda row: self._further(row, alternatives), form=format, template=template, rows=rows,
+            texts=texts, overwrite=overwrite, progress=progress,
+        )  # fmt: skip
+
+    def _refused(self, people: Sequence[Any]) -> list[int]:
+        """The rows of people who were refused, each once; somebody else has no use for a letter."""
+        rows = list(dict.fromkeys(self._row(one, None) for one in items_in("people", people, "a list of index labels")))
+        if well := [self.recourse.index[row] for row in rows if not self.recourse.is_unfavourable[row]]:
+            raise ParameterError(
+                "DATA_UNKNOWN_ROW",
+                f"{written(well[0])} was not refused: the decision is favourable already.",
+                fix="Write to people who were refused.",
+            )
+        return rows
+
     def raise_if_unequal(self, *, inconclusive: bool = False) -> Audit:
         """Raise `ee.errors.UnequalError` where effort is unequal, for pipelines; otherwise the audit itself.
 
@@ -1033,9 +1090,9 @@ def audit(
     schema
         Roles, limits, the protected groups and the favourable label.
     scm
-        The structural causal model; fitted, or with all equations given. Edges alone, as pairs (cause, effect) or a
-        `CausalGraph`, get linear equations fitted to X, which is said wherever the result is told; ``[]`` means that
-        nothing follows anything.
+        The structural causal model; one that is not fitted learns its equations from the audited people. Edges alone,
+        as pairs (cause, effect) or a `CausalGraph`, get linear equations fitted to X, which is said wherever the result
+        is told; ``[]`` means that nothing follows anything.
     sensitive_features
         The sensitive column(s), if they are not in X.
     model_features

@@ -75,18 +75,20 @@ class AuditInputs:
         if subgroups is not None:
             check_mapping("subgroups", subgroups, 'a mapping from name to rule, such as {"young": "age < 25"}')
         check_parts(schema, StructuralCausalModel([]) if is_edges(given) else given)
-        table = join_sensitive(read_frame(X, names=model_features), sensitive_features, schema.sensitive_columns)
+        whole = join_sensitive(read_frame(X, names=model_features), sensitive_features, schema.sensitive_columns)
+        table = schema.spread.join(whole)
         if is_edges(given):
             declared["scm"] = linear_model(given, table, schema, declared.get("missing", "error"))
         scm = declared["scm"]
-        rules, seen = list((subgroups or {}).values()), known_features(classifier, model_features)
+        rules, seen = list((subgroups or {}).values()), schema.spread.names(known_features(classifier, model_features))
         check_rules(rules, table)
-        used = _without_asked(table, rules, {*schema.features, *schema.protected_columns, *scm.graph.nodes, *seen})
+        solved = {*schema.features, *schema.protected_columns, *scm.graph.nodes, *seen}
         for name in schema.sensitive_columns:
             if name in table.columns:
                 warn_similar_labels(table[name])
-        warn_giveaways(used, schema, seen)
-        problem = RecourseProblem.of(classifier, used, **declared)
+        warn_giveaways(_without_asked(table, rules, solved), schema, seen)
+        # The types of columns over which a category is spread are the model's to see.
+        problem = RecourseProblem.of(classifier, _without_asked(whole, rules, solved), **declared)
         people = People.of(problem, table, missing=declared.get("missing", "error"))
         schema.names.check(table.columns, people.groups.labels)
         return cls(classifier, table, people, chosen_for(people.problem, solver), solver, declared)

@@ -122,6 +122,16 @@ class ModelFile:
 
 
 @dataclass(frozen=True)
+class LetterTexts:
+    """What the organisation says in letters to the people it refused; what is empty has a neutral default."""
+
+    sender: str = ""
+    """Who writes, in one or several lines."""
+    review: str = ""
+    """How to ask for a review; empty lines part paragraphs."""
+
+
+@dataclass(frozen=True)
 class Provenance:
     """How an audit was made, as typed data; what is empty was not recorded."""
 
@@ -151,6 +161,8 @@ class Provenance:
     """How to do it again at the command line."""
     spec: str = ""
     """The text of the spec."""
+    letters: LetterTexts = LetterTexts()
+    """What a spec wants letters to say."""
     suppress_below: int = 0
     """Counts below it are kept back in reports."""
     random_state: int | None = None

@@ -50,8 +50,8 @@ DATA = Section(
         "decimal": Key(DECIMAL, "What stands before the decimals of numbers in a CSV file.", "."),
         "missing": Key(
             Text(("error", "drop", "model")),
-            "What to do about people with an empty cell: refuse the data, leave them out, or let a saved model decide "
-            "and call their recourse unknown.",
+            "What to do about people with an empty cell: refuse the data, leave them out, or let a saved model decide; "
+            "their recourse is then unknown where an action or an equation needs what is missing.",
             "error",
         ),
     },
@@ -348,6 +348,15 @@ REPORT = Section(
         )
     }
 )
+LETTERS = Section(
+    {
+        "sender": Key(Text(named="who writes"), "Who writes the letters: a name, or several lines with an address."),
+        "review": Key(
+            Text(named="how to ask for a review"),
+            "How to ask for a review, in your own words; empty lines part paragraphs. Left out, a neutral sentence.",
+        ),
+    }
+)
 
 SPEC = Section(
     {
@@ -375,6 +384,16 @@ SPEC = Section(
             REQUIRED,
             example="{income: {role: actionable, direction: up}}",
         ),
+        "one_hot": Key(
+            MapOf(
+                Either((COLUMNS, MapOf(OrNone(COLUMN), "a table of levels and their columns", least=1))),
+                "a table of categories",
+            ),
+            "Categories that the table holds as columns of 0 and 1: a name and its columns, such as `{housing: "
+            "[housing_own, housing_rent]}`, or its levels and their columns, in which null is the level without one: "
+            "`{housing: {own: housing_own, rent: housing_rent, free: null}}`. Everywhere else `housing` is one "
+            "category; a saved model keeps getting its own columns.",
+        ),
         "cost": Key(COST, "How effort is measured."),
         "neighbourhood": Key(NEIGHBOURHOOD, "Who counts as alike; left out, everybody does."),
         "rules": Key(
@@ -398,6 +417,7 @@ SPEC = Section(
             LABELS, "What people call groups, features and levels in all they read; files of data keep the names."
         ),
         "report": Key(REPORT, "What a report shows."),
+        "letters": Key(LETTERS, "What letters to refused people say (`equieffort explain FILE --all -o FOLDER`)."),
         "random_state": Key(
             Number(low=0, high=2**32 - 1, whole=True), "Where chance starts, so that a run can be repeated.", 0
         ),

@@ -44,6 +44,7 @@ def train(spec: Spec, table: pd.DataFrame) -> Trained:
         return _trained(spec, table, label, kind)
     with placed(spec, "model", "data"):
         own, file = read_own(source)
+        own = spec.schema.spread.join(own)
         needed = [*spec.features, label, *spec.schema.sensitive_columns]
         require(own, dict.fromkeys(needed), source, "a surrogate learns from it, and is compared by group")
         check_outcome(spec, own[label])
@@ -72,6 +73,7 @@ def equations_table(spec: Spec, people: pd.DataFrame, nodes: Iterable[str]) -> t
         return people[whole(people, lax if spec.data.missing == "error" else names)], None
     with placed(spec, "graph", "data"):
         own, file = read_own(source)
+        own = spec.schema.spread.join(own)
         require(own, names, source, "the graph names it")
         if spec.data.missing != "error":
             own = own[whole(own, names)]

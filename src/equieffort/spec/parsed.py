@@ -15,6 +15,7 @@ from equieffort.effort.criteria import Criteria
 from equieffort.effort.neighbours import Neighbourhood
 from equieffort.errors import EquieffortError
 from equieffort.recourse.solvers import Auto, Solver
+from equieffort.results.provenance import LetterTexts
 from equieffort.spec.nodes import Node, SpecError
 from equieffort.words.problems import reworded, spec_text
 from equieffort.world.cost import Cost
@@ -113,6 +114,7 @@ class Spec:
     min_refusal_recall: float = 0.5
     title: str = ""
     suppress_below: int = 0
+    letters: LetterTexts = field(default_factory=LetterTexts)
     wanted: Any = None
     """The decisions people want as the spec declared them, once a surrogate has another word for them."""
     path: Path | None = None

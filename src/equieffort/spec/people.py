@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from equieffort.data.frames import reads_as_number
+from equieffort.data.one_hot import OneHot
 from equieffort.errors import SchemaError, many
 from equieffort.spec.keys import UNUSED
 from equieffort.spec.kinds import Number
@@ -28,6 +29,14 @@ def read_schema(given: Parsed) -> Schema:
     sensitive = given["sensitive"]
     columns = [sensitive["column"]] if isinstance(sensitive["column"], str) else sensitive["column"]
     also = given["also_protected"] or []
+    with placed(given.find("one_hot"), "one_hot"):
+        spread = OneHot.of(given["one_hot"] or {})
+    for name in given["features"]:
+        if (whole := spread.category_of(name)) != name:
+            raise given.refuse(
+                f"features.{name}", f"is a column of the category {whole!r}.", f"Write {whole} in its place.",
+                "SCHEMA_ONE_HOT",
+            )  # fmt: skip
     used = [name for name, said in given["features"].items() if UNUSED not in (said, _role(said))]
     features = {name: _feature(given, name, columns, also) for name in used}
     if all(feature.role != "actionable" for feature in features.values()):
@@ -46,6 +55,7 @@ def read_schema(given: Parsed) -> Schema:
         also_protected=tuple(also),
         features=features,
         rules=_rules(given),
+        one_hot=spread.categories,
         max_actions=given["max_actions"],
         labels=_labels(given),
     )

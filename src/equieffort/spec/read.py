@@ -27,6 +27,7 @@ from equieffort.effort.neighbours import Everyone, Nearest, NearestK, Neighbourh
 from equieffort.errors import EquieffortError, closest, listed, sentence
 from equieffort.foundations.arguments import check_path
 from equieffort.models.surrogate import SURROGATES
+from equieffort.results.provenance import LetterTexts
 from equieffort.spec.causes import read_causes
 from equieffort.spec.keys import SPEC
 from equieffort.spec.nodes import MOST_CHARACTERS, SpecError, Table, read_nodes
@@ -127,6 +128,7 @@ def _build(given: Parsed, text: str, path: Path | None) -> Spec:
         min_refusal_recall=given["surrogate"]["min_refusal_recall"],
         title=given["title"],
         suppress_below=given["report"]["suppress_below"],
+        letters=LetterTexts(**{key: text or "" for key, text in given["letters"].items()}),
         path=path,
         text=text,
     )

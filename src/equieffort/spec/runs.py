@@ -38,7 +38,7 @@ from equieffort.spec.learning import (
     whole,
 )
 from equieffort.spec.nodes import MOST_CHARACTERS
-from equieffort.spec.validate_data import check_table, placed, placed_equations, refuse_truth, said
+from equieffort.spec.validate_data import check_table, joined, placed, placed_equations, refuse_truth, said
 from equieffort.words.problems import reworded, spec_words
 from equieffort.world.giveaways import FIRST
 from equieffort.world.graph import CausalGraph
@@ -130,6 +130,7 @@ def prepare(spec: Spec, *, progress: Watched = None, unsafe_load_pickle: bool = 
         with placed(spec, "data", "id", code="DATA_MISSING_COLUMN"):
             table = read_table(spec.data)
         source = DataFile(spec.data.path.name, digest, len(table))
+        table = joined(spec, table)
         progress("reading the data", 1, 1, f"{len(table):,} rows")
         check_table(spec, table)
         for name in spec.schema.sensitive_columns:
@@ -265,6 +266,7 @@ def run_prepared(prepared: Prepared, *, progress: Watched = None, command: str =
         data=prepared.source,
         spec=spec.text,
         suppress_below=spec.suppress_below,
+        letters=spec.letters,
         random_state=spec.random_state,
         command=command,
         solver=replace(solver, reason=reason_in(spec, solver.reason)),

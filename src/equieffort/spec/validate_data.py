@@ -26,6 +26,12 @@ from equieffort.world.rules import parse_rule
 from equieffort.world.schema import Feature
 
 
+def joined(spec: Spec, table: pd.DataFrame) -> pd.DataFrame:
+    """The table with one column for each category that it holds as columns of 0 and 1."""
+    with placed(spec, "one_hot"):
+        return spec.schema.spread.join(table, tell=True)
+
+
 def check_table(spec: Spec, table: pd.DataFrame) -> None:
     """Refuse what the spec names and the table does not have; warn of features that look like slips."""
     check = _Check(spec, table)
@@ -167,7 +173,7 @@ class _Check:
             (("graph",), "GRAPH_UNKNOWN_NODE", [*(name for edge in spec.edges for name in edge), *spec.nodes]),
             (("rules",), "DATA_MISSING_COLUMN", schema.rule_columns),
             (("neighbourhood", "features"), "DATA_MISSING_COLUMN", compared or []),
-            (("model", "features"), "DATA_MISSING_COLUMN", spec.model.features),
+            (("model", "features"), "DATA_MISSING_COLUMN", schema.spread.names(spec.model.features)),
         ]
         for path, code, names in named:
             for name in names:

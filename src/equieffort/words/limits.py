@@ -36,6 +36,8 @@ class Audience:
 PYTHON = Audience("raise {}", "declare {key} to allow {way}")
 SPEC = Audience("raise {} under solver in the spec", "write features.{feature}.{key} in the spec to allow {way}")
 REPORT = Audience(person=False)
+LETTER = Audience()
+"""The person: their own numbers, and no advice to an auditor."""
 
 
 NAMES = {

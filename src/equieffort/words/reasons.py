@@ -7,16 +7,15 @@ from decimal import ROUND_FLOOR, Decimal
 from typing import Literal
 
 from equieffort.data.frames import number
-from equieffort.recourse.status import Ending, Fault, Infeasibility, Reason, Termination
+from equieffort.recourse.status import LACKS, Ending, Fault, Infeasibility, Reason, Termination
 from equieffort.words.infeasibility import infeasibility
-from equieffort.words.limits import PYTHON, REPORT, SPEC, Audience
+from equieffort.words.limits import LETTER, PYTHON, REPORT, SPEC, Audience
 from equieffort.world.labels import NO_LABELS, Labels
 
 PLAIN = {
     Ending.GAVE_UP: "The solver gave up before it found or excluded an action",
     Ending.LABEL_STAYS: "The model's label does not follow its score near the boundary",
     Ending.TIE: "The best score is the threshold itself, and no answer there holds",
-    Ending.MISSING: "A missing value: no counterfactual can be computed",
 }
 FAULTS = {
     Fault.LABEL: "the model's label stays, and no surer action was found",
@@ -26,6 +25,11 @@ FAULTS = {
     Fault.EQUATION: "{} would follow, and no equation says how",
     Fault.COST: "its cost comes out differently",
     Fault.ACTIONS: "it changes more features than max_actions allows",
+}
+LACKING = {
+    Ending.MISSING_ACTION: "The value of {!r} is missing, and an action may set it: what that costs is not known",
+    Ending.MISSING_CAUSE: "The value of {!r} is missing, and what follows from an action depends on it",
+    Ending.MISSING_READ: "The value of {!r} is missing, and what the model makes of that could not be read",
 }
 STOPPED = {
     Ending.PRECISION: "A part of the boundary is too thin for floating point to decide",
@@ -44,6 +48,8 @@ def termination(fact: Termination, audience: Audience = PYTHON) -> str:
         return f"{PLAIN[fact.kind]}."
     if fact.kind == Ending.UNDEFINED:
         return f"The equation of {fact.subject!r} divides by 0 here: no counterfactual can be computed."
+    if fact.kind in LACKING:
+        return f"{LACKING[fact.kind].format(fact.subject)}."
     if fact.fault is not None:
         return f"The action does not hold: {FAULTS[fact.fault].format(_subject(fact, audience))}."
     if fact.kind == Ending.HEURISTIC:
@@ -105,16 +111,37 @@ def rounded_down(bound: float) -> float:
     return float(exact.quantize(Decimal(1).scaleb(exact.adjusted() - 2), ROUND_FLOOR))
 
 
-AUDIENCES = {"python": PYTHON, "spec": SPEC, "report": REPORT}
+SETTLED_NOT = {
+    **dict.fromkeys(LACKS, "A value about you is missing on record, and without it nothing can be worked out."),
+    Ending.WORK: "The computation reached its limit before it could tell.",
+    Ending.TIME: "The computation reached its limit before it could tell.",
+    Ending.HEURISTIC: "Many changes were tried, but not all.",
+}
+
+
+def unsettled(fact: Termination, labels: Labels = NO_LABELS) -> str:
+    """Why it is not known better, for the person: nothing of solvers.
+
+    >>> unsettled(Termination(Ending.WORK, bound=0.5, argument="node_limit", limit=1000, work=1000))
+    'The computation reached its limit before it could tell.'
+    """
+    if fact.kind == Ending.UNDEFINED:
+        return f"What follows for {labels.feature(str(fact.subject))} cannot be worked out from the values on record."
+    return SETTLED_NOT.get(fact.kind, "The computation could not settle it.")
+
+
+AUDIENCES = {"python": PYTHON, "spec": SPEC, "report": REPORT, "letter": LETTER}
 """Whoever calls Python or writes a spec is told the person's numbers and what would help; the report says nothing that
 is about one person."""
 
 
 def told(
-    fact: Reason | None, audience: Literal["python", "spec", "report"] = "python", labels: Labels = NO_LABELS
+    fact: Reason | None, audience: Literal["python", "spec", "report", "letter"] = "python", labels: Labels = NO_LABELS
 ) -> str:
     """The sentence for whoever reads it; empty where there is nothing to say."""
     if fact is None:
         return ""
     reader = replace(AUDIENCES[audience], labels=labels)
+    if audience == "letter" and isinstance(fact, Termination):
+        return unsettled(fact, labels)
     return infeasibility(fact, reader) if isinstance(fact, Infeasibility) else termination(fact, reader)

@@ -61,8 +61,13 @@ SETTINGS: dict[str, Written] = {
     "kind": Written("declare it in the schema with kind=$value", "write kind: $bare if levels are meant"),
     # missing values
     "all of missing": Written(
-        'pass missing="drop" (these people leave the audit) or missing="model" (the model decides on them; their '
-        "recourse is unknown)",
+        'pass missing="drop" (these people leave the audit) or missing="model" (the model decides on them; '
+        "their recourse is unknown where an action or an equation needs what is missing)",
+        "write data: {missing: drop} in the spec (these people leave the audit)",
+    ),
+    "learn without": Written(
+        'pass missing="drop" to fit; or give audit(..., missing="drop") the model unfitted, which learns its equations '
+        "from those who stay",
         "write data: {missing: drop} in the spec (these people leave the audit)",
     ),
     "training without": Written(
@@ -87,8 +92,10 @@ SETTINGS: dict[str, Written] = {
         "Give two outcomes: merge those people want, and those they do not.",
         "List every decision that people want: outcome: {favourable: [...]}.",
     ),
-    "one text column": Written(
-        "and let the model's pipeline encode it (OneHotEncoder)", "which a model that is trained here encodes by itself"
+    "one_hot": Written("Schema(..., one_hot={$of: $value})", "one_hot: {$of: $value} in the spec"),
+    "level without a column": Written(
+        'Schema(..., one_hot={$of: {"own": "a column", "free": None}})',
+        "one_hot: {$of: {own: a column, free: null}} in the spec",
     ),
     "plausible": Written("plausible=(low, high)", "plausible: [low, high]"),
     "protected": Written("protected columns are named in the Schema", "protected columns are named under sensitive"),
@@ -187,6 +194,10 @@ SETTINGS: dict[str, Written] = {
     "alternatives": Written(
         "Keep them when it is made: audit.with_alternatives($bare).save(...).",
         "Audit again with --alternatives $bare, which keeps them in the file.",
+    ),
+    "overwrite": Written("overwrite=True", "--overwrite"),
+    "default template": Written(
+        "letters.default_template() of equieffort", "equieffort explain FILE --write-template my.html"
     ),
     "budget": Written("budget=...", "--budget"),
     "acr": Written("acr=...", "--acr"),

@@ -17,7 +17,8 @@ from typing import Any, Literal, get_args
 
 import pandas as pd
 
-from equieffort.data.frames import KINDS, Column, Encoding, Kind, number, require_columns
+from equieffort.data.frames import KINDS, Column, Encoding, Kind, number, read_frame, require_columns
+from equieffort.data.one_hot import OneHot, alike_families
 from equieffort.errors import DataError, SchemaError, Setting, closest, label, listed, warn
 from equieffort.foundations.arguments import (
     check_flag,
@@ -297,6 +298,10 @@ class Schema:
         What people call groups, features and levels in everything they read:
         ``{"groups": {"0": "women"}, "features": {"ltv": "loan to value"}, "levels": {"job": {"A171": "unskilled"}}}``.
         Tables, JSON and CSV keep the names of the data.
+    one_hot
+        Categories that the table holds as columns of 0 and 1, and that the model gets so: category -> its columns, or
+        category -> {level: column}, in which None is the level that has no column (as after `drop="first"`). Each is
+        one category everywhere: in `features`, rules, the graph, costs and results.
     """
 
     sensitive: str | Sequence[str]
@@ -309,6 +314,7 @@ class Schema:
     rules: Sequence[Constraint | str] = ()
     max_actions: int | None = None
     labels: Labels | Mapping[str, Any] = field(default_factory=Labels)
+    one_hot: Mapping[str, Sequence[str] | Mapping[str, str | None]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "labels", Labels.of(self.labels))
@@ -323,6 +329,10 @@ class Schema:
             for name, feature in self.features.items()
         }
         object.__setattr__(self, "features", features)
+        object.__setattr__(
+            self, "one_hot", {name: dict(one) for name, one in OneHot.of(self.one_hot).categories.items()}
+        )
+        self._check_spread()
         self._check_outcome()
         given = [self.rules] if isinstance(self.rules, str | Constraint) else self.rules
         given = items_in("rules", given, "a list of rules between features", error=SchemaError)
@@ -339,6 +349,33 @@ class Schema:
                     f"The protected column {name!r} is declared {features[name].role}.",
                     fix="Leave it out of `features`: protected columns never change.",
                 )
+
+    def _check_spread(self) -> None:
+        """Refuse what names a column of a category instead of the category."""
+        named = (*self.sensitive_columns, *self.also_protected, *self.features)
+        for name in named:
+            if (category := self.spread.category_of(name)) != name:
+                raise SchemaError(
+                    "SCHEMA_ONE_HOT",
+                    f"{name!r} is declared apart, but is a column of the category {category!r}.",
+                    fix=f"Declare {category!r} in its place.",
+                )
+
+    @property
+    def spread(self) -> OneHot:
+        """The categories that the table holds as columns of 0 and 1."""
+        return OneHot.of(self.one_hot)
+
+    def join(self, X: Any) -> pd.DataFrame:
+        """The table with one column for each category of `one_hot`: what a causal model is fitted on.
+
+        >>> schema = Schema(sensitive="sex", protected="f", favourable=1, one_hot={"home": ["home_own", "home_rent"]})
+        >>> schema.join(pd.DataFrame({"sex": ["f", "m"], "home_own": [1, 0], "home_rent": [0, 1]}))
+          sex  home
+        0   f   own
+        1   m  rent
+        """
+        return self.spread.join(read_frame(X))
 
     def _check_outcome(self) -> None:
         if isinstance(self.favourable, list | tuple | set | frozenset) and not self.favourable:
@@ -481,23 +518,14 @@ class Schema:
 
     def _check_one_hot(self, frame: pd.DataFrame) -> None:
         """Refuse actions on columns of one category that were encoded apart."""
-        families: dict[str, list[str]] = {}
-        for name in frame.columns:
-            for mark in ("=", "__", "_", ".", "-"):
-                if mark in name and _is_zero_one(frame[name]):
-                    families.setdefault(name.rsplit(mark, 1)[0], []).append(name)
-                    break
-        for stem, members in families.items():
+        for stem, members in alike_families(frame).items():
             acting = [name for name in members if name in self.actionable]
-            if len(members) < 2 or not acting:
-                continue
-            together = frame[members].to_numpy(dtype=float).sum(axis=1)
-            if together.max() == 1.0 and together.mean() > 0.5:
+            if acting:
                 raise SchemaError(
                     "SCHEMA_ONE_HOT",
                     f"{listed(members)} look like one category {stem!r} spread over columns, and "
                     f"{listed(acting)} would be changed apart.",
-                    fix=(f"Keep {stem!r} as one text column, ", Setting("one text column"), "."),
+                    fix=("Say so: ", Setting("one_hot", members, of=stem), "."),
                 )
 
     def to_dict(self) -> dict[str, Any]:
@@ -527,14 +555,9 @@ SAVED = {
     "rules": tuple[Constraint, ...],
     "max_actions": int | None,
     "labels": Labels,
+    "one_hot": dict[str, dict[str, str | None]],
 }
 """What the saved form of a schema holds."""
-
-
-def _is_zero_one(column: pd.Series) -> bool:
-    if pd.api.types.is_bool_dtype(column.dtype):
-        return True
-    return bool(pd.api.types.is_numeric_dtype(column.dtype) and column.isin([0, 1]).all())
 
 
 def check_kinds(schema: Schema, encoding: Encoding) -> None:

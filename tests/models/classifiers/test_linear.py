@@ -14,7 +14,6 @@ from sklearn.compose import ColumnTransformer, make_column_selector, make_column
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
 from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
-from sklearn.feature_selection import SelectKBest
 from sklearn.linear_model import (
     LogisticRegression,
     LogisticRegressionCV,
@@ -26,7 +25,7 @@ from sklearn.linear_model import (
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.neural_network import MLPClassifier
-from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import (
     FunctionTransformer,
     KBinsDiscretizer,
@@ -364,8 +363,6 @@ NOT_LINEAR = {
     "QuantileTransformer": make_pipeline(QuantileTransformer(n_quantiles=20), RidgeClassifier()),
     "Normalizer": make_pipeline(Normalizer(), RidgeClassifier()),
     "FunctionTransformer": make_pipeline(FunctionTransformer(np.abs), RidgeClassifier()),
-    "SelectKBest": make_pipeline(SelectKBest(k=1), RidgeClassifier()),
-    "FeatureUnion": make_pipeline(FeatureUnion([("s", StandardScaler())]), RidgeClassifier()),
     "RandomForestClassifier": RandomForestClassifier(3, random_state=0),
     "GradientBoostingClassifier": GradientBoostingClassifier(n_estimators=2, random_state=0),
     "DecisionTreeClassifier": DecisionTreeClassifier(max_depth=2),

@@ -6,8 +6,8 @@ declared rule is the decision.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any
 
@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 
 from equieffort.data.frames import Bools, Floats, require_columns
+from equieffort.data.one_hot import OneHot
 from equieffort.errors import DataError, ModelError, Setting, closest, label, listed, sentence, warn
 from equieffort.foundations.arguments import as_plain, names_in
 from equieffort.models.classifiers.naming import model_name
@@ -25,6 +26,9 @@ _bad_output = partial(ModelError, "MODEL_OUTPUT")
 ASKED_ALONE = 200
 """So many rows are put to a model that failed one by one, to name the first."""
 
+NAN = "What is missing reaches the model as None or NA, which it does not take for missing: write NaN in its place."
+"""The way out where a model knows one mark for a missing value and the table holds another."""
+
 
 @dataclass(frozen=True, eq=False)
 class Decision:
@@ -32,6 +36,7 @@ class Decision:
 
     classifier: Any
     features: tuple[str, ...]
+    """The columns of the table that it decides by; a category that it gets one-hot encoded is one of them."""
     favourable: Any
     """The label people want, or a list of them."""
     bare: bool
@@ -40,6 +45,17 @@ class Decision:
     """If declared: the decision is favourable when the probability of the wanted labels is at least this."""
     whole: bool = False
     """Whether all its columns have a type of whole numbers, so that a plain array of them has one too."""
+    own: tuple[str, ...] = ()
+    """The columns that it is given, in its order: the features, with one-hot encoded categories spread."""
+    one_hot: OneHot = field(default_factory=OneHot)
+    types: Mapping[str, Any] = field(default_factory=dict)
+    """The types of the columns over which categories are spread."""
+    missing: Mapping[str, Any] = field(default_factory=dict)
+    """Features whose value is missing for whoever is asked about, and what stands for that in the table."""
+
+    def __post_init__(self) -> None:
+        if not self.own:
+            object.__setattr__(self, "own", self.features)
 
     @classmethod
     def of(
@@ -49,13 +65,22 @@ class Decision:
         frame: pd.DataFrame,
         model_features: Sequence[str] | None = None,
         threshold: float | None = None,
+        one_hot: OneHot | None = None,
+        types: Mapping[str, Any] | None = None,
     ) -> Decision:
-        """Check the classifier: it predicts, is fitted, knows the favourable label and answers alike twice."""
-        features = known_features(classifier, model_features)
+        """Check the classifier: it predicts, is fitted, knows the favourable label and answers alike twice.
+
+        With categories that the model gets one-hot encoded the table holds them as one column each.
+        """
+        one_hot = one_hot if one_hot is not None else OneHot()
+        own = known_features(classifier, model_features)
+        features = one_hot.names(own)
+        types = {name: (types or {}).get(name, np.dtype(np.int64)) for name in own if name not in features}
         require_columns(frame, features, why=("The model uses a feature, but ", Setting("the table")))
         bare = not hasattr(classifier, "feature_names_in_")
-        whole = all(pd.api.types.is_integer_dtype(frame[name].dtype) for name in features)
-        decision = cls(classifier, features, favourable, bare, threshold, whole)
+        given = [types[name] if name in types else frame[name].dtype for name in own]
+        whole = all(map(pd.api.types.is_integer_dtype, given))
+        decision = cls(classifier, features, favourable, bare, threshold, whole, own, one_hot, types)
         decision._check_classes()
         decision._tell_others()
         decision._check_threshold()
@@ -176,6 +201,8 @@ class Decision:
     def model_input(self, frame: pd.DataFrame) -> Any:
         """What the classifier is given: its own columns, in its order."""
         own = frame if tuple(frame.columns) == self.features else frame[list(self.features)]
+        if self.types:
+            own = self.one_hot.spread(own, self.own, self.types)
         return own.to_numpy() if self.bare else own
 
     def labels(self, frame: pd.DataFrame) -> np.ndarray[Any, Any]:
@@ -244,7 +271,9 @@ class Decision:
             return DataError(
                 "DATA_UNSEEN_CATEGORY",
                 f"The model met a category it does not know: {sentence(text)}",
-                fix="Correct the values, drop these rows, or train the model with this category.",
+                fix=NAN
+                if "[None]" in text or "<NA>" in text
+                else "Correct the values, drop these rows, or train the model with this category.",
             )
         whom = "" if frame is None else self._first_failing(method, frame)
         return ModelError(
@@ -255,7 +284,9 @@ class Decision:
                 Setting("raised", type(error).__name__),
                 f"{': ' if text else ''}{sentence(text)}",
             ),
-            fix="Check that the model accepts these columns: " + listed(self.features, 20) + ".",
+            fix=NAN
+            if "NA is ambiguous" in text
+            else "Check that the model accepts these columns: " + listed(self.own, 20) + ".",
         )
 
     def is_favourable(self, frame: pd.DataFrame) -> Bools:
@@ -304,29 +335,46 @@ def known_features(classifier: Any, model_features: Sequence[str] | None = None)
     return tuple(map(str, features))
 
 
-def first_steps(step: Any) -> Iterator[Any]:
-    """The steps of a model that get the values as they are in the table; what later ones get is not known."""
+def first_steps(step: Any, names: Sequence[str] | None = None) -> Iterator[tuple[Any, Sequence[str] | None]]:
+    """The steps of a model that get the values as they are in the table, with the names of their columns where these
+    are known; what later ones get is not known. An imputer hands on all values that there are."""
+    own = getattr(step, "feature_names_in_", None)
+    names = list(map(str, own)) if own is not None else names
     if hasattr(step, "steps"):
         for _, inner in step.steps:
-            yield from first_steps(inner)
+            yield from first_steps(inner, names)
             if not _changes_nothing(inner):
                 return
+            names = None if getattr(inner, "add_indicator", False) else names
     elif hasattr(step, "transformers_"):
-        for _, inner, _ in step.transformers_:
-            yield from first_steps(inner)
+        for _, inner, columns in step.transformers_:
+            yield from first_steps(inner, _named(columns))
+    elif hasattr(step, "transformer_list"):
+        for _, inner in step.transformer_list:
+            yield from first_steps(inner, names)
     else:
-        yield step
+        yield step, names
 
 
-def is_encoder(step: Any) -> bool:
-    """Whether a step says which levels of which columns it knows."""
-    return hasattr(step, "categories_") and hasattr(step, "feature_names_in_")
+def _named(columns: Any) -> list[str] | None:
+    """Columns that a transformer picks by their names."""
+    given = [columns] if isinstance(columns, str) else columns
+    is_list = isinstance(given, list | tuple | np.ndarray | pd.Index)
+    return list(given) if is_list and all(isinstance(name, str) for name in given) else None
+
+
+def encoded_levels(step: Any, names: Sequence[str] | None) -> list[tuple[str, Any]]:
+    """The levels that a step knows of its columns; none where it does not say of which."""
+    known = getattr(step, "categories_", None)
+    if known is None or names is None or len(names) != len(known):
+        return []
+    return list(zip(names, known, strict=True))
 
 
 def _check_categories(classifier: Any, frame: pd.DataFrame) -> None:
     """Refuse a category that an encoder of the model has never met, also where it would silently ignore it."""
-    for step in filter(is_encoder, first_steps(classifier)):
-        for name, known in zip(step.feature_names_in_, step.categories_, strict=True):
+    for step, names in first_steps(classifier):
+        for name, known in encoded_levels(step, names):
             if name in frame.columns and not (met := frame[name].isin(list(known)) | frame[name].isna()).all():
                 row = int((~met).to_numpy().argmax())
                 value = frame[name].iloc[row]
@@ -339,9 +387,11 @@ def _check_categories(classifier: Any, frame: pd.DataFrame) -> None:
 
 
 def _changes_nothing(step: Any) -> bool:
-    """Whether a step of a pipeline hands on what it is given."""
+    """Whether a step of a pipeline hands on what it is given, at most with something in place of what is missing."""
     if step is None or isinstance(step, str):
         return step in (None, "passthrough")
+    if type(step).__name__ == "SimpleImputer":
+        return bool(step.keep_empty_features or not pd.isna(step.statistics_).any())
     return type(step).__name__ == "FunctionTransformer" and step.func is None
 
 

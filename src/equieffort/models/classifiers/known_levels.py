@@ -7,14 +7,14 @@ from files. Only what gets the table's own values counts: of what earlier steps 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from equieffort.foundations.arguments import as_plain
-from equieffort.models.classifiers.decision import Decision, first_steps, is_encoder
+from equieffort.models.classifiers.decision import Decision, encoded_levels, first_steps
 
 INNER = ("estimator_", "best_estimator_", "estimator")
 """Where wrappers keep the classifier that they ask."""
@@ -36,17 +36,23 @@ Told = Iterator[tuple[str, Any]]
 
 
 def _told(classifier: Any, decision: Decision, frame: pd.DataFrame) -> Told:
-    for step in first_steps(classifier):
-        yield from _told_by(step, decision, frame)
+    filled: set[Any] = set()
+    for step, names in first_steps(classifier):
+        if type(step).__name__ == "SimpleImputer" and step.strategy == "constant":
+            # What stands for a missing value is no level that anybody could be told to reach.
+            filled |= {as_plain(value) for value in step.statistics_}
+        for name, levels in _told_by(step, names, decision, frame):
+            met = frame[name].unique().tolist() if filled and name in frame else []
+            yield name, [level for level in levels if as_plain(level) not in filled.difference(met)]
 
 
-def _told_by(step: Any, decision: Decision, frame: pd.DataFrame) -> Told:
-    if is_encoder(step):
-        yield from zip(map(str, step.feature_names_in_), step.categories_, strict=True)
+def _told_by(step: Any, names: Sequence[str] | None, decision: Decision, frame: pd.DataFrame) -> Told:
+    if known := encoded_levels(step, names):
+        yield from known
     elif getattr(step, "_preprocessor", None) is not None and hasattr(step, "is_categorical_"):
         yield from _of_histograms(step, decision)
     elif isinstance(getattr(step, "levels", None), dict) and type(step).__module__.startswith("equieffort."):
-        names = [str(name) for name in getattr(step, "feature_names_in_", decision.features)]
+        names = [str(name) for name in getattr(step, "feature_names_in_", decision.own)]
         yield from ((names[k], levels) for k, levels in step.levels.items())
     elif type(step).__module__.startswith("lightgbm.") and hasattr(step, "booster_"):
         yield from _of_lightgbm(step, decision, frame)
@@ -64,7 +70,7 @@ def _told_by(step: Any, decision: Decision, frame: pd.DataFrame) -> Told:
 
 def _of_histograms(step: Any, decision: Decision) -> Told:
     """HistGradientBoosting encodes its categories itself."""
-    own = np.asarray(getattr(step, "feature_names_in_", decision.features))[step.is_categorical_]
+    own = np.asarray(getattr(step, "feature_names_in_", decision.own))[step.is_categorical_]
     encoder = step._preprocessor.named_transformers_.get("encoder")
     yield from zip(map(str, own), getattr(encoder, "categories_", ()), strict=False)
 
@@ -72,7 +78,7 @@ def _of_histograms(step: Any, decision: Decision) -> Told:
 def _of_lightgbm(step: Any, decision: Decision, frame: pd.DataFrame) -> Told:
     """LightGBM keeps the levels of its columns of type `category` in their order, without their names."""
     known = getattr(step.booster_, "pandas_categorical", None) or []
-    own = [name for name in decision.features if isinstance(frame[name].dtype, pd.CategoricalDtype)]
+    own = [name for name in decision.own if name in frame and isinstance(frame[name].dtype, pd.CategoricalDtype)]
     if len(own) == len(known):
         yield from zip(own, known, strict=True)
 
@@ -83,8 +89,8 @@ def _of_xgboost(step: Any, decision: Decision) -> Told:
 
     learner = json.loads(bytes(step.get_booster().save_raw("json")))["learner"]
     for k, names in category_names(learner).items():
-        if k < len(decision.features):
-            yield decision.features[k], names
+        if k < len(decision.own):
+            yield decision.own[k], names
 
 
 def _is_missing(level: Any) -> bool:

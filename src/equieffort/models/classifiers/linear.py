@@ -6,7 +6,7 @@ the favourable set is closed. A categorical feature contributes a value a level.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -15,9 +15,10 @@ import pandas as pd
 from equieffort.data.frames import Encoding, Floats, read_frame, require_columns
 from equieffort.errors import DataError, Setting
 from equieffort.foundations.arguments import check_flag, check_mapping, check_number, refused
+from equieffort.models.classifiers.affine import Affine
 from equieffort.models.classifiers.decision import Decision
-from equieffort.models.classifiers.pipeline import Affine
-from equieffort.models.classifiers.unwrap import Unwrapped, logit, unwrap
+from equieffort.models.classifiers.linear_scores import linear_scores, link
+from equieffort.models.classifiers.unwrap import Unwrapped, raw_columns, unwrap
 from equieffort.models.classifiers.views import Goals, Layer, LinearView, NetworkView, NoView, require_plain
 
 
@@ -76,28 +77,30 @@ def linear_view(decision: Decision, encoding: Encoding) -> LinearView | NetworkV
     classifier = decision.classifier
     if isinstance(classifier, LinearScore):
         require_plain(classifier)
-        affine = Affine.identity(encoding, tuple(classifier.coef))
+        affine = raw_columns(decision, encoding, tuple(classifier.coef))
         coef = np.array(list(classifier.coef.values()), dtype=np.float64)
         sign, closed = (1.0, classifier.closed) if decision.wanted == (True,) else (-1.0, not classifier.closed)
         return _one_score(affine, sign * coef, -sign * float(classifier.threshold), closed, rowwise=True)
     opened = unwrap(decision, encoding)
-    coefs, intercepts = _coefficients(opened.final)
-    if coefs.shape[1] != opened.affine.matrix.shape[0]:
-        raise NoView(
-            f"its {coefs.shape[1]} coefficients do not match the {opened.affine.matrix.shape[0]} columns it gets"
-        )
-    if len(coefs) == 1:
-        sign, shift, closed = opened.orient(_link(opened))
-        intercept = sign * float(intercepts[0]) + shift
-        narrow = opened.steps or opened.final.coef_.dtype != np.float64
+    scores = linear_scores(opened)
+    width, columns = scores.coef.shape[1], scores.affine.matrix.shape[0]
+    if width != columns:
+        raise NoView(f"its {width} coefficients do not match the {columns} columns it gets")
+    if len(scores.coef) == 1:
+        sign, shift, closed = opened.orient(link(opened))
+        if opened.cut is None and scores.zero_is_second:
+            closed = not closed
         # Given to doubles, numbers are only rounded as the table rounds what has moved.
-        error = single_rounding(opened, decision, coefs.shape[1] if narrow else -3)
-        return _one_score(opened.affine, sign * coefs[0], intercept, closed, rowwise=False, single=error)
+        narrow = opened.steps or scores.narrow
+        error = max(single_rounding(opened, decision, width if narrow else -3), scores.rounding)
+        intercept = sign * float(scores.intercept[0]) + shift
+        return _one_score(scores.affine, sign * scores.coef[0], intercept, closed, rowwise=False, single=error)
     if opened.cut is not None:
         raise NoView("a threshold on the probability of one of several classes is not linear in its scores")
-    goals, contrasts = Goals.argmax(opened.classes, opened.wanted)
-    error = max(1e-9, single_rounding(opened, decision, coefs.shape[1]))
-    return affine_network(opened.affine, (Layer(contrasts @ coefs, contrasts @ intercepts),), goals, error)
+    goals, contrasts = Goals.argmax(opened.classes, opened.wanted, first=scores.first_wins)
+    error = max(1e-9, single_rounding(opened, decision, width), scores.rounding)
+    layer = Layer(contrasts @ scores.coef, contrasts @ scores.intercept)
+    return affine_network(scores.affine, (layer,), goals, error)
 
 
 def single_rounding(opened: Unwrapped, decision: Decision, width: int) -> float:
@@ -125,40 +128,3 @@ def _one_score(
     tables = {k: coef @ table for k, table in affine.tables.items()}
     tables = {k: table for k, table in tables.items() if np.any(table)}
     return LinearView(coef @ affine.matrix, tables, float(intercept + coef @ affine.shift), closed, rowwise, single)
-
-
-LINEAR_MODELS = (
-    "LogisticRegression",
-    "LogisticRegressionCV",
-    "LinearSVC",
-    "SGDClassifier",
-    "RidgeClassifier",
-    "RidgeClassifierCV",
-    "LinearDiscriminantAnalysis",
-    "Perceptron",
-    "PassiveAggressiveClassifier",
-)
-
-
-def _coefficients(final: Any) -> tuple[Floats, Floats]:
-    """Coefficients and intercepts of a scikit-learn linear model, a row a score."""
-    ours = type(final).__name__ in LINEAR_MODELS and type(final).__module__.startswith("sklearn.")
-    if not ours:
-        raise NoView(f"{type(final).__name__} is not a linear model")
-    require_plain(final)
-    given = final.coef_.toarray() if hasattr(final.coef_, "toarray") else final.coef_
-    coef = np.atleast_2d(np.asarray(given, dtype=np.float64))
-    intercept = np.broadcast_to(np.asarray(final.intercept_, dtype=np.float64).reshape(-1), (len(coef),))
-    return coef, intercept
-
-
-LOGISTIC = ("LogisticRegression", "LogisticRegressionCV", "LinearDiscriminantAnalysis")
-
-
-def _link(opened: Unwrapped) -> Callable[[float], float]:
-    """From a probability of the second class to the score that gives it."""
-    name = type(opened.final).__name__
-    loss = getattr(opened.final, "loss", "")
-    if opened.cut is None or opened.cut.response != "predict_proba" or name in LOGISTIC or loss == "log_loss":
-        return logit
-    raise NoView(f"the probabilities of {name} are not logistic in its score")

@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 
 from equieffort.data.frames import Encoding
+from equieffort.models.classifiers.affine import Affine
 from equieffort.models.classifiers.decision import Decision
 from equieffort.models.classifiers.linear import affine_network, single_rounding
 from equieffort.models.classifiers.onnx_network import OnnxNetwork, is_onnx, read_chance, read_graph
-from equieffort.models.classifiers.pipeline import Affine
 from equieffort.models.classifiers.relu_network import ReLUNetwork
-from equieffort.models.classifiers.unwrap import Unwrapped, logit, unwrap
+from equieffort.models.classifiers.unwrap import Unwrapped, logit, raw_columns, unwrap
 from equieffort.models.classifiers.views import Goals, Layer, LinearView, NetworkView, NoView, require_plain
 
 DOUBLE = 1e-11
@@ -110,7 +110,7 @@ def _onnx_view(network: OnnxNetwork, decision: Decision, encoding: Encoding) -> 
     layers = network.layers
     error = rounding(layers, single=network.single)
     last = layers[-1]
-    affine = Affine.identity(encoding, decision.features)
+    affine = raw_columns(decision, encoding)
     if last.weights.shape[1] != affine.matrix.shape[0] and len(layers) == 1:
         raise NoView(f"it takes {last.weights.shape[1]} columns, not {affine.matrix.shape[0]}")
     if len(last.bias) == 1:
@@ -127,7 +127,7 @@ def _onnx_chance_view(decision: Decision, encoding: Encoding, threshold: float) 
     if len(known) != 2 or len(decision.wanted) != 1:
         raise NoView("a threshold on the probability of one of several classes does not follow from its scores alone")
     network = read_chance(decision.classifier, known.index(decision.wanted[0]))
-    affine = Affine.identity(encoding, decision.features)
+    affine = raw_columns(decision, encoding)
     if network.layers[0].weights.shape[1] != affine.matrix.shape[0]:
         raise NoView(f"it takes {network.layers[0].weights.shape[1]} columns, not {affine.matrix.shape[0]}")
     last = network.layers[-1]

@@ -1,88 +1,23 @@
-"""Columns inside a pipeline as affine functions of the raw ones, and level by level of the categories."""
+"""Follow a pipeline step by step: what each makes of the columns, as affine functions of the raw ones."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
-from equieffort.data.frames import Encoding, Floats
-from equieffort.errors import ModelError, listed, sentence
+from equieffort.models.classifiers.affine import Affine
+from equieffort.models.classifiers.preparing import (
+    ENCODERS,
+    IMPUTERS,
+    SELECTORS,
+    encoded,
+    imputed,
+    missing_flags,
+    selected,
+)
 from equieffort.models.classifiers.views import NoView, require_plain
-
-
-@dataclass(frozen=True, eq=False)
-class Affine:
-    """Columns inside a pipeline as affine functions of the raw ones: matrix . x + level values + shift."""
-
-    matrix: Floats
-    tables: dict[int, Floats]
-    shift: Floats
-    raw: tuple[int | None, ...]
-    """For each column, the raw column it still is, untouched."""
-    names: tuple[str, ...]
-    encoding: Encoding
-
-    @classmethod
-    def identity(cls, encoding: Encoding, names: tuple[str, ...]) -> Affine:
-        """The raw columns themselves; a category counts as its numeric value where it has one."""
-        matrix = np.zeros((len(names), len(encoding.columns)))
-        tables: dict[int, Floats] = {}
-        for row, name in enumerate(names):
-            k = encoding.position(name)
-            column = encoding.columns[k]
-            if column.is_category:
-                table = np.zeros((len(names), len(column.levels)))
-                table[row] = [_as_number(level) for level in column.levels]
-                tables[k] = table
-            else:
-                matrix[row, k] = 1.0
-        return cls(matrix, tables, np.zeros(len(names)), tuple(map(encoding.position, names)), names, encoding)
-
-    def take(self, rows: list[int]) -> Affine:
-        """Some of the columns, in the given order."""
-        return replace(
-            self,
-            matrix=self.matrix[rows],
-            tables={k: table[rows] for k, table in self.tables.items()},
-            shift=self.shift[rows],
-            raw=tuple(self.raw[row] for row in rows),
-            names=tuple(self.names[row] for row in rows),
-        )
-
-    def scale(self, factor: Any, shift: Any) -> Affine:
-        """Each column times a factor plus a shift."""
-        factor = np.broadcast_to(np.asarray(factor, dtype=np.float64), self.shift.shape)
-        tables = {k: table * factor[:, None] for k, table in self.tables.items()}
-        shift, raw = self.shift * factor + shift, (None,) * len(self.raw)
-        return replace(self, matrix=self.matrix * factor[:, None], tables=tables, shift=shift, raw=raw)
-
-    @staticmethod
-    def stack(parts: list[Affine], encoding: Encoding) -> Affine:
-        """Columns of several parts side by side."""
-        levels = {k: parts_k.shape[1] for part in parts for k, parts_k in part.tables.items()}
-        tables = {
-            k: np.vstack([part.tables.get(k, np.zeros((len(part.shift), width))) for part in parts])
-            for k, width in levels.items()
-        }
-        return Affine(
-            np.vstack([part.matrix for part in parts]),
-            tables,
-            np.concatenate([part.shift for part in parts]),
-            tuple(raw for part in parts for raw in part.raw),
-            tuple(name for part in parts for name in part.names),
-            encoding,
-        )
-
-
-def _as_number(level: Any) -> float:
-    try:
-        return float(level)
-    except (TypeError, ValueError):
-        # Text that reaches the score as a number would be NaN there too; an encoder replaces this column.
-        return float("nan")
 
 
 def walk(step: Any, affine: Affine) -> tuple[Affine, Any]:
@@ -112,12 +47,12 @@ def _renamed(transformer: Any, affine: Affine) -> Affine:
 def _transform(transformer: Any, affine: Affine) -> Affine:
     """The affine map after one transformer."""
     from sklearn.compose import ColumnTransformer
-    from sklearn.pipeline import Pipeline
+    from sklearn.pipeline import FeatureUnion, Pipeline
 
     if transformer is None or transformer == "passthrough":
         return affine
     known = type(transformer).__module__.startswith("sklearn.")
-    if isinstance(transformer, Pipeline | ColumnTransformer) or known:
+    if isinstance(transformer, Pipeline | ColumnTransformer | FeatureUnion) or known:
         require_plain(transformer, library="sklearn")
     if isinstance(transformer, Pipeline):
         for _, inner in transformer.steps:
@@ -125,11 +60,19 @@ def _transform(transformer: Any, affine: Affine) -> Affine:
         return affine
     if isinstance(transformer, ColumnTransformer):
         return _column_transformer(transformer, affine)
+    if isinstance(transformer, FeatureUnion):
+        return _feature_union(transformer, affine)
     name = type(transformer).__name__
     if not known:
         raise NoView(f"the transformer {name} is not one that can be followed")
-    if name in ("OneHotEncoder", "OrdinalEncoder", "TargetEncoder"):
-        return _encoder(transformer, affine)
+    if name in ENCODERS:
+        return encoded(transformer, affine)
+    if name in IMPUTERS:
+        return imputed(transformer, affine)
+    if name == "MissingIndicator":
+        return missing_flags(transformer, affine)
+    if name in SELECTORS:
+        return selected(transformer, affine)
     if name in ("StandardScaler", "RobustScaler"):
         own = ("mean", "std", "mean_") if name == "StandardScaler" else ("centering", "scaling", "center_")
         middle = np.asarray(getattr(transformer, own[2]) if getattr(transformer, f"with_{own[0]}") else 0.0)
@@ -154,7 +97,18 @@ def _column_transformer(transformer: Any, affine: Affine) -> Affine:
         if rows:
             part = _transform(inner, affine.take(rows))
             parts.append(part.scale(weights[name], 0.0) if name in weights else part)
-    return Affine.stack(parts, affine.encoding)
+    return Affine.stack(parts, affine)
+
+
+def _feature_union(transformer: Any, affine: Affine) -> Affine:
+    """Each part gets all columns; what they give stands side by side."""
+    weights, parts = transformer.transformer_weights or {}, []
+    for name, inner in transformer.transformer_list:
+        if isinstance(inner, str) and inner == "drop":
+            continue
+        part = _transform(inner, affine)
+        parts.append(part.scale(weights[name], 0.0) if name in weights else part)
+    return Affine.stack(parts, affine) if parts else affine.take([])
 
 
 def _rows(columns: Any, affine: Affine) -> list[int]:
@@ -179,37 +133,3 @@ def _row(name: str, affine: Affine) -> int:
     if name not in affine.names:
         raise NoView(f"a step picks the column {name!r}, which no step before it is known to give")
     return affine.names.index(name)
-
-
-def _encoder(transformer: Any, affine: Affine) -> Affine:
-    """Encoders treat columns apart, so asking for each level of each column tells the whole map."""
-    columns = []
-    for row, raw in enumerate(affine.raw):
-        if raw is None or not affine.encoding.columns[raw].is_category:
-            raise NoView(f"{type(transformer).__name__} encodes {affine.names[row]!r}, which is not a category")
-        columns.append(affine.encoding.columns[raw])
-    base = [column.levels[0] for column in columns]
-    zero = _encode(transformer, affine.names, [[level] for level in base])
-    matrix = np.zeros((zero.shape[1], len(affine.encoding.columns)))
-    tables: dict[int, Floats] = {}
-    for row, (raw, column) in enumerate(zip(affine.raw, columns, strict=True)):
-        probe = [[level] * len(column.levels) for level in base]
-        probe[row] = list(column.levels)
-        assert raw is not None
-        # A column may reach the encoder twice; its effects add up.
-        tables[raw] = tables.get(raw, 0.0) + (_encode(transformer, affine.names, probe) - zero).T
-    return Affine(matrix, tables, zero[0], (None,) * zero.shape[1], ("",) * zero.shape[1], affine.encoding)
-
-
-def _encode(transformer: Any, names: tuple[str, ...], columns: list[list[Any]]) -> Floats:
-    probe = pd.DataFrame(dict(enumerate(columns)))
-    probe.columns = pd.Index(names)
-    try:
-        out = transformer.transform(probe if hasattr(transformer, "feature_names_in_") else probe.to_numpy())
-    except ValueError as error:
-        raise ModelError(
-            "DATA_UNSEEN_CATEGORY",
-            f"The model's {type(transformer).__name__} does not know every level of {listed(names)}: {sentence(error)}",
-            fix="Correct the values, drop these rows, or train the model with this category.",
-        ) from error
-    return np.asarray(out.toarray() if hasattr(out, "toarray") else out, dtype=np.float64)

@@ -41,23 +41,33 @@ def recognise(
 
 def _checked(view: View, decision: Decision, encoding: Encoding, frame: pd.DataFrame, beyond: bool) -> View:
     if not view.is_finite():
-        raise NoView("text reaches its score without an encoder")
+        what = "a missing value" if decision.missing else "text"
+        raise NoView(f"{what} reaches its score without {'an imputer' if decision.missing else 'an encoder'}")
     sample = frame.iloc[:1000]
-    matrix = encoding.encode(sample)
+    matrix = _encoded(encoding, sample, decision)
     complete = np.flatnonzero(~np.isnan(matrix).any(axis=1))
     sample, matrix = sample.iloc[complete], matrix[complete]
     if len(sample):
         _compare(view, decision, matrix, sample)
     if len(sample) and beyond:
         probe_points = encoding.decode(_probe_points(view, encoding, matrix))
+        for name in decision.missing:
+            probe_points[name] = sample[name].iloc[np.zeros(len(probe_points), dtype=np.intp)].array
         try:
-            _compare(view, decision, encoding.encode(probe_points), probe_points)
+            _compare(view, decision, _encoded(encoding, probe_points, decision), probe_points)
         except EquieffortError as error:
             # Actions lead to people who do not exist either.
             raise NoView(
                 f"it fails for people made up of others' values, so that it cannot be checked: {error.what}"
             ) from error
     return view
+
+
+def _encoded(encoding: Encoding, people: pd.DataFrame, decision: Decision) -> Floats:
+    """People with a zero where the value is known to be missing: a view made for them gives it no weight."""
+    matrix = encoding.encode(people)
+    matrix[:, [encoding.position(name) for name in decision.missing]] = 0.0
+    return matrix
 
 
 def _compare(view: View, decision: Decision, matrix: Floats, people: pd.DataFrame) -> None:

@@ -18,9 +18,9 @@ import pandas as pd
 
 from equieffort.data.frames import Bools, Floats
 from equieffort.data.stored import nearest, number_type
+from equieffort.models.classifiers.affine import VARIES, Affine
 from equieffort.models.classifiers.decision import Decision
 from equieffort.models.classifiers.floats import last_true
-from equieffort.models.classifiers.pipeline import Affine
 from equieffort.models.classifiers.views import NoView
 from equieffort.trees.fitted import FittedTrees, joined
 
@@ -62,6 +62,8 @@ def level_codes(affine: Affine, column: int, known: list[Any]) -> Floats:
     """The code that a model gives each level of a category: its place among those it knows."""
     raw = affine.raw[column]
     name = affine.names[column]
+    if affine.fixed[column] is not VARIES:
+        raise NoView(f"it decides itself what a missing value of {name!r} means")
     if raw is None or not affine.encoding.columns[raw].is_category:
         raise NoView(f"it encodes {name!r}, which is not declared a category")
     levels = affine.encoding.columns[raw].levels
@@ -146,6 +148,9 @@ class Columns:
             k = encoding.position(name)
             values = raw.get(k, np.zeros(n))
             column = encoding.columns[k]
+            if name in self.decision.missing:
+                frame[name] = pd.Series([self.decision.missing[name]] * n)
+                continue
             if column.grid is not None:
                 values = nearest(values, column.grid)
             frame[name] = column.decode(values) if column.is_category else values.astype(number_type(column.dtype))
@@ -203,6 +208,8 @@ def translate(part: Part) -> tuple[FittedTrees, dict[int, Bools]]:
             swapped[nodes] = columns.falls(column)
             continue
         given = columns.by_level(column)
+        if source is None and np.isnan(given).any():
+            raise NoView(f"it decides itself what a missing value of {columns.affine.names[column]!r} means")
         met: dict[tuple[Any, ...], Bools] = {}
         for node in nodes.tolist():
             mask = _levels_left(part, node, given, met)

@@ -71,7 +71,7 @@ def _decided(ensemble: Ensemble, opened: Unwrapped) -> TreeView:
     parts = tuple(p.with_values(p.trees.values[:, positions].sum(axis=1, keepdims=True)) for p in ensemble.parts)
     rounding = 0.0 if len(positions) == 1 else 8 * 2.0**-53 * len(positions) * divisor
     several = Ensemble(parts, np.zeros(1), divisor, ensemble.followed and len(positions) == 1, rounding)
-    return several.one_score(lambda sums: np.asarray((sums / divisor >= cut.threshold) == cut.above))
+    return several.one_score(lambda sums: cut.met(sums / divisor))
 
 
 def _mean_of_trees(final: Any, columns: Columns) -> Ensemble:

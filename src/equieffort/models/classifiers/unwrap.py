@@ -15,10 +15,11 @@ import numpy.typing as npt
 
 from equieffort.data.frames import Bools, Encoding, Floats
 from equieffort.foundations.genuine import LIBRARIES
+from equieffort.models.classifiers.affine import Affine
 from equieffort.models.classifiers.decision import Decision
 from equieffort.models.classifiers.floats import turning_point
 from equieffort.models.classifiers.naming import model_name
-from equieffort.models.classifiers.pipeline import Affine, walk
+from equieffort.models.classifiers.pipeline import walk
 from equieffort.models.classifiers.views import NoView, require_plain
 
 Response = Literal["predict_proba", "decision_function"]
@@ -35,6 +36,13 @@ class DecisionThreshold:
     response: Response
     above: bool
     """Whether reaching the threshold is what people want."""
+    strict: bool = False
+    """Whether it must be passed, and is not reached by what equals it."""
+
+    def met(self, response: Any) -> Bools:
+        """Whether a response means what people want."""
+        given = np.asarray(response)
+        return np.asarray((given > self.threshold if self.strict else given >= self.threshold) == self.above)
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +76,7 @@ class Unwrapped:
         if not np.isfinite(level):
             raise NoView(f"its threshold {self.cut.threshold:g} is not between 0 and 1")
         sign = 1.0 if (position == 1) == self.cut.above else -1.0
-        return sign, -level if self.cut.above else level, self.cut.above
+        return sign, -level if self.cut.above else level, self.cut.above != self.cut.strict
 
     def answer(
         self, second: Callable[[Array], Any], chances: Callable[[Array], Any], decided: Callable[[Array], Any]
@@ -92,14 +100,14 @@ class Unwrapped:
                 response = np.asarray(chances(scores))[:, position]
             else:
                 response = np.asarray(decided(scores)) * (1 if position == 1 else -1)
-            return np.asarray((response >= cut.threshold) == cut.above)
+            return cut.met(response)
 
         return answer
 
 
 def unwrap(decision: Decision, encoding: Encoding) -> Unwrapped:
     """Follow pipelines and take off wrappers; raises `NoView` where a step cannot be followed."""
-    opened = _opened(decision, decision.classifier, Affine.identity(encoding, decision.features))
+    opened = _opened(decision, decision.classifier, raw_columns(decision, encoding))
     step, affine, cut = opened.final, opened.affine, opened.cut
     steps: tuple[Any, ...] = ()
     while True:
@@ -114,6 +122,8 @@ def unwrap(decision: Decision, encoding: Encoding) -> Unwrapped:
             step = step.estimator_
         elif _is(step, "FrozenEstimator"):
             step = step.estimator
+        elif _is(step, "OneVsRestClassifier") and len(step.estimators_) == 1:
+            step, cut = _one_against_one(step, opened.wanted, cut)
         else:
             return replace(opened, final=step, affine=affine, cut=cut, steps=steps)
 
@@ -122,8 +132,13 @@ def opened_file(decision: Decision, encoding: Encoding) -> Unwrapped:
     """What decides inside a classifier that was loaded from a file of XGBoost's or LightGBM's."""
     loaded = decision.classifier
     # It picks its columns by name where it knows their names.
-    names = tuple(map(str, getattr(loaded, "feature_names_in_", decision.features)))
-    return _opened(decision, loaded.own, Affine.identity(encoding, names))
+    names = tuple(map(str, getattr(loaded, "feature_names_in_", decision.own)))
+    return _opened(decision, loaded.own, raw_columns(decision, encoding, names))
+
+
+def raw_columns(decision: Decision, encoding: Encoding, names: tuple[str, ...] | None = None) -> Affine:
+    """The columns that the model is given, before any of its steps."""
+    return Affine.identity(encoding, decision.own if names is None else names, decision.missing, decision.one_hot)
 
 
 def _opened(decision: Decision, final: Any, affine: Affine) -> Unwrapped:
@@ -192,6 +207,20 @@ def _cut(step: Any, wanted: tuple[int, ...]) -> DecisionThreshold:
     return DecisionThreshold((position,), float(threshold), response, wanted == (position,))
 
 
+def _one_against_one(
+    step: Any, wanted: tuple[int, ...], cut: DecisionThreshold | None
+) -> tuple[Any, DecisionThreshold]:
+    """The only estimator of a one-vs-rest classifier of two classes: the second one where its response is passed."""
+    if step.multilabel_:
+        raise NoView("it gives several labels at once")
+    if cut is not None:
+        raise NoView("its threshold is on probabilities that OneVsRestClassifier makes of others")
+    inner = step.estimators_[0]
+    response: Response = "decision_function" if hasattr(inner, "decision_function") else "predict_proba"
+    threshold = 0.0 if response == "decision_function" else 0.5
+    return inner, DecisionThreshold((1,), threshold, response, wanted == (1,), strict=True)
+
+
 def _uncalibrated(step: Any, wanted: tuple[int, ...], cut: DecisionThreshold | None) -> tuple[Any, DecisionThreshold]:
     """The estimator under scikit-learn's CalibratedClassifierCV, and the threshold on its score that decides alike."""
     members = step.calibrated_classifiers_
@@ -222,8 +251,8 @@ def _second(chances: Callable[[Floats], Floats], cut: DecisionThreshold | None) 
         return lambda scores: np.argmax(chances(scores), axis=1) == 1
     if cut.response != "predict_proba" or len(cut.positions) != 1:
         raise NoView("its threshold is not on a calibrated probability")
-    (position,), threshold = cut.positions, cut.threshold
-    return lambda scores: np.asarray(chances(scores)[:, position] >= threshold)
+    (position,), reached = cut.positions, replace(cut, above=True)
+    return lambda scores: reached.met(chances(scores)[:, position])
 
 
 def _chances(member: Any, response: Response, scores: Floats) -> Floats:

@@ -51,8 +51,9 @@ class Goals:
         return cls(((0,),), np.array([closed]))
 
     @classmethod
-    def argmax(cls, count: int, wanted: tuple[int, ...]) -> tuple[Goals, Floats]:
-        """The largest of `count` scores wins, the first one at a tie: the goals, and the margins as sums of scores.
+    def argmax(cls, count: int, wanted: tuple[int, ...], *, first: bool = True) -> tuple[Goals, Floats]:
+        """The largest of `count` scores wins, the first one at a tie, or the last: the goals, and the margins as sums
+        of scores.
 
         >>> goals, contrasts = Goals.argmax(3, (1,))
         >>> goals.sets, goals.closed.tolist(), contrasts.tolist()
@@ -68,7 +69,7 @@ class Goals:
                 row = np.zeros(count)
                 row[f], row[c] = 1.0, -1.0
                 rows.append(row)
-                closed.append(f < c)
+                closed.append((f < c) == first)
         return cls(tuple(sets), np.array(closed, dtype=bool)), np.array(rows).reshape(len(rows), count)
 
     def met(self, margins: Floats, least: float = 0.0) -> Bools:

@@ -37,7 +37,8 @@ UNDECLARED = (LimitKind.DIRECTION, LimitKind.ZERO_ONE)
 
 @dataclass(frozen=True)
 class _Part:
-    """One limit that can be left out: of a number or an ordered category its kind and side, of what follows its range, or a rule."""
+    """One limit that can be left out: of a number or an ordered category its kind and side, of what follows its range,
+    or a rule."""
 
     position: int = -1
     kind: LimitKind = LimitKind.RULE

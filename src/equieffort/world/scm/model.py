@@ -10,16 +10,18 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from equieffort.data.frames import Bools, Encoding, Floats, aligned, read_frame, screen
+from equieffort.data.frames import Bools, Encoding, Floats, Missing, aligned, read_frame, screen
 from equieffort.errors import (
     CausalModelError,
     EquieffortWarning,
     ParameterError,
     Setting,
+    Text,
     closest,
     collecting,
     label,
     listed,
+    warn,
 )
 from equieffort.foundations.arguments import check_mapping, is_number, names_in, of_factual, refused, shown
 from equieffort.foundations.tolerances import tolerance
@@ -41,6 +43,7 @@ from equieffort.world.scm.equations import (
 from equieffort.world.scm.mechanisms import LeastSquares, Linear, Regressor
 from equieffort.world.scm.records import EquationRecord, record_of
 
+LEARN_OR_CHOOSE: Text = ("Fill them in, or ", Setting("learn without"), ".")
 _not_fitted = partial(CausalModelError, "SCM_NOT_FITTED")
 
 
@@ -133,20 +136,32 @@ class StructuralCausalModel:
         """Whether the equations are known."""
         return hasattr(self, "mechanisms_")
 
-    def fit(self, X: Any) -> StructuralCausalModel:
+    def fit(self, X: Any, *, missing: Missing = "error") -> StructuralCausalModel:
         """Learn the equations that were not given; returns itself.
+
+        With `missing` other than "error" they are learned from the people who lack no value of a node.
 
         Sets `mechanisms_` (None for a category with causes and no equation), `encoding_`, `diagnostics_` (a frame, one
         row a learned node) and `warnings_`.
         """
         frame = read_frame(X)
         self.graph.require(frame.columns)
-        screen(frame, self.graph.nodes, "error")
+        complete = screen(frame, self.graph.nodes, missing, LEARN_OR_CHOOSE)
+        gone = frame[list(self.graph.nodes)].isna().any()
+        left = int((~complete).sum())
+        frame = frame[complete] if left else frame
         encoding = self._encoding(frame)
         matrix = encoding.encode(frame)
         mechanisms: dict[str, Parsed | None] = {}
         rows: list[Fit] = []
         with collecting() as kept:
+            if left:
+                warn(
+                    "DATA_MISSING_VALUES",
+                    f"The equations are learned without {left:,} of {left + len(frame):,} people, who lack a value of "
+                    f"{listed([n for n in self.graph.nodes if gone[n]])}.",
+                    fix="Compare their share between the groups: leaving them out may hide a difference.",
+                )
             for node in self.graph.nodes:
                 if self.graph.parents(node):
                     with naming(node):
@@ -214,15 +229,20 @@ class StructuralCausalModel:
         rows.append(examine(node, causes, parents, values, additive(mechanism, node, causes)(parents)))
         return mechanism
 
-    def ready(self, X: Any) -> StructuralCausalModel:
-        """Itself if fitted; a model whose equations are all given needs only to look at the columns."""
+    def ready(self, X: Any, *, learn: bool = False) -> StructuralCausalModel:
+        """Itself if fitted; a model whose equations are all given needs only to look at the columns.
+
+        With `learn` the others are learned from X, by a model of its own.
+        """
         if self.is_fitted:
             return self
         caused = [node for node in self.graph.nodes if self.graph.parents(node)]
         learned = [node for node in caused if not isinstance(self.mechanisms.get(node), Parsed)]
-        if learned:
+        if learned and not learn:
             raise _not_fitted(f"The equations of {listed(learned)} are not known yet.", fix="Call scm.fit(X) first.")
-        twin = StructuralCausalModel(self.graph, mechanisms=self.mechanisms, categorical=self.categorical)
+        twin = StructuralCausalModel(
+            self.graph, mechanisms=self.mechanisms, default=self.default, categorical=self.categorical
+        )
         return twin.fit(X)
 
     def causes(self, node: str) -> Encoding:

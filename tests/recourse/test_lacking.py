@@ -1,0 +1,92 @@
+"""People who lack a value behind an imputer: certified where that is the same whatever they do, unknown with its reason
+elsewhere."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.tree import DecisionTreeClassifier
+
+import equieffort as ee
+
+RNG = np.random.default_rng(3)
+N = 60
+MOST = 8
+TABLE = pd.DataFrame({"g": np.where(np.arange(N) % 2, "f", "m"), "a": RNG.integers(0, MOST + 1, N).astype(float)})
+TABLE["b"], TABLE["c"] = RNG.normal(0, 1, N), RNG.normal(0, 1, N)
+Y = (TABLE["a"] + 2 * TABLE["b"] - TABLE["c"] > 5).astype(int)
+TABLE.loc[RNG.random(N) < 0.3, "b"] = np.nan
+TABLE.loc[[0, 1], "a"] = [0, MOST]
+NAMES = ["a", "b", "c"]
+MODELS = {
+    "linear": make_pipeline(SimpleImputer(add_indicator=True), LogisticRegression()),
+    "tree": make_pipeline(SimpleImputer(strategy="median", add_indicator=True), DecisionTreeClassifier(max_depth=5)),
+}
+
+
+def audit(model: object, table: pd.DataFrame = TABLE, edges: object = (), **features: object) -> ee.Audit:
+    roles = {"a": ee.Feature("actionable", kind="integer", lower=0, upper=MOST)} | features
+    schema = ee.Schema(sensitive="g", protected="f", favourable=1, features=roles)
+    scm = ee.StructuralCausalModel(list(edges), nodes=["a", "b", "c"])
+    return ee.audit(model, table, schema=schema, scm=scm, missing="model")
+
+
+@pytest.mark.filterwarnings("ignore::equieffort.errors.EquieffortWarning")
+@pytest.mark.parametrize("name", MODELS)
+def test_who_lacks_a_value_that_no_action_needs_is_certified(name: str, tmp_path) -> None:
+    model = MODELS[name].fit(TABLE[NAMES], Y)
+    result = audit(model)
+    told = result.recourse.frame()
+    labels = model.predict(TABLE[NAMES])
+    lacking = 0
+    for row in np.flatnonzero(labels == 0):
+        person = TABLE[NAMES].iloc[[row] * (MOST + 1)].assign(a=np.arange(MOST + 1.0))
+        good = model.predict(person) == 1
+        # The range of a is its scale.
+        least = np.min(np.abs(np.arange(MOST + 1) - TABLE["a"][row])[good] / MOST, initial=np.inf)
+        lacking += TABLE["b"].isna()[row]
+        assert told["status"][row] == ("infeasible" if np.isinf(least) else "optimal")
+        if np.isfinite(least):
+            assert told["cost"][row] == pytest.approx(least, abs=1e-9)
+        result.explain(row)
+    assert lacking > 3
+    result.save(tmp_path / "one.audit")
+    again = ee.Audit.load(tmp_path / "one.audit").recourse.frame()
+    pd.testing.assert_frame_equal(again, told)
+
+
+@pytest.mark.filterwarnings("ignore::equieffort.errors.EquieffortWarning")
+@pytest.mark.parametrize(
+    ("edges", "features", "said"),
+    [
+        ((), {"b": ee.Feature("actionable", lower=-3, upper=3)}, "'b' is missing, and an action may set it"),
+        ([("a", "b")], {}, "'b' is missing, and what follows from an action depends on it"),
+        ([("b", "c"), ("a", "c")], {}, ""),
+    ],
+)
+def test_what_an_action_or_an_equation_needs_is_unknown_with_its_reason(edges, features, said) -> None:
+    model = MODELS["linear"].fit(TABLE[NAMES], Y)
+    told = audit(model, edges=edges, **features).recourse.frame()
+    lacking = told[TABLE["b"].isna() & (told["status"] != "not_needed")]
+    whole = told[TABLE["b"].notna() & (told["status"] != "not_needed")]
+    assert not (whole["status"] == "unknown").any()
+    if said:
+        assert set(lacking["status"]) == {"unknown"}
+        assert lacking["reason"].str.contains(said).all()
+    else:
+        # In a linear equation what stays as it is cancels.
+        assert not (lacking["status"] == "unknown").any()
+
+
+@pytest.mark.filterwarnings("ignore::equieffort.errors.EquieffortWarning")
+def test_of_a_model_that_cannot_be_read_nothing_is_claimed() -> None:
+    model = make_pipeline(SimpleImputer(), KNeighborsClassifier(3)).fit(TABLE[NAMES], Y)
+    told = audit(model).recourse.frame()
+    lacking = told[TABLE["b"].isna() & (told["status"] != "not_needed")]
+    assert set(lacking["status"]) == {"unknown"}
+    assert lacking["reason"].str.contains("what the model makes of that could not be read").all()
