@@ -386,3 +386,19 @@ def test_levels_with_an_order_are_priced_and_limited_as_declared(how, tmp_path):
     if how == "steps":
         by_one = changed & ~((X["school"] == "none") & (frame["do_school"] == "much"))
         assert {one.person for one in failures if one.check == "cost"} == set(X.index[by_one])
+
+
+def test_a_category_without_an_equation_does_not_keep_anybody_from_being_solved_again(tmp_path):
+    X = table().assign(town=lambda f: np.where(f["hours"] > 20, "far", "near"))
+    schema = ee.Schema(
+        sensitive="group", protected="ash", favourable=True,
+        features={"wage": "actionable", "income": "mutable", "town": "immutable"},
+    )  # fmt: skip
+    edges = [("hours", "town"), ("wage", "income"), ("town", "income")]
+    # Equations that know a level which nobody here has.
+    scm = ee.StructuralCausalModel(edges).fit(pd.concat([X, X.assign(town="abroad", income=90.0)], ignore_index=True))
+    model = ee.LinearScore({"wage": 1.0, "income": 1.0}, threshold=70.0)
+    ee.audit(model, X, schema=schema, scm=scm).save(tmp_path / "t.audit")
+    found = ee.load(tmp_path / "t.audit").verify(model, X, sample=5)
+    assert found.holds, str(found)
+    assert [one.outcome for one in found.opinions.of] == ["confirmed"] * 5

@@ -146,13 +146,13 @@ def rebuilt(
         for one in made.equations
         if one.kind is not None
     }
-    codes = [name for name in made.graph.nodes if source.encoding[name].is_category]
-    scm = StructuralCausalModel(made.graph, mechanisms=equations, categorical=codes)
+    scm = StructuralCausalModel(made.graph, mechanisms=equations)
     schema = _with_declared(source.schema, source.encoding)
     whole = frame[list(source.encoding.names)].notna().all(axis=1)
+    scm = scm.fitted_before(source.encoding, frame[whole])
     return RecourseProblem.of(
-        classifier, frame, schema=schema, scm=scm.ready(frame[whole]), model_features=model_features, cost=cost,
-        margin=made.margin, missing="drop",
+        classifier, frame, schema=schema, scm=scm, model_features=model_features, cost=cost, margin=made.margin,
+        missing="drop",
     )  # fmt: skip
 
 

@@ -173,6 +173,17 @@ class StructuralCausalModel:
         self.reference_, self.forgotten_, self._units = frame, (), None
         return self
 
+    def fitted_before(self, encoding: Encoding, people: pd.DataFrame) -> StructuralCausalModel:
+        """Itself with equations that are all given, over columns that are known: people may lack some of the levels."""
+        mechanisms = {
+            node: readable(self.mechanisms.get(node)) for node in self.graph.nodes if self.graph.parents(node)
+        }
+        columns = subset(encoding, self.graph.nodes)
+        self._bound = bound_equations(self.graph, columns, mechanisms)
+        self.mechanisms_, self.encoding_, self.warnings_ = mechanisms, columns, ()
+        self.diagnostics_, self.reference_, self.forgotten_, self._units = pd.DataFrame(), people, (), None
+        return self
+
     def _encoding(self, frame: pd.DataFrame) -> Encoding:
         """The nodes' columns; levels with an equation are coded in their order."""
         encoding = Encoding.of(frame, self.graph.nodes, dict.fromkeys(self.categorical, "categorical"))
