@@ -17,6 +17,8 @@ from equieffort.letters.pages import markdown
 from equieffort.models.fidelity import RecordedDecisions, Surrogate
 from equieffort.recourse.status import Ending, Status, Termination
 from equieffort.results.provenance import LetterTexts, Provenance
+from equieffort.words.reasons import told
+from equieffort.world.labels import Labels
 
 SCRIPT = "<script>alert(1)</script>"
 NAMES = ["A/1", "a 1", "../../etc", SCRIPT, "שלום"]
@@ -128,6 +130,12 @@ def test_what_is_not_known_is_said_to_be_not_known(plain, tmp_path):
     assert "would be an approval" in page
     assert "Whether other changes would take less effort is not known." in page
     assert "proven" not in page
+
+
+def test_a_missing_value_is_named_by_its_label():
+    note = Termination(Ending.MISSING_CAUSE, subject="income")
+    said = told(note, "letter", Labels(features={"income": "yearly income"}))
+    assert said == "There is no value on record for yearly income, and an answer depends on it."
 
 
 def test_further_routes(tmp_path):

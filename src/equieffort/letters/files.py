@@ -5,7 +5,6 @@ from __future__ import annotations
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -121,12 +120,12 @@ class _Writer:
     def __init__(self, audit: Audit, further: Callable[[int], Further], texts: LetterTexts) -> None:
         surrogate = audit.provenance.surrogate
         self.further, self.texts = further, texts
-        self.table = replace(audit.recourse, audience="letter")
+        self.table = audit.recourse
         self.kind, self.recorded = "" if surrogate is None else surrogate.kind, audit.recorded
 
     def letter(self, row: int) -> Letter:
         """The letter to one person."""
-        found = explain(self.table, row, self.kind, self.recorded, self.further(row))
+        found = explain(self.table, row, self.kind, self.recorded, self.further(row), "letter")
         return letter_of(self.table, row, found, self.texts)
 
 

@@ -28,7 +28,7 @@ from equieffort.world.schema import Schema
 
 Rows = slice | npt.NDArray[Any]
 """Whatever selects rows of an array."""
-Audience = Literal["python", "spec", "letter"]
+Audience = Literal["python", "spec"]
 STORED = ("status", "cost", "bound", "intervention_mask", "delta", "level", "vanishing")
 """The arrays of a table itself; the others are what readers may ask its source for."""
 
@@ -91,7 +91,7 @@ class RecourseTable(Shown):
     vanishing: Bools = None  # type: ignore[assignment]
     """Whose effort the solver states to vanish: actions cost as little as one likes (a step over an open boundary)."""
     audience: Audience = "python"
-    """Whom sentences about single people speak to: whoever calls Python or writes a spec, or the person in a letter."""
+    """Whom sentences about single people speak to: whoever calls Python, or whoever writes a spec."""
 
     def __post_init__(self) -> None:
         n = len(self.status)
@@ -183,12 +183,12 @@ class RecourseTable(Shown):
             found[row] = fact
         return found
 
-    def told(self, reasons: Sequence[Reason | None]) -> list[str]:
-        """Reasons as sentences for those who read the table; empty where there is none."""
+    def told(self, reasons: Sequence[Reason | None], audience: Literal["letter"] | None = None) -> list[str]:
+        """Reasons as sentences for those who read the table, or a letter; empty where there is none."""
         from equieffort.words.reasons import told
 
         names = self.source.schema.names
-        return [told(reason, self.audience, names) for reason in reasons]
+        return [told(reason, audience or self.audience, names) for reason in reasons]
 
     def _told(self) -> Told:
         from equieffort.words.recourse import table_told

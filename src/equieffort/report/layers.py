@@ -7,10 +7,12 @@ from dataclasses import dataclass, field
 
 from markupsafe import Markup
 
-from equieffort.report.svg import BOLD, WIDTH, cut, frame, text, width_of
+from equieffort.report.svg import BOLD, WIDTH, frame, lines_of, text, width_of
 
-BOX, ROW, GAP, LANE = 40.0, 92.0, 14.0, 18.0
-LONE_ROW = 54.0
+BOX, LINE, GAP, LANE = 40.0, 15.0, 14.0, 18.0
+"""How high a box with a name of one line is, and each further line; gaps across, and lanes for edges."""
+BETWEEN, LONE_BETWEEN = 52.0, 14.0
+"""From one row of boxes to the next."""
 WIDEST = 190.0
 
 STYLES = {
@@ -28,13 +30,15 @@ class _Slot:
 
     width: float
     layer: int
+    tall: float
+    """How high every box is."""
     x: float = 0.0
     above: list[_Slot] = field(default_factory=list)
     """What this one hangs from."""
 
     @property
     def top(self) -> float:
-        return 6 + self.layer * ROW
+        return 6 + self.layer * (self.tall + BETWEEN)
 
 
 Edges = Sequence[tuple[str, str]]
@@ -45,13 +49,19 @@ class _Layout:
 
     def __init__(self, nodes: Sequence[tuple[str, str]], edges: Edges) -> None:
         linked = {end for edge in edges for end in edge}
-        self.widths = {node: min(max(width_of(node, BOLD), width_of(role, 11)) + 22, WIDEST) for node, role in nodes}
+        # A long name is broken into lines rather than cut; every box is as high as the highest.
+        self.lines = {node: lines_of(node, WIDEST - 12, BOLD, 4) for node, _ in nodes}
+        self.tall = BOX + LINE * (max([len(lines) for lines in self.lines.values()] + [1]) - 1)
+        self.widths = {
+            node: min(max([width_of(line, BOLD) for line in self.lines[node]] + [width_of(role, 11)]) + 22, WIDEST)
+            for node, role in nodes
+        }
         self.lonely = [node for node, _ in nodes if node not in linked]
         self.boxes: dict[str, _Slot] = {}
         # The longest way from a root; the graph has its nodes in causal order.
         for node in (node for node, _ in nodes if node in linked):
             depth = max([self.boxes[cause].layer + 1 for cause, effect in edges if effect == node] + [0])
-            self.boxes[node] = _Slot(self.widths[node], depth)
+            self.boxes[node] = _Slot(self.widths[node], depth, self.tall)
         self.layers: list[list[_Slot]] = [[] for _ in range(max([box.layer for box in self.boxes.values()] + [-1]) + 1)]
         for box in self.boxes.values():
             self.layers[box.layer].append(box)
@@ -61,7 +71,7 @@ class _Layout:
         """The slots that an edge runs through."""
         chain = [cause]
         for layer in range(cause.layer + 1, effect.layer):
-            chain.append(_Slot(LANE, layer, above=[chain[-1]]))
+            chain.append(_Slot(LANE, layer, self.tall, above=[chain[-1]]))
             self.layers[layer].append(chain[-1])
         effect.above.append(chain[-1])
         return [*chain, effect]
@@ -80,7 +90,10 @@ def graph_chart(
     layout, roles = _Layout(nodes, edges), dict(nodes)
     places, height = _placed(layout, width)
     parts: list[Markup] = [_arrowhead(name), *(_edge(name, chain) for chain in layout.chains)]
-    parts += [_box(x, top, layout.widths[node], node, roles[node]) for node, (x, top) in places.items()]
+    parts += [
+        _box(x, top, layout.widths[node], layout.tall, layout.lines[node], roles[node])
+        for node, (x, top) in places.items()
+    ]
     return frame(name, title, described, width, height, parts)
 
 
@@ -88,8 +101,9 @@ def graph_places(
     nodes: Sequence[tuple[str, str]], edges: Edges, width: float
 ) -> tuple[dict[str, tuple[float, float]], float]:
     """The middle of each feature's box, and how high the picture is."""
-    places, height = _placed(_Layout(nodes, edges), width)
-    return {node: (x, top + BOX / 2) for node, (x, top) in places.items()}, height
+    layout = _Layout(nodes, edges)
+    places, height = _placed(layout, width)
+    return {node: (x, top + layout.tall / 2) for node, (x, top) in places.items()}, height
 
 
 def _placed(layout: _Layout, width: float) -> tuple[dict[str, tuple[float, float]], float]:
@@ -99,13 +113,13 @@ def _placed(layout: _Layout, width: float) -> tuple[dict[str, tuple[float, float
     for layer in layers:
         _spread(layer, width)
     places = {node: (slot.x, slot.top) for node, slot in layout.boxes.items()}
-    at = 6.0 + max(len(layers) - 1, 0) * ROW + (BOX + 18 if layers else 0)
+    at = 6.0 + max(len(layers) - 1, 0) * (layout.tall + BETWEEN) + (layout.tall + 18 if layers else 0)
     for row in _rows(layout.lonely, widths, width):
         x = (width - sum(widths[node] for node in row) - GAP * (len(row) - 1)) / 2
         for node in row:
             places[node] = x + widths[node] / 2, at
             x += widths[node] + GAP
-        at += LONE_ROW
+        at += layout.tall + LONE_BETWEEN
     return places, at
 
 
@@ -151,26 +165,31 @@ def _arrowhead(name: str) -> Markup:
 
 def _edge(name: str, chain: list[_Slot]) -> Markup:
     first, *rest = chain
-    x, y = first.x, first.top + BOX
+    x, y = first.x, first.top + first.tall
     path = [f"M{x:.1f} {y:.1f}"]
     for slot in rest:
         middle, end = (y + slot.top) / 2, slot.top - 1
         path.append(f"C{x:.1f} {middle:.1f} {slot.x:.1f} {middle:.1f} {slot.x:.1f} {end:.1f}")
         x, y = slot.x, end
         if slot is not rest[-1]:
-            y = slot.top + BOX
+            y = slot.top + slot.tall
             path.append(f"V{y:.1f}")
     return Markup(
         '<path class="edge" d="{}" fill="none" stroke="#555555" stroke-width="1.2" marker-end="url(#{}-a)"/>'
     ).format("".join(path), name)
 
 
-def _box(x: float, y: float, width: float, label: str, role: str) -> Markup:
+def _box(x: float, y: float, width: float, tall: float, lines: list[str], role: str) -> Markup:
     line, fill, dash, stroke = STYLES.get(role, STYLES["immutable"])
     dashed = Markup(' stroke-dasharray="{}"').format(dash) if dash else ""
     box = Markup(
         '<rect class="node {}" x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{}" rx="6" fill="{}" stroke="{}" '
         'stroke-width="{}"{}/>'
-    ).format(role, x - width / 2, y, width, f"{BOX:g}", fill, line, stroke, dashed)
-    shown = text(x, y + 17, cut(label, width - 12, BOLD), anchor="middle", more=' font-weight="600"')
-    return box + shown + text(x, y + 32, role, anchor="middle", size=11, more=' class="soft"')
+    ).format(role, x - width / 2, y, width, f"{tall:g}", fill, line, stroke, dashed)
+    top = y + 17 + (tall - BOX - LINE * (len(lines) - 1)) / 2
+    shown = [text(x, top + LINE * k, line, anchor="middle", more=' font-weight="600"') for k, line in enumerate(lines)]
+    return (
+        box
+        + Markup("").join(shown)
+        + text(x, top + LINE * len(lines), role, anchor="middle", size=11, more=' class="soft"')
+    )

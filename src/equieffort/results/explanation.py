@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -306,10 +306,12 @@ def explain(
     surrogate: str = "",
     decided: Recorded | None = None,
     further: Sequence[tuple[RecourseTable, int]] = (),
+    audience: Literal["letter"] | None = None,
 ) -> Explanation:
     """Explain one row of the table; `surrogate` is the kind of model that stands in for the system, if one does.
 
-    `further` are the person's next ways, as `find_alternatives` gives them: a table and a row each.
+    `further` are the person's next ways, as `find_alternatives` gives them: a table and a row each. A letter gives its
+    reasons in the person's words.
     """
     status = Status(int(table.status[row]))
     one = np.array([row])
@@ -318,8 +320,8 @@ def explain(
         steps = _steps(table, one)
     reason = ""
     if status in (Status.FEASIBLE, Status.INFEASIBLE, Status.UNKNOWN):
-        (reason,) = table.told(table.source.reasons(table, [row]))
-    ways = [explain(one, k, surrogate) for one, k in further if one.has_action[k]]
+        (reason,) = table.told(table.source.reasons(table, [row]), audience)
+    ways = [explain(one, k, surrogate, audience=audience) for one, k in further if one.has_action[k]]
     ended = [Status(int(one.status[k])) for one, k in further if not one.has_action[k]]
     is_last: Further = "" if not (steps and ended) else "none" if ended[0] == Status.INFEASIBLE else "unknown"
     return Explanation(

@@ -112,7 +112,6 @@ def rounded_down(bound: float) -> float:
 
 
 SETTLED_NOT = {
-    **dict.fromkeys(LACKS, "A value about you is missing on record, and without it nothing can be worked out."),
     Ending.WORK: "The computation reached its limit before it could tell.",
     Ending.TIME: "The computation reached its limit before it could tell.",
     Ending.HEURISTIC: "Many changes were tried, but not all.",
@@ -127,6 +126,8 @@ def unsettled(fact: Termination, labels: Labels = NO_LABELS) -> str:
     """
     if fact.kind == Ending.UNDEFINED:
         return f"What follows for {labels.feature(str(fact.subject))} cannot be worked out from the values on record."
+    if fact.kind in LACKS:
+        return f"There is no value on record for {labels.feature(str(fact.subject))}, and an answer depends on it."
     return SETTLED_NOT.get(fact.kind, "The computation could not settle it.")
 
 
