@@ -210,7 +210,13 @@ VALID: dict[str, list[tuple[Any, Any, Any]]] = {
     "neighbourhood.k": [(50, "neighbourhood", ee.NearestK(50)), (50.0, "neighbourhood", ee.NearestK(50))],
     "neighbourhood.distance": [],
     "neighbourhood.features": [],
-    "one_hot": [({"home": ["home_own", "home_rent"]}, "schema.one_hot", {"home": ["home_own", "home_rent"]})],
+    "one_hot": [
+        (
+            {"home": {"own": "home_own", "rent": "home_rent"}},
+            "schema.one_hot",
+            {"home": {"own": "home_own", "rent": "home_rent"}},
+        ),
+    ],
     "max_actions": [(2, "schema.max_actions", 2), (1, "schema.max_actions", 1)],
     "rules": [
         (["if income < 3 then debt = 0"], "schema.constraints", (ee.Implies("income < 3", "debt = 0"),)),

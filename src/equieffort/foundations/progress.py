@@ -14,8 +14,6 @@ from html import escape
 from time import monotonic
 from typing import Any, Protocol
 
-from equieffort.foundations.arguments import check_function
-
 BETWEEN, OFTEN, QUICK = 5.0, 0.2, 0.7
 """Seconds between two plain lines, between two pictures of a bar, and below which a bar does not stay."""
 
@@ -34,6 +32,9 @@ Watched = Progress | bool | None
 def check_progress(progress: Any) -> None:
     """Refuse what cannot be told."""
     if progress is not None and not isinstance(progress, bool):
+        # Whoever only asks for help need not wait for numpy.
+        from equieffort.foundations.arguments import check_function
+
         check_function("progress", progress, "True, False or a function progress(stage, done, total, note)")
 
 
