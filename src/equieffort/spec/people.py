@@ -71,7 +71,8 @@ def _feature(given: Parsed, name: str, columns: list[str], also: list[str]) -> F
     said |= {key: tuple(said[key]) for key in ("plausible", "weight", "order") if isinstance(said.get(key), list)}
     for key in ("lower", "upper"):
         end = said.get(key)
-        if isinstance(end, str) and reads_as_number(end.lstrip(".")) and not said["order"] and said["kind"] != "categorical":
+        has_levels = said.get("order") or said.get("kind") == "categorical"
+        if isinstance(end, str) and reads_as_number(end.lstrip(".")) and not has_levels:
             # A number in quotes is a slip, unless levels are called so.
             Number(infinite=True).read(given.find("features", name, key), f"features.{name}.{key}")
     if said.get("prices") is not None:
