@@ -155,7 +155,7 @@ def test_the_issues_own_lines_in_a_shell(tmp_path):
     table(tmp_path)
     said = shell(tmp_path, 'EE audit equal.yaml -o x 2>&1 | head -1; echo "${PIPESTATUS[0]}"')
     assert said == ["reading the data ...", "0"]
-    assert {path.suffix for path in tmp_path.glob("x.*")} == {".audit", ".html", ".json", ".csv", ".md"}
+    assert {path.suffix for path in tmp_path.glob("x.*")} == {".audit", ".html", ".json", ".csv", ".md", ".skops"}
     assert shell(tmp_path, "set -o pipefail; EE check x.audit | true; echo $?") == ["0"]
     assert shell(tmp_path, "set -o pipefail; EE check x.audit --tau 1 --epsilon 0.05 | true; echo $?") == ["1"]
 

@@ -217,31 +217,31 @@ def test_large_changes_are_written_out():
     assert str(Step("wealth", "set", 1_000_000, 3_500_000, 1.0)) == words
 
 
-def of_a_stand_in(plain, **recorded) -> ee.Audit:
+def of_a_surrogate(plain, **recorded) -> ee.Audit:
     note = Surrogate("ridge", 0.95, {"a": 0.95, "b": 0.95}, required=0.9)
     return plain.with_provenance(surrogate=note, recorded=RecordedDecisions(**recorded) if recorded else None)
 
 
-def test_a_stand_in_is_said_to_be_one(plain):
-    made = of_a_stand_in(plain)
+def test_a_surrogate_is_said_to_be_one(plain):
+    made = of_a_surrogate(plain)
     whose = "This is about a ridge model trained on the decisions, not about the system that made them."
     for person, words in (
-        ("cy", "the stand-in's decision is favourable already; nothing is needed."),
-        ("ann", "turns the stand-in's decision at a cost of 0.1667"),
-        ("dee", "no allowed action turns the stand-in's decision."),
+        ("cy", "the surrogate's decision is favourable already; nothing is needed."),
+        ("ann", "turns the surrogate's decision at a cost of 0.1667"),
+        ("dee", "no allowed action turns the surrogate's decision."),
     ):
         text = str(made.explain(person))
         assert words in text
         assert text.endswith(whose)
-    assert "stand-in" not in str(plain.explain("ann"))
+    assert "surrogate" not in str(plain.explain("ann"))
 
 
-def test_recorded_decision_beside_that_of_the_stand_in(plain):
-    # ann, bob, cy, dee, eve: the stand-in refuses all but cy.
-    made = of_a_stand_in(plain, differs=(2, 0), unknown=(4,))
+def test_recorded_decision_beside_that_of_the_surrogate(plain):
+    # ann, bob, cy, dee, eve: the surrogate refuses all but cy.
+    made = of_a_surrogate(plain, differs=(2, 0), unknown=(4,))
     assert [made.explain(p).recorded for p in PEOPLE.index] == [
         "favourable", "unfavourable", "unfavourable", "unfavourable", "",
     ]  # fmt: skip
-    assert "The recorded decision is unfavourable: for this person the stand-in decides" in str(made.explain("cy"))
+    assert "The recorded decision is unfavourable: for this person the surrogate decides" in str(made.explain("cy"))
     assert str(made.explain("bob")).endswith("The recorded decision is unfavourable too.")
     assert "recorded" not in str(made.explain("eve"))

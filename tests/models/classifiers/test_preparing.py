@@ -5,6 +5,8 @@ What a view says is compared with the model's own answers on people it was not f
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -71,7 +73,7 @@ def read(model: object, names: list[str], people: pd.DataFrame = WHOLE, lacking:
     """The view of a model for people who lack nothing, or all the same values."""
     decision = Decision.of(model, 1, WHOLE[names])
     missing = {name: people[name].iloc[0] for name in lacking}
-    decision = Decision(**vars(decision) | {"missing": missing})
+    decision = replace(decision, missing=missing)
     return recognise(decision, Encoding.of(WHOLE, names).typed(people), people[names])
 
 
