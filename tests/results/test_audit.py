@@ -111,9 +111,7 @@ def test_a_quantile_or_neighbourhood_may_be_given(audit):
     assert given["n"].sum() >= 500
     assert audit.individual(1, neighbourhood=ee.NearestK(30)).by_group["n"].sum() >= 30
     everybody = audit.individual(1, neighbourhood=ee.Everyone())
-    # The intervals of a person's neighbourhood are the more cautious ones, however large it is.
-    cautious = [f"{name}_{end}" for name in ("acr", "rd", "difference") for end in ("low", "high")]
-    pd.testing.assert_frame_equal(everybody.by_group.drop(columns=cautious), audit.by_group.drop(columns=cautious))
+    pd.testing.assert_frame_equal(everybody.by_group, audit.by_group)
     # The quantile keeps the audit's own distance.
     by_age = ee.Manhattan(features=("age",))
     other = ee.Audit(audit.recourse, audit.criteria, ee.NearestK(3, by_age))
@@ -179,7 +177,7 @@ def test_names_of_groups_change_nothing_else():
     back = {"zz": "female", "aa": "male"}
     before = compared(plain)
     after = compared(named).rename(index=back).replace({"against": back}).loc[before.index]
-    pd.testing.assert_frame_equal(after, before, rtol=1e-9, atol=1e-12)
+    pd.testing.assert_frame_equal(after.set_axis(before.index), before, rtol=1e-9, atol=1e-12)
     assert str(named.verdict).replace("sex = zz", "sex = female").replace("sex = aa", "sex = male") == str(
         plain.verdict
     )

@@ -219,9 +219,9 @@ def test_init_says_it_first_and_leaves_it_out(loans, tmp_path):
     ]  # fmt: skip
     assert lines[0].startswith("Check first: 'stage' tells the decision")
     spec = (tmp_path / "new.yaml").read_text(encoding="utf-8")
-    assert "  # stage: {role: FILL_IN}  # tells the decision: was it written down after it?\n" in spec
-    assert "  # country: {role: FILL_IN}  # the same in every row\n" in spec
-    assert "  # name: {role: FILL_IN}  # different in every row: a name or number of the person?\n" in spec
+    assert "  stage: {role: unused}  # tells the decision: was it written down after it?\n" in spec
+    assert "  country: {role: unused}  # the same in every row\n" in spec
+    assert "  name: {role: unused}  # different in every row: a name or number of the person?\n" in spec
     assert "  tenure: {role: FILL_IN}  # integer, 0 to 999; the extreme value is far from all others" in spec
 
 
