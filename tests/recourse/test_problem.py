@@ -34,7 +34,7 @@ from equieffort import (
     WeightedL1,
     solve,
 )
-from equieffort.errors import CausalModelError, EquieffortError, EquieffortWarning, ParameterError, SchemaError
+from equieffort.errors import CausalModelError, EquieffortWarning, ParameterError, SchemaError
 from equieffort.models.classifiers import BlackBox, LinearView
 
 
@@ -346,7 +346,7 @@ def test_a_linear_view_is_believed_only_if_the_labels_follow_it(monkeypatch):
     one = problem(frame, clf=clf)
     assert isinstance(one.view, BlackBox)
     assert "class of its own" in one.view.reason
-    for room in ("unwrap", "linear"):
+    for room in ("unwrap", "linear_scores"):
         monkeypatch.setattr(f"equieffort.models.classifiers.{room}.require_plain", lambda *things, library="": None)
     one = problem(frame, clf=clf)
     assert isinstance(one.view, BlackBox)
@@ -364,9 +364,9 @@ def test_given_equations_need_no_fit():
     one = problem(frame, scm=scm)
     assert not scm.is_fitted
     assert one.scm.is_fitted
-    with pytest.raises(EquieffortError) as caught:
-        problem(frame, scm=StructuralCausalModel(EDGES))
-    assert caught.value.code == "SCM_NOT_FITTED"
+    learned = StructuralCausalModel(EDGES)
+    assert problem(frame, scm=learned).scm.equations() == StructuralCausalModel(EDGES).fit(frame).equations()
+    assert not learned.is_fitted
 
 
 def test_percentile_when_only_categories_are_actionable():
