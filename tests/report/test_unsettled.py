@@ -165,7 +165,11 @@ def test_missing_values_are_no_neighbours_and_no_range(audits, texts):
     low, high = made.recourse.data["debt"].min(), made.recourse.data["debt"].max()
     assert ranges["debt"] == f"{low:,.6g} to {high:,.6g}"
     reasons = cells(laid_out(made), "no-recourse", "Refused people of whom nothing is known")[1:]
-    assert reasons == [["A missing value: no counterfactual can be computed.", "18", "21"]]
+    assert [row[0] for row in reasons] == [
+        "The value of 'debt' is missing, and what follows from an action depends on it.",
+        "The value of 'income' is missing, and an action may set it: what that costs is not known.",
+    ]
+    assert [sum(int(row[k]) for row in reasons) for k in (1, 2)] == [18, 21]
 
 
 def test_many_people(audits, rendered):
