@@ -142,6 +142,7 @@ def test_whatever_an_audit_returns_shows_itself():
     """Types of results are found from what methods say they return, so that none is forgotten."""
     import equieffort.results.audits as module
     from equieffort.plots import AuditPlots, Display
+    from equieffort.results.verifying import Verification
 
     plain = (pd.DataFrame, bool, int, float, str, dict, tuple, type(None), AuditPlots, np.ndarray)
     shown = set()
@@ -152,7 +153,7 @@ def test_whatever_an_audit_returns_shows_itself():
         if not inspect.isfunction(function):
             continue
         told = function.__annotations__["return"]
-        kind = eval(told, {**vars(module), "AuditPlots": AuditPlots})  # noqa: S307 (our own annotations)
+        kind = eval(told, {**vars(module), "AuditPlots": AuditPlots, "Verification": Verification})  # noqa: S307 (our own annotations)
         kinds = [one for one in typing.get_args(kind) or (kind,) if isinstance(one, type)]
         for one in kinds:
             if not issubclass(one, (*plain, Display)) and one.__module__.startswith("equieffort"):
