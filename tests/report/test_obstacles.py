@@ -123,7 +123,7 @@ def test_a_solver_of_ones_own_is_told_like_ours(tmp_path):
         )
         assert reasons[0].endswith("; raise patience.")
         found = summary(one)
-        assert found["version"] == 5
+        assert found["version"] == 6
         (obstacle,) = found["obstacles"]
         assert obstacle["people"] == {"f": 10, "m": 10}
         assert (obstacle["feature"], obstacle["limit"], obstacle["value"]) == ("pay", "max_increase", 0.0)

@@ -96,8 +96,13 @@ try:
 
         def from_argument(self, builder: Any, value: Any) -> Any:
             # Nobody writes to a record while a kernel has it: what was read once need not be read again.
-            for promise in ("noalias", "captures(none)", "nonnull"):
+            for promise in ("noalias", "nonnull"):
                 value.add_attribute(promise)
+            try:
+                value.add_attribute("captures(none)")
+            except ValueError:
+                # What LLVM before version 21 calls it.
+                value.add_attribute("nocapture")
             return value
 
         def load_from_data_pointer(self, builder: Any, ptr: Any, align: Any = None) -> Any:
