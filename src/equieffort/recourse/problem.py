@@ -175,6 +175,8 @@ class RecourseProblem(Generic[ViewT]):
         examples = frame[list(encoding.names)].iloc[spaced].reset_index(drop=True)
         others = encoding.columns[len(scm.graph.nodes) :]
         spreads = np.array([*scm.units, *(column.unit_in(frame) for column in others)])
+        # The schema may declare whole what the causal model takes for any amount.
+        spreads[[k for k, column in enumerate(encoding.columns) if column.is_whole]] = 1.0
         problem = RecourseProblem(decision, view, scm, schema, encoding, bound, margin, examples, outliers, spreads)
         _check_prices(problem)
         return problem
