@@ -2,7 +2,7 @@
 
 >>> import equieffort as ee
 >>> ee.measures.MEASURES["acr"].title
-'ratio of average efforts (ACR)'
+'Ratio of average efforts (ACR)'
 """
 
 from equieffort.effort.criteria import Criteria, OneSided, TwoSided

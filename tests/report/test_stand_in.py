@@ -90,8 +90,9 @@ def test_recorded_decisions_are_shown_beside_those_of_the_stand_in(audit):
     assert [row[0] for row in rows] == ["ash", "cedar", "birch"]
     for row in rows:
         mine = codes == table.groups.labels.index(row[0])
-        parts = (recorded, refused, recorded & refused, recorded & ~refused, refused & ~recorded)
-        assert row[1:] == [str(int((mine & part).sum())) for part in parts]
+        parts = (recorded, refused, recorded & ~refused, refused & ~recorded)
+        assert [row[2], *row[4:]] == [str(int((mine & part).sum())) for part in parts]
+        assert [row[1], row[3]] == [f"{100 * part[mine].mean():.1f} %" for part in (recorded, refused)]
     share = max(recorded.mean(), 1 - recorded.mean())
     word = "Refusing" if recorded.mean() >= 0.5 else "Approving"
     said = f"{word} everybody would agree with {100 * share:.1f} % of the decisions."

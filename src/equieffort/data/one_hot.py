@@ -186,11 +186,14 @@ def level_names(name: str, columns: list[str]) -> list[str]:
     >>> level_names("sex", ["female", "male"])
     ['female', 'male']
     """
-    stem = name if all(column.startswith(name) and len(column) > len(name) for column in columns) else ""
+    named = tuple(f"{name}{mark}" for mark in MARKS)
+    stem = name if all(column.startswith(named) for column in columns) else ""
     if not stem and len(columns) > 1:
         first, last = min(columns), max(columns)
         shared = first[: next((k for k, pair in enumerate(zip(first, last, strict=False)) if pair[0] != pair[1]), None)]
         stem = shared[: max((shared.rfind(mark) + len(mark) for mark in MARKS if mark in shared), default=0)]
+    if not stem and all(column.startswith(name) and len(column) > len(name) for column in columns):
+        stem = name
     rest = [column.removeprefix(stem) for column in columns]
     for mark in MARKS:
         if all(text.startswith(mark) and len(text) > len(mark) for text in rest):

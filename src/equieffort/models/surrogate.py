@@ -85,7 +85,7 @@ def two_outcomes(decisions: pd.Series, favourable: Any) -> tuple[pd.Series, Any]
     One wanted decision keeps its name, so that whoever loads the surrogate can ask for it again.
 
     >>> decided = pd.Series(["Low", "High", "Medium"])
-    >>> two_outcomes(decided, "Low")[0].tolist()
+    >>> two_outcomes(decided, ["Low"])[0].tolist()
     ['Low', 'not Low', 'not Low']
     >>> two_outcomes(decided, ["Low", "Medium"])[1]
     'Low or Medium'

